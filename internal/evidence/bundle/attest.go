@@ -18,11 +18,11 @@ import (
 // ErrOtherKey is [statement.ErrOtherKey].
 var ErrOtherKey = statement.ErrOtherKey
 
-// ErrInvalid is wrapped by [WriteBundle] if the ledger was changed after it was signed. A signed
-// statement about it would confirm the changes.
+// ErrInvalid means that the ledger was changed after it was signed. A signed statement about it
+// would confirm the changes.
 var ErrInvalid = errors.New("the ledger is INVALID: auditor verify shows the problems")
 
-// maxGaps limits the gaps in bundle.json. The verdict needs only one.
+// maxGaps limits the gaps in bundle.json. One gap is enough for the verdict.
 const maxGaps = 1000
 
 // Seal identifies the event with which a producer ended its part of a run.
@@ -44,8 +44,8 @@ func (s seals) list() []Seal {
 	return slices.SortedFunc(maps.Values(s), func(a, b Seal) int { return cmp.Compare(a.Producer, b.Producer) })
 }
 
-// verify checks the whole ledger before its key signs a statement about a selection. For a run it
-// also adds facts that only the whole ledger shows.
+// verify checks the whole ledger before its key signs a statement about a selection. It adds facts
+// about a run that only the whole ledger shows.
 func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	if err := statement.InCharge(b.opts.Signer, b.opts.Key, signed); err != nil {
 		return err
@@ -131,14 +131,14 @@ func (b *bundle) statement(w io.Writer) error {
 	return err
 }
 
-// Reasons why the selection of a bundle is not attested.
+// Reasons why a bundle has no attestation.
 const (
 	unsignedV1 = "bundles of version 1 have no signed selection, so records may have been left out: export it again"
 	unsigned   = "the ledger's key did not sign it, so records may have been left out: verify the ledger, or export it where the key is"
 )
 
-// attested opens the signed statement and compares it with the files of the bundle, except for the
-// repetitions, which walk.agrees compares.
+// attested opens the signed statement and compares it with the files of the bundle. walk.agrees
+// later compares the number of repetitions.
 func (c *checker) attested() {
 	if c.report.Bundle.Format == formatV1 {
 		c.report.NotAttested = unsignedV1
@@ -182,7 +182,8 @@ func (c *checker) compareStatement(s Statement) {
 	}
 }
 
-// agrees compares all records with bundle.json and the statement. Call it after the last leaf.
+// agrees compares the records with the page, bundle.json and the statement. Call it after the last
+// leaf.
 func (w *walk) agrees() error {
 	a := w.report.Bundle
 	if a.Format != formatV1 && !slices.Equal(w.seals.list(), a.Seals) {
@@ -195,8 +196,8 @@ func (w *walk) agrees() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", pageFile, err)
 	}
-	// Another version of Hooktrail may have written a different page. If the selection is signed,
-	// the statement has that page's digest.
+	// The page may differ if another version of Hooktrail wrote it. A signed statement has the
+	// digest of that page.
 	if w.digests[pageFile] != page && w.signed == nil {
 		w.report.AddProblem("%s shows something else than the records", pageFile)
 	}

@@ -20,28 +20,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrNothing is wrapped by [WriteBundle] and [WriteTable] if the selection is empty.
+// ErrNothing means that the selection is empty.
 var ErrNothing = errors.New("the ledger has no records of that run and time")
 
 // Options are the settings of [WriteBundle] and [WriteTable].
 type Options struct {
-	Selection ledger.Selection // only its Run, From, To and Stored are used
+	Selection ledger.Selection // only Run, From, To and Stored are used
 	Key       string           // verifier key to include
-	// Signer signs the [Statement] about the selection. It must be the signer for Key. Without a
-	// signature, [Check] never reports the bundle as complete.
+	// Signer signs the [Statement] about the selection. It must have the private key of Key.
+	// Without a signature, [Check] never reports the bundle as complete.
 	Signer note.Signer
 	// Changes are the key changes in the key folder. If the ledger has not recorded the last change
-	// yet, the bundle contains the checkpoint with the signature of the new key.
+	// yet, the new key signs the bundle's checkpoint too.
 	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
 }
 
 // WriteBundle writes a bundle of the selected records up to the newest checkpoint. A bundle of a
-// run also has the manifests that list its events. The error wraps [ErrNothing] if the selection is
+// run also has the manifests that list its events. Errors wrap [ErrNothing] if the selection is
 // empty. After an error the output is not a valid bundle.
 //
-// If opts has a signer, WriteBundle first verifies the whole ledger. The error wraps [ErrInvalid]
-// if the ledger was changed after it was signed, and [ErrOtherKey] if the signer is not the
+// If opts has a signer, WriteBundle first verifies the whole ledger. It returns [ErrInvalid] if the
+// ledger was changed after it was signed. Errors wrap [ErrOtherKey] if the signer does not have the
 // ledger's current key. In both cases nothing is written.
 func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Options) error {
 	signed, c, err := r.Signed(ctx)
@@ -82,15 +82,15 @@ type bundle struct {
 	about     About
 	stamp     []byte // content of timestamp.txt; nil if there is none
 
-	gaps      []span // ranges of leaves that are not in the bundle
+	gaps      []span // ranges of leaves outside the bundle
 	sums      bytes.Buffer
 	digests   map[string]events.Hash // by file
 	seenAgain int64                  // lines in again.jsonl
 	done      int64
 }
 
-// ErrErasedMeanwhile is wrapped by [WriteBundle] if an order later than the bundle's checkpoint
-// erased one of the records. The caller should write a new bundle.
+// ErrErasedMeanwhile means that a later order erased a record while the bundle was written. The
+// caller should write a new bundle.
 var ErrErasedMeanwhile = errors.New("records were erased while it was written: export again")
 
 const passes = 5 // verify, count, leaves, records and page
@@ -205,8 +205,8 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 	return b.zip.Close()
 }
 
-// create begins a file in the zip. All files have the time of the checkpoint, so that the same
-// selection gives the same bytes.
+// create begins a file in the zip. All files have the time of the checkpoint. The same selection
+// therefore gives the same bytes.
 func (b *bundle) create(name string) (io.Writer, error) {
 	modified := b.newest.Time.UTC().Truncate(time.Second)
 	return b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
@@ -243,8 +243,8 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// again writes the repetitions. They only matter for completeness, which a bundle of a time range
-// cannot show.
+// again writes the repetitions. They are needed only for completeness, which a bundle of a time
+// range cannot show.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if b.about.extent() == verifier.TimeRange {
 		return nil

@@ -31,27 +31,27 @@ type CheckOptions struct {
 	// Trusted is a signed checkpoint from another source that the caller trusts, or nil.
 	Trusted        []byte
 	RequireTrusted bool
-	// RequireEnrolled treats a bundle with producers that are not enrolled as incomplete.
+	// RequireEnrolled reports a bundle as incomplete if it has producers that are not enrolled.
 	RequireEnrolled bool
-	// AllowAcknowledged ignores acknowledged findings in the exit status.
+	// AllowAcknowledged leaves acknowledged findings out of the exit status.
 	AllowAcknowledged bool
 	// Witnesses is the required witness policy, or nil.
 	Witnesses *transparency.Policy
-	// TSA has the certificates that the user trusts for time stamps. If it is nil, the authority is
-	// not checked.
+	// TSA has the user's trusted certificates for time stamps. If it is nil, Check does not verify
+	// who issued a time stamp.
 	TSA      *x509.CertPool
 	Progress func(done, total int64)
 }
 
-// Report is the result of [Check]. Fields of a ledger's report that do not fit a bundle are empty.
+// Report is the result of [Check]. It leaves fields empty that only apply to a ledger.
 type Report struct {
 	verifier.Report
 
 	Bundle About `json:"bundle"`
 	OwnKey bool  `json:"own_key"` // checked with the key in the bundle
 
-	// Attested means that the ledger's key signed the selection. Otherwise the bundle is never
-	// complete, and NotAttested has the reason.
+	// Attested means that the ledger's key signed the selection. If it is false, NotAttested has
+	// the reason and the bundle is never complete.
 	Attested    bool   `json:"attested"`
 	NotAttested string `json:"not_attested,omitempty"`
 }
@@ -60,21 +60,21 @@ const notProvenOfRun = "that no producer but these told of the run, which a bund
 
 var errBundle = errors.New("the file is no bundle")
 
-// maxReadings limits how often Check reads a bundle to find all foreign records.
+// maxReadings is the maximum number of times that Check reads a bundle to find all foreign records.
 const maxReadings = 4
 
-// Limits of files that Check reads into memory. bundle.json may be larger because it names
+// Limits of files that Check reads into memory. bundle.json may be larger because it lists
 // producers.
 const (
 	maxSmallFile = 1 << 20
 	maxAboutFile = 16 << 20
 )
 
-// Check verifies the bundle at path against its hashes, the signed checkpoint and the signed
-// selection, and then checks completeness. It works offline.
+// Check verifies the bundle at path with its hashes, the signed checkpoint and the signed
+// selection. It also checks completeness. It works offline.
 //
-// Problems of the bundle are in the report. Check returns an error only if it cannot read the file
-// or cannot compare it with the trusted checkpoint.
+// The report lists the problems of the bundle. Check returns an error only if it cannot read the
+// file or cannot compare it with the trusted checkpoint.
 func Check(ctx context.Context, path string, opts CheckOptions) (report Report, err error) {
 	c := &checker{opts: opts, report: Report{Report: verifier.NewReport(path)}}
 	if opts.Trusted != nil {
@@ -98,7 +98,7 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 		return report, fmt.Errorf("check bundle %s: %w", path, err)
 	}
 	for readings := 1; !c.found.IsEmpty() && readings < maxReadings; readings++ {
-		// Read the bundle again without the foreign events, which must not affect the verdict.
+		// Foreign events must not affect the verdict. Read the bundle again without them.
 		c = &checker{
 			opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, trustedNote: c.trustedNote,
 			foreign: c.foreign.With(c.found),
@@ -121,7 +121,7 @@ type checker struct {
 	digests map[string]events.Hash
 	signed  *Statement // nil if the selection is not attested
 	newest  ledger.Checkpoint
-	keys    ledger.Keys // keys that may have signed checkpoints and orders
+	keys    ledger.Keys // accepted keys for checkpoints and orders
 	issuers ledger.Issuers
 	trusted *ledger.Checkpoint
 	foreign verifier.ForeignRecords // found in earlier readings

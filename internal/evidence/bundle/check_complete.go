@@ -34,11 +34,11 @@ func (w *walk) complete() error {
 			r.Gaps, r.Completeness = append(r.Gaps, r.Bundle.Gaps...), verifier.Gaps
 		}
 		w.absent(r.Bundle.Absent)
-		// A finished run whose end was cut off looks like a run that has not finished.
+		// A finished run looks unfinished if its end was cut off.
 		r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
 	}
 	r.doubt(!r.Attested)
-	// Without an attestation, no signature covers the list of orders.
+	// Only an attestation covers the list of orders with a signature.
 	for _, o := range r.Bundle.Acknowledged {
 		if extent == verifier.WholeRun && r.Attested {
 			w.export.Acknowledge(o.Leaf, o.Order)
@@ -56,8 +56,8 @@ func (r *Report) doubt(isDoubtful bool) {
 	}
 }
 
-// silent marks the producers in names, which were silent after a break of the stream. The ledger
-// may lack events of them, so the bundle is not complete.
+// silent marks producers that were silent after a break of the stream. The ledger may lack some of
+// their events, so the bundle is not complete.
 func (w *walk) silent(names []string) {
 	r := &w.report
 	for i := range r.Producers {

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// open verifies the signature of the checkpoint. The signer must be key, or a successor of key
-// according to the signed key changes, which every bundle contains.
+// open verifies the signature of the checkpoint. The signer must be the given key or a later key.
+// Every bundle contains the signed key changes.
 func (c *checker) open(key note.Verifier, signed []byte) error {
 	said, err := ledger.ReadCheckpoint(signed)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *checker) trustedByOther() string {
 	return cmp.Or(verifier.OtherKey(err, c.keys, c.trusted.Size), err.Error())
 }
 
-// orderWords occur in every order about keys or issuers. Records without them need no parsing.
+// orderWords are found in every order about keys or issuers. Records without them are not parsed.
 var orderWords = [...][]byte{ //nolint:gochecknoglobals // a constant
 	[]byte(`\naction ` + string(events.AuditKey) + `\n`),
 	[]byte(`\naction ` + string(events.AuditIssuer) + `\n`),
@@ -55,8 +55,8 @@ func hasOrderWords(line []byte) bool {
 	return slices.ContainsFunc(orderWords[:], func(words []byte) bool { return bytes.Contains(line, words) })
 }
 
-// keyOrders returns the orders that change the key and those about issuers. It trusts the records,
-// which the walk verifies later.
+// keyOrders returns the orders about the key and the orders about issuers. It trusts the records,
+// because the walk verifies them later.
 func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	records, err := c.files[recordsFile].Open()
 	if err != nil {

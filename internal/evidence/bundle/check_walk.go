@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// walk reads the leaves, records, repetitions and subtrees side by side and computes the root of
-// the tree.
+// walk reads the leaves, records, repetitions and subtrees in parallel and computes the root of the
+// tree.
 type walk struct {
 	*checker
 	leaves, records, subtrees, seen *lineReader
@@ -25,7 +25,7 @@ type walk struct {
 	again   *ledger.Repetition // next repetition
 	seals   seals              // last seals of the run
 	page    rebuiltPage
-	trusted *tlog.Hash // root at the size of the trusted checkpoint
+	trusted *tlog.Hash // root at the trusted checkpoint's size
 	last    int64
 }
 
@@ -162,7 +162,7 @@ func (w *walk) count(class ledger.Class) {
 	}
 }
 
-// selected reports whether the bundle should contain a leaf. This is so if the selection includes
+// selected reports whether the bundle should contain a leaf. It should if the selection includes
 // the leaf, or if every bundle contains leaves of this kind.
 func (w *walk) selected(index int64, l ledger.Leaf, stored time.Time) bool {
 	a, at := w.report.Bundle, l.Time
@@ -219,8 +219,8 @@ func (w *walk) compareHere() {
 	}
 }
 
-// end compares the root with the signed root after the last leaf. It also checks the counts, and
-// that no lines are left.
+// end compares the root with the signed root after the last leaf. It also checks the counts and
+// that all lines were read.
 func (w *walk) end() error {
 	if err := w.subtreesBefore(w.newest.Size); err != nil {
 		return err

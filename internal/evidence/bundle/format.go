@@ -34,9 +34,9 @@ var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
 	aboutFile, checkpointFile, keyFile, witnessedFile, stampFile, leavesFile, recordsFile, againFile, treeFile, pageFile, selectionFile, sumsFile,
 }
 
-// Any change of the format needs a new version. Version 1 has no selection.txt, and only versions
-// 3 and 4 can have timestamp.txt. A bundle without a time stamp is of version 2. Version 4 selects a
-// range of time by the times of storage.
+// Any change of the format needs a new version. Version 1 has no selection.txt. Version 2 has no
+// time stamp. Version 3 has timestamp.txt. Version 4 can have it too, and selects a range of time
+// by the times of storage.
 const (
 	formatV1 = "hooktrail/bundle/v1"
 	formatV2 = "hooktrail/bundle/v2"
@@ -50,7 +50,7 @@ func filesOf(format string) []string {
 	})
 }
 
-// formatOf returns the format of a bundle. has reports whether the bundle contains a file.
+// formatOf returns the format of a bundle. has reports whether a file is in the bundle.
 func formatOf(has func(name string) bool) string {
 	switch {
 	case has(stampFile):
@@ -61,42 +61,42 @@ func formatOf(has func(name string) bool) string {
 	return formatV1
 }
 
-// storedTimes says that From and To are times of storage at the server. Bundles of earlier versions
-// say nothing, and mean the times in the events.
+// storedTimes means that From and To are times of storage at the server. In earlier versions they
+// are the times in the events.
 const storedTimes = "stored"
 
-// About is the content of bundle.json. The [Statement] has its digest, and [Check] compares it with
-// the other files.
+// About is the content of bundle.json. The [Statement] has its digest. [Check] compares it with the
+// other files.
 type About struct {
 	Format string    `json:"format"`
 	Tenant string    `json:"tenant"`
 	Run    string    `json:"run,omitempty"`
 	From   time.Time `json:"from,omitzero"`
 	To     time.Time `json:"to,omitzero"`
-	Times  string    `json:"times,omitempty"` // "stored" if From and To are times of storage
+	Times  string    `json:"times,omitempty"` // "stored" if From and To are storage times
 	Leaves int64     `json:"leaves"`          // number of leaves in the bundle
 	Size   int64     `json:"size"`            // number of leaves in the ledger
-	// SilentProducers sent no event after a break of the stream. A bundle of a run names only
-	// producers of that run.
+	// SilentProducers are producers without an event after a break of the stream. A bundle of a run
+	// lists only producers of that run.
 	SilentProducers []string `json:"unheard,omitempty"`
 	// Seals are the newest seals of a run, one per producer.
 	Seals []Seal `json:"seals,omitempty"`
-	// Gaps are missing sequence numbers that may belong to the run. Only the whole ledger shows
-	// them.
+	// Gaps are missing sequence numbers that may belong to the run. They are known only from the
+	// whole ledger.
 	Gaps []verifier.Gap `json:"gaps,omitempty"`
-	// Acknowledged are the orders that acknowledge findings about a run. A bundle of the whole
-	// ledger has them among its records instead.
+	// Acknowledged are the orders that acknowledge findings about a run. In a bundle of the whole
+	// ledger, they are among the records.
 	Acknowledged []AcknowledgeOrder `json:"acknowledged,omitempty"`
-	// Absent are producers of the run that went silent or lost their outboxes. Only the whole
-	// ledger shows this.
+	// Absent are producers of the run that went silent or lost their outboxes. They are known only
+	// from the whole ledger.
 	Absent []Absent `json:"absent,omitempty"`
 	// Unsealed means that the ledger does not count the run as sealed.
 	Unsealed bool `json:"unsealed,omitempty"`
-	// Window is the verdict of the ledger on the range of time, if there is one.
+	// Window is the ledger's verdict on the time range, if there is one.
 	Window *Window `json:"window,omitempty"`
 }
 
-// AcknowledgeOrder is a signed order and the leaf of its event, which may not be in the bundle.
+// AcknowledgeOrder is a signed order and the leaf of its event. The event may not be in the bundle.
 type AcknowledgeOrder struct {
 	Leaf  int64  `json:"leaf"`
 	Order string `json:"order"`
@@ -126,8 +126,8 @@ type leafLine struct {
 	Epoch  uint64    `json:"epoch"`
 	Stream uint64    `json:"stream"`
 	Stored time.Time `json:"stored,omitzero"`
-	// Removed says how the payload was destroyed, and Order is the leaf of the order. The line of
-	// the record in records.jsonl is then null.
+	// Removed says how the payload was destroyed. Order is the leaf of the order. The record's line
+	// in records.jsonl is then null.
 	Removed ledger.Word `json:"removed,omitempty"`
 	Order   int64       `json:"order,omitempty"`
 }
@@ -172,7 +172,7 @@ func lineOfAgain(a ledger.Repetition) againLine {
 
 const noRecord = "null"
 
-// appendRecord appends a line of records.jsonl without the line feed. A nil record was erased.
+// appendRecord appends a line of records.jsonl without the line feed. An erased record is nil.
 func appendRecord(dst, record []byte) []byte {
 	if record == nil {
 		return append(dst, noRecord...)
@@ -191,8 +191,7 @@ func isLine(record []byte) bool {
 
 var errRecord = errors.New("neither a record nor the base64 of one")
 
-// parseRecord parses a line of records.jsonl, which must be canonical. It returns nil for an erased
-// record.
+// parseRecord parses a canonical line of records.jsonl. It returns nil for an erased record.
 func parseRecord(line []byte) ([]byte, error) {
 	if isLine(line) {
 		return line, nil

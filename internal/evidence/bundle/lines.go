@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// maxLineBytes fits the largest record that a broker accepts, in base64.
+// maxLineBytes is enough for the base64 of the largest record that a broker accepts.
 const maxLineBytes = 96 << 20
 
 var errLine = errors.New("a line without an end")
@@ -18,8 +18,8 @@ type lineReader struct {
 
 func newLineReader(in io.Reader) *lineReader { return &lineReader{in: bufio.NewReaderSize(in, 64<<10)} }
 
-// next returns the next line without its line feed, valid until the next call. ok is false at the
-// end of the file.
+// next returns the next line without its line feed. The line is valid until the next call. ok is
+// false at the end of the file.
 func (l *lineReader) next() (line []byte, ok bool, err error) {
 	l.line = l.line[:0]
 	for {

@@ -26,7 +26,8 @@ const (
 //go:embed page.html
 var pageText string
 
-// pageTemplate escapes all text of records. Its parts are head, a row for each record, and foot.
+// pageTemplate escapes all text of records. It has the parts head, row (one for each record) and
+// foot.
 var pageTemplate = template.Must(template.New("page").Parse(pageText)) //nolint:gochecknoglobals // a constant
 
 var errPageFull = errors.New("the page is full")
@@ -64,7 +65,7 @@ func rowOf(e ledger.Entry) row {
 	return r
 }
 
-// page writes the HTML page, which depends only on the other files of the bundle.
+// page writes the HTML page from the contents of the other files.
 type page struct {
 	w    io.Writer
 	head pageHead

@@ -11,13 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits of a row group, which is compressed in memory. The last rows added may exceed them.
+// Limits of a row group, which is compressed in memory. The last rows may exceed them.
 const (
 	rowsPerGroup  = 128 << 10
 	bytesPerGroup = 32 << 20
 )
 
-// Limits of the rows passed to the Parquet writer in one call.
+// Limits of the rows in one call of the Parquet writer.
 const (
 	rowsAtOnce  = 256
 	bytesAtOnce = 1 << 20
@@ -25,8 +25,8 @@ const (
 
 const maxDictionary = 1 << 20
 
-// parquetRow has microseconds because every reader supports them. The column record has the
-// original times. Missing values are null.
+// parquetRow has times in microseconds, because every reader supports them. The column record has
+// the original times. Missing values are null.
 type parquetRow struct {
 	Leaf     int64  `parquet:"leaf"`
 	Class    string `parquet:"class,dict"`
@@ -70,7 +70,7 @@ func newParquetTable(w io.Writer) *parquetTable {
 		parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
 		parquet.DictionaryMaxBytes(maxDictionary),
-		// Bounds of payloads are useless to a reader.
+		// Minimum and maximum values of payloads are useless.
 		parquet.SkipPageBounds("data"), parquet.SkipPageStatistics("data"),
 		parquet.SkipPageBounds("record"), parquet.SkipPageStatistics("record"),
 	)}
@@ -122,7 +122,8 @@ func parquetRowOf(e ledger.Entry) parquetRow {
 	}
 }
 
-// eventOf returns the event in e. If there is none, it fills in the fields of the leaf.
+// eventOf returns the event of an entry. If the entry has none, the result has only the fields of
+// the leaf.
 func eventOf(e ledger.Entry) events.Event {
 	event, err := events.Decode(e.Bytes)
 	if err != nil || e.Class == ledger.ClassQuarantine {

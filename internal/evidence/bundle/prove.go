@@ -15,8 +15,8 @@ import (
 
 var errPath = errors.New("leaves and hashes do not lead to the root of the checkpoint: auditor verify shows the problem")
 
-// Prove returns the proof that an event in the bundle at path is in the ledger, as the ledger
-// itself would. It does not check the signature of the checkpoint. The error wraps
+// Prove returns the proof that an event is in the ledger, from the bundle at path. The ledger gives
+// the same proof. Prove does not check the signature of the checkpoint. Errors wrap
 // [ledger.ErrNoLeaf] if the event is not in the bundle.
 func Prove(ctx context.Context, path, event string) (p ledger.Proof, err error) {
 	z, err := zip.OpenReader(path)

@@ -15,12 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// statementHeader differs from the first line of checkpoints and orders, so that no signature is
-// valid for two kinds of text.
+// statementHeader differs from the first line of checkpoints and orders. A signature is therefore
+// valid for only one kind of text.
 const statementHeader = "hooktrail/selection/v1\n"
 
-// Statement describes the contents of a bundle. The ledger's key signs it, because the tree alone
-// does not prove that no record was left out. Its text is:
+// Statement describes the contents of a bundle. The ledger's key signs it, because the tree does
+// not prove that the bundle has all selected records. Its text is:
 //
 //	hooktrail/selection/v1
 //	origin hooktrail/acme
@@ -35,10 +35,11 @@ const statementHeader = "hooktrail/selection/v1\n"
 //	bundle 6b86b273…
 //	page d4735e3a…
 //
-// The lines run, from and to are present only if the selection has these limits. With times, from
-// and to are times of storage at the server, otherwise the times in the events. The order is fixed.
-// leaves and again have the number of lines and the SHA-256 of leaves.jsonl and again.jsonl.
-// The last three lines have the SHA-256 of checkpoint.txt, bundle.json and index.html.
+// The order of the lines is fixed. The lines run, from and to are present only if the selection has
+// these limits. If the line times is present, from and to are times of storage at the server.
+// Otherwise they are the times in the events. leaves and again have the number of lines and the
+// SHA-256 of leaves.jsonl and again.jsonl. The last three lines have the SHA-256 of checkpoint.txt,
+// bundle.json and index.html.
 type Statement struct {
 	Origin   string
 	Size     int64
@@ -58,7 +59,7 @@ type counted struct {
 
 func (c counted) String() string { return fmt.Sprintf("%d %s", c.Lines, c.Hash) }
 
-// Text returns the text of s without a signature.
+// Text returns the text of the statement without a signature.
 func (s Statement) Text() string {
 	b := []byte(statementHeader)
 	for _, f := range [...]struct{ name, value string }{
@@ -81,7 +82,7 @@ func (s Statement) Text() string {
 
 var errStatement = errors.New("it is not a statement about a selection")
 
-// ParseStatement parses a text of [Statement.Text] and rejects every other text.
+// ParseStatement parses the text of [Statement.Text] and rejects every other text.
 func ParseStatement(text string) (Statement, error) {
 	var s Statement
 	rest, ok := strings.CutPrefix(text, statementHeader)
@@ -91,7 +92,7 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(rest, s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// This detects fields in the wrong order, repeated fields and needless escapes.
+	// This detects wrong order, repeated fields and needless escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}
@@ -137,7 +138,7 @@ func parseCounted(value string) (c counted, err error) {
 	return c, err
 }
 
-// openStatement verifies and parses a statement, which exactly one of keys must have signed.
+// openStatement verifies and parses a statement. Exactly one of the keys must have signed it.
 func openStatement(signed []byte, keys note.Verifiers) (Statement, error) {
 	text, err := statement.Open(signed, keys)
 	if err != nil {

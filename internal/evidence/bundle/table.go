@@ -18,19 +18,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Format is an output format of [WriteTable] for analysis. Unlike a bundle, a table proves nothing.
+// Format is an output format of [WriteTable] for analysis. A table proves nothing, unlike a bundle.
 type Format string
 
 // The formats.
 const (
-	JSONL   Format = "jsonl"   // original bytes of the records, as JSON lines
+	JSONL   Format = "jsonl"   // original bytes of the records, one per line
 	CSV     Format = "csv"     // safe to open in a spreadsheet
 	Parquet Format = "parquet" // with typed columns
 	OCSF    Format = "ocsf"    // Open Cybersecurity Schema Framework, as JSON lines
 )
 
-// WriteTable writes the selected records up to the newest checkpoint. The error wraps [ErrNothing]
-// if there are none. The output is then empty or has only the column names.
+// WriteTable writes the selected records up to the newest checkpoint. If there are none, the error
+// wraps [ErrNothing], and the output is empty or has only the column names.
 func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
 	newest, err := r.Newest(ctx)
 	if err != nil {
@@ -63,7 +63,8 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	return nil
 }
 
-// below yields the records of s, or none if s.Before is 0, which Select would take as no limit.
+// below yields the selected records before s.Before. If s.Before is 0, it yields none. Select would
+// yield all.
 func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
 	if s.Before == 0 {
 		return func(func(ledger.Entry, error) bool) {}
@@ -106,7 +107,8 @@ func (t *lineTable) write(e ledger.Entry) (err error) {
 
 func (t *lineTable) end() error { return nil }
 
-// AppendLine appends the line of e without a line feed. The format must be [JSONL] or [OCSF].
+// AppendLine appends the line of an entry without a line feed. The format must be [JSONL] or
+// [OCSF].
 func AppendLine(line []byte, format Format, tenant string, e ledger.Entry) ([]byte, error) {
 	if format != OCSF {
 		return appendJSON(line, e)
@@ -126,7 +128,7 @@ type jsonLine struct {
 	Removed ledger.Word    `json:"removed,omitempty"`
 	Order   int64          `json:"order,omitempty"`
 
-	// These fields are set only if the record itself does not show them.
+	// These fields are set only if the record does not have them.
 	Producer string      `json:"producer,omitempty"`
 	Sequence uint64      `json:"sequence,omitempty"`
 	Kind     events.Kind `json:"kind,omitempty"`
@@ -148,7 +150,7 @@ func appendJSON(dst []byte, e ledger.Entry) ([]byte, error) {
 		return nil, err
 	}
 	dst = append(dst, head[:len(head)-1]...)
-	// Write the record byte for byte, so that it matches its hash.
+	// Write the record byte for byte. It then matches its hash.
 	if e.Removal.Done() {
 		dst = append(dst, `,"record":null`...)
 	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
@@ -204,12 +206,12 @@ func (t *csvTable) end() error {
 	return t.w.Error()
 }
 
-// formulaSigns can begin a formula in a spreadsheet. They include full-width forms, and characters
-// that spreadsheets strip.
+// formulaSigns are characters with which a formula can begin in a spreadsheet. They include
+// full-width forms and characters that spreadsheets remove.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
-// harmless puts an apostrophe in front of a possible formula. It also replaces invalid UTF-8 and
-// NUL bytes.
+// harmless puts an apostrophe before a possible formula. It also replaces invalid UTF-8 and NUL
+// bytes.
 func harmless(cell string) string {
 	cell = strings.ToValidUTF8(cell, "\ufffd")
 	cell = strings.ReplaceAll(cell, "\x00", "\ufffd")

@@ -4,12 +4,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// maxProducers limits the producers of a [Window], so that bundle.json stays small.
+// maxProducers limits the producers of a [Window]. It keeps bundle.json small.
 const maxProducers = 10_000
 
-// Window is the verdict on the completeness of a range of time. Only the whole ledger shows it,
-// because the range cuts runs, and the manifest of an event may be behind it. The ledger's key
-// signs it with the selection.
+// Window is the verdict on the completeness of a time range. Only the whole ledger shows it. A run
+// can continue outside the range, and the manifest of an event may come later. The ledger's key
+// signs the verdict with the selection.
 type Window struct {
 	Completeness verifier.Completeness `json:"completeness"`
 	Producers    []verifier.Producer   `json:"producers"`
@@ -36,13 +36,13 @@ func windowOf(r verifier.Report) *Window {
 
 func first[T any](list []T) []T { return list[:min(len(list), maxGaps)] }
 
-// Reasons why a bundle of a range of time is not complete.
+// Reasons why a bundle of a time range is not complete.
 const (
 	windowNotSigned = "the ledger's key did not sign a verdict about that time, and the records alone do not prove it"
 	windowOfEvents  = "it was selected by the times in the events, which cuts runs and manifests: export it again"
 )
 
-// window takes over the verdict of the ledger, if the ledger's key has signed it.
+// window uses the verdict of the ledger if the ledger's key has signed it.
 func (r *Report) window() {
 	w := r.Bundle.Window
 	switch {

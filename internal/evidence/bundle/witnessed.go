@@ -27,8 +27,8 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// prove returns the lines of a proof, and an empty line. The proof shows that the tree in the
-// bundle's checkpoint continues the tree of the first size leaves.
+// prove returns the lines of a proof and an empty line. The proof shows that the bundle's
+// checkpoint continues the tree of the first size leaves.
 func (b *bundle) prove(ctx context.Context, size int64) ([]byte, error) {
 	proof, err := tlog.ProveTree(b.newest.Size, size, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
 		return b.reader.Tree().Hashes(ctx, indexes)
@@ -66,7 +66,7 @@ func (c *checker) witnessed() {
 	}
 }
 
-// openContinued parses a proof and a signed checkpoint, and verifies both.
+// openContinued parses and verifies a proof and a signed checkpoint.
 func (c *checker) openContinued(text []byte) (signed []byte, then ledger.Checkpoint, err error) {
 	proof, signed, err := cutProof(text)
 	if err == nil {
@@ -75,7 +75,7 @@ func (c *checker) openContinued(text []byte) (signed []byte, then ledger.Checkpo
 	return signed, then, err
 }
 
-// cutProof parses the lines of a proof up to the next empty line. rest is the text after that line.
+// cutProof parses a proof, which ends at an empty line. rest is the text after that line.
 func cutProof(text []byte) (proof tlog.TreeProof, rest []byte, err error) {
 	head, rest, ok := bytes.Cut(append([]byte("\n"), text...), []byte("\n\n"))
 	if !ok {
@@ -91,8 +91,8 @@ func cutProof(text []byte) (proof tlog.TreeProof, rest []byte, err error) {
 	return proof, rest, nil
 }
 
-// continues verifies a signed checkpoint. It returns an error unless a key of the ledger signed
-// it and the checkpoint of the bundle continues it.
+// continues verifies an earlier signed checkpoint. A key of the ledger must have signed it, and the
+// bundle's checkpoint must continue it.
 func (c *checker) continues(proof tlog.TreeProof, signed []byte) (then ledger.Checkpoint, err error) {
 	if then, err = ledger.ReadCheckpoint(signed); err == nil {
 		then, err = ledger.OpenCheckpoint(signed, c.keys.At(then.Size))

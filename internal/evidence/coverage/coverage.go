@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// Report is the coverage of one ledger. A record belongs to the hour in which the server stored it.
+// Report is the coverage of a ledger. A record counts in the hour in which the server stored it.
 type Report struct {
 	Tenant string    `json:"tenant"`
 	From   time.Time `json:"from,omitzero"`
@@ -23,7 +23,7 @@ type Report struct {
 	Integrity    verifier.Integrity    `json:"integrity"`
 	Completeness verifier.Completeness `json:"completeness"`
 	Anchor       *verifier.Anchor      `json:"anchor,omitempty"`
-	// Number of leaves that the newest cosigned checkpoint covers.
+	// Number of leaves in the newest cosigned checkpoint.
 	Witnessed int64 `json:"witnessed"`
 	// Number of unverified cosignatures on that checkpoint.
 	Cosignatures int      `json:"cosignatures"`
@@ -35,7 +35,7 @@ type Report struct {
 
 	Unproven []string `json:"unproven_because,omitempty"`
 
-	// Findings that can be acknowledged, as in the report of the verifier.
+	// Findings that can be acknowledged, see the verifier's report.
 	Matters             []verifier.Matter `json:"acknowledgeable,omitempty"`
 	AcknowledgedCount   int64             `json:"acknowledged_count,omitempty"`
 	UnacknowledgedCount int64             `json:"unacknowledged_count,omitempty"`
@@ -50,13 +50,13 @@ type Report struct {
 	Exit int `json:"exit"` // status of auditor verify
 }
 
-// Hour is the coverage of one hour. A run counts in the hour of its last event, and a gap in the
+// Hour is the coverage of one hour. A run counts in the hour of its last event. A gap counts in the
 // hour in which it was noticed.
 type Hour struct {
 	ledger.Hour
 
 	Sealed int `json:"sealed"` // runs that ended with a seal
-	// Runs without a seal that count as ended because they went silent.
+	// Runs without a seal that went silent and count as ended.
 	Unsealed  int            `json:"unsealed"`
 	Open      int            `json:"open"`    // runs that have not ended
 	Missing   uint64         `json:"missing"` // events in the gaps
@@ -65,8 +65,8 @@ type Hour struct {
 	Accesses  []access.Use   `json:"accesses"`  // uses of evidence
 }
 
-// Of returns the coverage of a ledger in the time range from <= t < to. A zero time is no limit.
-// report is the result of [verifier.Verify] for this ledger.
+// Of returns the coverage of a ledger from the time from until just before to. A zero time is no
+// limit. report is the result of [verifier.Verify] for this ledger.
 func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to time.Time) (Report, error) {
 	c := builder{r: r, from: from, to: to, hours: make(map[int64]*Hour)}
 	c.Report = Report{
@@ -134,7 +134,7 @@ func (c *builder) witnesses(ctx context.Context) error {
 	if err != nil || signed == nil {
 		return err
 	}
-	// The first signature is by the ledger, the others are cosignatures.
+	// The ledger signs first. The other signatures are cosignatures.
 	c.Witnessed, c.Cosignatures = checkpoint.Size, max(0, bytes.Count(signed, []byte("\n— "))-1)
 	for _, h := range c.hours {
 		h.Witnessed = c.Cosignatures > 0 && h.Last < checkpoint.Size

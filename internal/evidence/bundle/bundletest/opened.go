@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Opened is an unpacked bundle whose files can be changed.
+// Opened is an unpacked bundle whose files tests can change.
 type Opened struct {
 	tb    testing.TB
 	Names []string
@@ -43,7 +43,7 @@ func Open(tb testing.TB, path string) *Opened {
 	return o
 }
 
-// Clone returns a copy of o that reports failures to tb.
+// Clone returns a copy of the bundle that reports failures to tb.
 func (o *Opened) Clone(tb testing.TB) *Opened {
 	tb.Helper()
 	return &Opened{tb: tb, Names: slices.Clone(o.Names), Files: maps.Clone(o.Files)}

@@ -51,7 +51,7 @@ func (o *Opened) Leaves() []Leaf {
 }
 
 // Drop removes the records for which drop returns true. It repairs tree.txt, index.html and
-// bundle.json, so that only the missing signature reveals the removal.
+// bundle.json. Only the missing signature then shows the removal.
 func (o *Opened) Drop(drop func(Leaf) bool) (dropped []Leaf) {
 	o.tb.Helper()
 	var leaves, records []string
@@ -106,7 +106,7 @@ func (o *Opened) describe() {
 	})
 }
 
-// Repeat adds a line to again.jsonl, as if the event of l had arrived again in run.
+// Repeat adds a line to again.jsonl, as if an event had arrived again in run.
 func (o *Opened) Repeat(l Leaf, run string) {
 	o.tb.Helper()
 	line := o.json(map[string]any{
@@ -128,7 +128,7 @@ func (o *Opened) Repeat(l Leaf, run string) {
 // Unsign removes the signed statement.
 func (o *Opened) Unsign() { o.Files["selection.txt"] = "" }
 
-// Downgrade turns the bundle into one of version 1, which has no signed statement.
+// Downgrade changes the bundle to version 1, which has no signed statement.
 func (o *Opened) Downgrade() {
 	o.tb.Helper()
 	o.Names = slices.DeleteFunc(o.Names, func(name string) bool { return name == "selection.txt" })
@@ -139,8 +139,7 @@ func (o *Opened) Downgrade() {
 	})
 }
 
-// Resign corrects the statement after a change and signs it with signer, which stands for a key of
-// the attacker.
+// Resign corrects the statement after a change and signs it with a key of the attacker.
 func (o *Opened) Resign(signer note.Signer) {
 	o.tb.Helper()
 	text, _, ok := strings.Cut(o.Files["selection.txt"], "\n\n")

@@ -13,12 +13,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CloudEvents yields the events of lines that are CloudEvents in JSON structured mode.
+// CloudEvents yields the events of an input with one CloudEvent in each line, in JSON
+// structured mode.
 //
 // It removes the producer, the sequence and the salt, which belong to an earlier outbox.
-// An event without a tenant gets opts.Tenant. Records of Hooktrail's own services, such
-// as seals, are reported as a LineError that wraps [ErrReserved], unless opts.Records is
-// set. Chunks of blobs are accepted, because events refer to them.
+// An event without a tenant gets opts.Tenant. A record of Hooktrail's own services, such
+// as a seal, gives a LineError that wraps [ErrReserved], unless opts.Records is set.
+// Chunks of blobs are accepted, because events refer to them.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for in, err := range Lines(ctx, r, opts) {
@@ -50,9 +51,9 @@ func (o Options) event(text []byte, line int) (events.Event, error) {
 	return e, nil
 }
 
-// DecodeEvent reads one CloudEvent like [CloudEvents], but rejects every [Reserved]
-// kind, including chunks. Errors are those of [events.Decode] and
-// [events.Event.Normalize], of invalid ids, and [ErrReserved].
+// DecodeEvent reads one CloudEvent like [CloudEvents], but rejects every [Reserved] kind,
+// including chunks. It returns an error of [events.Decode] or [events.Event.Normalize],
+// an error about an invalid id, or [ErrReserved].
 func DecodeEvent(data []byte) (events.Event, error) { return decodeEvent(data, Reserved) }
 
 func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, error) {
@@ -66,8 +67,8 @@ func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, er
 	return e, nil
 }
 
-// numberBytes is an upper limit for the producer id and the salt that an outbox adds to
-// an event. adopt reserves this space, so that the attributes stay within their limit.
+// numberBytes is the space that adopt reserves for the producer id and the salt, which an
+// outbox adds to an event.
 const numberBytes = 64
 
 func adopt(e *events.Event, reserved func(events.Kind) bool) error {

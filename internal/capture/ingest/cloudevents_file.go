@@ -14,9 +14,9 @@ import (
 // CloudEventsFormat is the name of the format.
 const CloudEventsFormat = "cloudevents"
 
-// CloudEventFile yields the events of a file with one event in each line, a list of
-// events, or events that span several lines. It reports events of other tenants instead
-// of yielding them.
+// CloudEventFile yields the events of a file. The file contains one event in each line, a
+// list of events, or events over several lines. Events of other tenants are reported
+// instead.
 func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	opts.Only = true
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -29,7 +29,7 @@ func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[ev
 			if err == nil {
 				e, err = opts.event(p.Text, p.Line)
 				if report, ok := errors.AsType[*LineError](err); ok {
-					report.Column = 0 // the column counts from the start of the event
+					report.Column = 0 // the column in the file is unknown
 				}
 			}
 			if !yield(e, err) {

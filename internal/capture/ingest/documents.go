@@ -23,14 +23,14 @@ type Fragment struct {
 	End      bool            // the document ended; only Document and Line are set
 }
 
-// Documents yields the fragments of the JSON documents in r. The elements of a list, and
-// of the members named in lists, are separate fragments. Only one fragment of at most
-// [MaxLine] bytes is in memory.
+// Documents yields the members of JSON objects and the elements of JSON lists as
+// fragments. It splits the members named in lists into their elements. Only one fragment
+// of at most [MaxLine] bytes is in memory.
 //
-// A document that is neither an object nor a list is reported and skipped. A syntax
-// error is a [*LineError] and ends the input, because the start of the next value is
-// unknown. If opts.Open is set, an incomplete document is no fault, and has no fragment
-// with End.
+// A document that is neither an object nor a list is reported and skipped. A syntax error
+// is a [*LineError] and ends the input, because the start of the next value is unknown.
+// If opts.Open is set, an incomplete document is not a fault, and Documents does not
+// yield its end.
 func Documents(ctx context.Context, r io.Reader, opts Options, lists ...string) iter.Seq2[Fragment, error] {
 	return func(yield func(Fragment, error) bool) {
 		in := &documents{ctx: ctx, opts: opts, lists: lists, yield: yield}
@@ -120,8 +120,8 @@ func (in *documents) listed(name string) error {
 	return in.give(name, -1, JSON(token))
 }
 
-// opened reads an object whose opening brace was already read, and yields it as the value
-// of the named member.
+// opened reads an object after its opening brace, and yields it as the value of the named
+// member.
 func (in *documents) opened(name string) error {
 	var whole Object
 	for in.dec.More() {
@@ -227,9 +227,8 @@ func (in *documents) broken(err error) int64 {
 	return 0
 }
 
-// Documents splits r into fragments with the function [Documents] and calls read with
-// each fragment, until the receiver stops. It reports whether it reached the end of the
-// input.
+// Documents calls read with each fragment that the function [Documents] yields, until the
+// receiver stops. It reports whether it reached the end of the input.
 func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment), lists ...string) bool {
 	return each(m, Documents(ctx, r, m.opts, lists...), func(p Fragment) {
 		m.line = p.Line
@@ -241,6 +240,6 @@ func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment
 // the fragment still becomes events.
 func (m *Emitter) WrongShape(err error, kept bool) {
 	report := JSONError(m.opts.File, Line{Number: m.line}, err)
-	report.Column, report.Kept = 0, kept // the column counts from the start of the fragment
+	report.Column, report.Kept = 0, kept // the column in the input is unknown
 	m.Report(report)
 }

@@ -23,7 +23,7 @@ type Emitter struct {
 	yield   func(events.Event, error) bool
 	stopped bool
 	line    int
-	untimed bool // Now was called: some times are not from the input
+	untimed bool // Now was called, so some times are not from the input
 	seen    map[[16]byte]int
 	runs    map[string]*Run
 	order   []*Run
@@ -74,23 +74,21 @@ func (m *Emitter) Report(err error) {
 	}
 }
 
-// Fault reports a fault of the current line. Set kept if the line still becomes events,
-// and not if the line is lost.
+// Fault reports a fault of the current line. Set kept if the line still becomes events.
 func (m *Emitter) Fault(reason string, kept bool) {
 	m.Report(&LineError{File: m.opts.File, Line: m.line, Reason: reason, Kept: kept})
 }
 
-// NotJSON reports that decoding the line l failed with err. Set kept if the line still
-// becomes events.
+// NotJSON reports an error of decoding a line. Set kept if the line still becomes events.
 func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	report := JSONError(m.opts.File, l, err)
 	report.Kept = kept
 	m.Report(report)
 }
 
-// Decode decodes the JSON object in a line into v and returns a copy of its text. A
-// line that is not an object is a fault and has no text. A member of an unexpected type
-// is a fault, for which Decode returns both the text and the error.
+// Decode decodes the JSON object in a line and returns a copy of its text. If the line is
+// not an object, Decode reports a fault and returns no text. If a member has an
+// unexpected type, Decode reports a fault and returns both the text and the error.
 func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
 	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
 	err := json.Unmarshal(text, v)
@@ -153,8 +151,8 @@ func (m *Emitter) Time(text string, fallback time.Time) time.Time {
 	return fallback
 }
 
-// Now returns the time for events whose input has no time. It can differ between imports.
-// Therefore, once Now was called, the ids of aggregates no longer depend on times.
+// Now returns the time for events whose input has no time. This time can differ between
+// imports. After a call of Now, the ids of aggregates therefore do not depend on times.
 func (m *Emitter) Now() time.Time {
 	m.untimed = true
 	if m.opts.Now == nil {

@@ -31,8 +31,8 @@ var errorClasses = []struct{ text, class string }{
 	{"internal server error", "server_error"},
 }
 
-// FailureClass returns the class of a model API or infrastructure failure with the
-// message text. It returns "" if the class is unknown.
+// FailureClass derives the class of a model API or infrastructure failure from its
+// message. It returns "" if the class is unknown.
 func FailureClass(text string) string {
 	lower := strings.ToLower(text)
 	for _, c := range errorClasses {
@@ -44,7 +44,7 @@ func FailureClass(text string) string {
 }
 
 // Failed returns the failure of a tool call, and the result to store with the failure.
-// The result is content, or nil if the failure contains all of content.
+// The result is nil if the failure contains all of it.
 func Failed(message string, content json.RawMessage) (*events.Failure, json.RawMessage) {
 	f := &events.Failure{Message: Clip(message, MaxMessage)}
 	if len(content) > 0 && content[0] == '"' && len(message) <= MaxMessage {

@@ -13,8 +13,8 @@ func Opening(head []byte) []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
 }
 
-// FirstElement returns the part of head that starts at the first element of a list, as
-// input for [Members]. list is false if head does not begin with a list.
+// FirstElement returns the input from the first element of a list on, for [Members]. It
+// returns false if the input does not begin with a list.
 func FirstElement(head []byte) (first []byte, list bool) {
 	first, list = bytes.CutPrefix(Opening(head), []byte("["))
 	if !list {
@@ -39,7 +39,7 @@ func Hash(value json.RawMessage) string {
 // zero value is empty.
 type Object struct{ text []byte }
 
-// Add adds a member. value must be valid JSON.
+// Add adds a member. The value must be valid JSON.
 func (o *Object) Add(name string, value json.RawMessage) {
 	if o.text == nil {
 		o.text = []byte{'{'}
@@ -85,7 +85,7 @@ func JSON(v any) json.RawMessage {
 // UniqueNames makes names unique. The zero value is ready to use.
 type UniqueNames struct{ seen map[string]int }
 
-// Unique returns name. A repeated name gets a number appended.
+// Unique returns the name, with a number appended if the name was used before.
 func (n *UniqueNames) Unique(name string) string {
 	if n.seen == nil {
 		n.seen = map[string]int{}

@@ -11,7 +11,7 @@ import (
 // format may read.
 const HeadBytes = 64 << 10
 
-// HeadObjects yields the JSON objects in the lines of head. A line that head cuts has
+// HeadObjects yields the JSON objects in the lines of head. An object that is cut off has
 // only the members before the cut.
 func HeadObjects(head []byte) iter.Seq[map[string]json.RawMessage] {
 	return func(yield func(map[string]json.RawMessage) bool) {
@@ -26,7 +26,7 @@ func HeadObjects(head []byte) iter.Seq[map[string]json.RawMessage] {
 	}
 }
 
-// Has reports whether members has all names, with or without a value.
+// Has reports whether all named members exist, with or without a value.
 func Has(members map[string]json.RawMessage, names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { _, ok := members[name]; return !ok })
 }

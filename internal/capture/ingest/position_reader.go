@@ -25,7 +25,7 @@ func newPositionReader(r io.Reader, limit int64) *positionReader {
 	return p
 }
 
-// Read implements [io.Reader]. It returns errTooLong after limit bytes of one value.
+// Read implements [io.Reader]. It returns errTooLong if one value exceeds the limit.
 func (p *positionReader) Read(b []byte) (int, error) {
 	if p.read-p.taken() > p.limit {
 		return 0, errTooLong
@@ -43,7 +43,7 @@ func (p *positionReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// position requires offsets that do not decrease between calls.
+// position expects offsets in ascending order.
 func (p *positionReader) position(offset int64) (line, column int) {
 	for len(p.ends) > 0 && p.ends[0] <= offset {
 		p.start, p.ends = p.ends[0], p.ends[1:]

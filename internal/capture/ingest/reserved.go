@@ -11,7 +11,7 @@ import (
 // such as an access record or a seal.
 var ErrReserved = errors.New("a reserved kind, which only Hooktrail's own services record")
 
-// Reserved reports whether only Hooktrail's own services may record events of kind k.
+// Reserved reports whether only Hooktrail's own services may record events of this kind.
 func Reserved(k events.Kind) bool {
 	switch k { //nolint:exhaustive // all other kinds come from outside
 	case events.RunSealed, events.GapRecorded, events.BlobChunk:

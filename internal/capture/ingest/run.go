@@ -17,7 +17,7 @@ type Identity struct {
 	ParentRun, ParentAgent string
 }
 
-// Sub returns the identity of a child run of i. name distinguishes the children of i.
+// Sub returns the identity of a child run. The name must be unique among the children.
 func (i Identity) Sub(name, agent string) Identity {
 	return Identity{Run: i.Run + "/" + name, Session: i.Session, Agent: agent, ParentRun: i.Run, ParentAgent: i.Agent}
 }
@@ -64,8 +64,8 @@ func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run
 // Started reports whether the run was started.
 func (m *Emitter) Started(run string) bool { return m.runs[run] != nil }
 
-// Emit emits an event of the run and of its open step. The id is derived from p and the
-// kind, so a block of the input can become only one event of each kind.
+// Emit emits an event of the run and of its open step. The event id is derived from the
+// origin and the kind. So a block of the input can become only one event of each kind.
 func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	e := r.event(p.Time, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, p.ID, strconv.Itoa(p.Block), string(kind))
@@ -73,9 +73,9 @@ func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	r.m.Send(e)
 }
 
-// Aggregate emits an event that sums up a part of the input, such as a step. After the
-// input has grown, an import emits the event again with new content and another id. name
-// distinguishes the aggregates of one kind in a run.
+// Aggregate emits an event that sums up a part of the input, such as a step. When the
+// input has grown, the next import emits the event again, with new content and another
+// id. The name must be unique among the aggregates of one kind in a run.
 func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, payload any) {
 	e := r.event(at, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, name, string(kind), r.m.stamp(at), string(e.Data))
@@ -121,9 +121,8 @@ func (r *Run) Called(id string) bool { return r.calls[id] != nil }
 // Answered reports whether the result of the call was emitted.
 func (r *Run) Answered(id string) bool { return r.calls[id] != nil && r.calls[id].answered }
 
-// Result emits tool.result. If data has no tool or no duration, Result sets the tool of
-// the call or the time since the call. For a second result of a call, Result returns
-// false and emits nothing.
+// Result emits tool.result. It adds a missing tool or duration. For a second result of a
+// call, Result returns false and emits nothing.
 func (r *Run) Result(p Origin, id string, data events.ToolResultData) bool {
 	s := r.Within(p)
 	k := r.calls[id]
@@ -176,8 +175,8 @@ func (r *Run) Finished() events.RunFinishedData {
 	}
 }
 
-// Finish ends the open step and emits run.finished with data, or with [Run.Finished] if
-// data is nil. It does nothing while the input is open.
+// Finish ends the open step and emits run.finished. If data is nil, the event gets the
+// data of [Run.Finished]. Finish does nothing if Options.Open is set.
 func (r *Run) Finish(data *events.RunFinishedData) {
 	if r.m.opts.Open {
 		return
@@ -191,8 +190,8 @@ func (r *Run) Finish(data *events.RunFinishedData) {
 	r.Aggregate("", "", r.last, events.RunFinished, *data)
 }
 
-// Finish finishes the remaining runs in the order of their start. It does nothing
-// while the input is open.
+// Finish finishes the remaining runs in the order of their start. It does nothing if
+// Options.Open is set.
 func (m *Emitter) Finish() {
 	for _, r := range m.order {
 		if !r.finished {

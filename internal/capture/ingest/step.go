@@ -35,8 +35,8 @@ func (r *Run) StepID() string {
 	return r.step.ID
 }
 
-// Open ends the open step and begins another one with the id p.ID. If the run already
-// has a step with that id, Open appends a number.
+// Open ends the open step and begins another one with the id of the origin. If the run
+// already has a step with that id, Open appends a number.
 func (r *Run) Open(p Origin, input string) *Step {
 	r.CloseStep()
 	r.step = &Step{ID: r.stepIDs.Unique(p.ID), Input: Clip(input, MaxInput), first: p.Time, last: p.Time}
@@ -44,8 +44,8 @@ func (r *Run) Open(p Origin, input string) *Step {
 	return r.step
 }
 
-// Within returns the open step, and extends its duration to p.Time. It opens a step if
-// none is open.
+// Within returns the open step and extends it to the time of the origin. It opens a step
+// if none is open.
 func (r *Run) Within(p Origin) *Step {
 	if r.step == nil {
 		r.Open(p, "")

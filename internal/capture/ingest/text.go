@@ -71,7 +71,8 @@ func AreCounts(numbers ...float64) bool {
 	return !slices.ContainsFunc(numbers, func(n float64) bool { return n < 0 || n > MaxCount })
 }
 
-// Number returns raw as a whole number, or 0 if it is not one in range.
+// Number returns the integer in a JSON number. It returns 0 for other values, and for a
+// number that is not between 0 and [MaxCount].
 func Number(raw json.RawMessage) int64 {
 	var n float64
 	if json.Unmarshal(raw, &n) != nil || !AreCounts(n) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Without returns object without the members in mapped, or nil if none is left.
+// Without returns the object without the mapped members, or nil if no member is left.
 // Adapters store the result in raw, so that an event contains each member only once.
 func Without(object json.RawMessage, mapped ...string) json.RawMessage {
 	in := json.NewDecoder(bytes.NewReader(object))

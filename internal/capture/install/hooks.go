@@ -190,7 +190,7 @@ func (e *editor) prune(of *hujson.Value, key string) (err error) {
 	return err
 }
 
-// equal ignores white space. A value with comments is not equal.
+// equal compares JSON without white space. A value with comments is not equal.
 func (d *document) equal(is *hujson.Value, v any) bool {
 	want, err := json.Marshal(v)
 	var got bytes.Buffer

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// openCodePlugin runs publisher hook, because OpenCode has no hook commands.
+// openCodePlugin runs the command publisher hook, because OpenCode has no hook commands.
 //
 //go:embed opencode.js
 var openCodePlugin string

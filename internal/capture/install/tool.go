@@ -96,8 +96,8 @@ func named(name string) (*tool, error) {
 	return &tools[i], nil
 }
 
-// below returns a function that locates file in the directory that the environment
-// variable names, or else in folder below the home directory.
+// below returns a function that locates a file. The environment variable names the folder
+// of the file. The default is a folder in the home directory.
 func below(variable, folder, file string) func(string, func(string) string) string {
 	return func(home string, env func(string) string) string {
 		if dir := env(variable); dir != "" {

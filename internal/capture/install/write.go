@@ -88,7 +88,7 @@ func follow(file string) (string, error) {
 	return "", syscall.ELOOP
 }
 
-// replace writes data atomically. oldInfo is nil if there is no such file yet.
+// replace writes data atomically. For a new file, oldInfo is nil.
 func replace(file string, data []byte, oldInfo fs.FileInfo) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {

@@ -87,8 +87,8 @@ func (g *log) read(in ingest.Line) {
 	g.translate(r, l)
 }
 
-// run returns the run of l. A line without a session belongs to the only open run, or
-// to none.
+// run returns the run of a line. A line without a session belongs to the open run if
+// there is only one, or else to no run.
 func (g *log) run(l *line) *run {
 	if l.Session == "" {
 		return g.openRun()
@@ -157,8 +157,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answered = false
 }
 
-// call returns the id of the call whose result is in l. If l has no call id, it takes the
-// oldest waiting call of the same tool.
+// call returns the id of the call to which a result belongs. If the line has no call id,
+// this is the oldest waiting call of the same tool.
 func (r *run) call(l *line) string {
 	i := slices.IndexFunc(r.waiting, func(w waiting) bool {
 		if l.Call != "" {

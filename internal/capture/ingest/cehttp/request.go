@@ -32,8 +32,8 @@ type Received struct {
 }
 
 // Read yields the events of an HTTP request while they arrive, with the rules of
-// [ingest.DecodeEvent]. It ends at the first error, which is a [*Error]. maxEvent
-// limits the size of an event in bytes. A payload that is not JSON becomes data_base64.
+// [ingest.DecodeEvent]. It ends at the first error, which is a [*Error]. An event has at
+// most maxEvent bytes. A payload that is not JSON becomes data_base64.
 //
 // The caller limits the body with [http.MaxBytesReader], decodes the content encoding
 // and closes the body.
@@ -121,7 +121,7 @@ func isUTF8(params map[string]string) bool {
 	return charset == "" || charset == "utf-8" || charset == "us-ascii"
 }
 
-// lineOf returns the number of the line at offset. The first line of text has the number
+// lineOf returns the number of the line at an offset. The first line has the number
 // first.
 func lineOf(text []byte, offset, first int) int {
 	return first + bytes.Count(text[:min(max(offset, 0), len(text))], []byte{'\n'})

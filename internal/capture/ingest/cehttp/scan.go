@@ -93,8 +93,8 @@ func (s *scanner) end() error {
 	return errMore
 }
 
-// value reads the next value of the array. prior is the error of the previous step. If
-// prior is not nil, value reads nothing and returns an error.
+// value reads the next value of the array. If the previous step failed, value reads
+// nothing and returns an error.
 func (s *scanner) value(prior error) (eventText, error) {
 	if errors.Is(prior, io.EOF) {
 		return eventText{}, errOpen

@@ -122,9 +122,9 @@ func (t *transcript) translate(r *run, l *line) {
 	}
 }
 
-// repeated reports whether an equal line was read before. It also sets the id of l to the
-// uuid of the line, or else to a hash of the line. If a different line has the same uuid,
-// repeated appends the hash to the id.
+// repeated reports whether an equal line was read before. It also sets the id of the
+// line, which is the uuid, or else a hash of the line. If another line has the same uuid,
+// the id contains both.
 func (t *transcript) repeated(l *line) bool {
 	sum := sha256.Sum256(l.raw)
 	hash := [16]byte(sum[:16])

@@ -19,9 +19,8 @@ type run struct {
 	tasks    map[string]*task // by call id, until the result
 }
 
-// spent contains the tokens of an API call that were already counted. Lines of other
-// calls can interrupt the lines of a call, so a call can end several times. ends counts
-// that.
+// spent contains the counted tokens of an API call. Lines of other calls can interrupt
+// the lines of a call, so a call can end several times.
 type spent struct {
 	tokens events.Tokens
 	ends   int

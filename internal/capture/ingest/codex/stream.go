@@ -127,7 +127,7 @@ func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 }
 
 // call emits a call when its item starts, and the result when the item completes. The
-// id of the call contains that of the line, because turns reuse the ids of items.
+// call id contains the id of the line, because turns reuse the ids of items.
 func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMessage) {
 	id, ok := x.started[it.ID]
 	if !ok {

@@ -38,8 +38,9 @@ func (s *session) tokens(l *line, m message) {
 
 type tokenCount struct{ total events.Tokens }
 
-// added returns the difference to the previous total. If total is smaller, Codex has
-// restarted its count, and added returns last. Without valid counts, it returns false.
+// added returns the difference to the previous total. If the total is smaller, Codex has
+// restarted its count, and added returns the last usage. For invalid counts, it returns
+// false.
 func (c *tokenCount) added(total, last usage) (events.Tokens, bool) {
 	now, ok := total.tokens()
 	call, okCall := last.tokens()

@@ -114,8 +114,8 @@ func (c *chat) open(text json.RawMessage, session string) {
 	c.set(ingest.Without(text, headMembers...))
 }
 
-// set reads a change of the session. Its messages replace the context of the model and
-// can repeat earlier messages, so only new messages become events.
+// set reads a change of the session. The change lists the new context of the model, which
+// can repeat messages. Only new messages become events.
 func (c *chat) set(changes json.RawMessage) {
 	var list struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -140,8 +140,8 @@ func (c *chat) other(name string, text json.RawMessage) {
 	})
 }
 
-// enqueue calls emit, but first waits until the session is known. If too many bytes would
-// wait, it begins the run without the session.
+// enqueue calls emit once the session is known. If too many bytes wait, it begins the run
+// without the session.
 func (c *chat) enqueue(size int, emit func()) {
 	if c.run == nil && c.head.Session == "" && c.pendingSize+size <= maxPending {
 		c.pending, c.pendingSize = append(c.pending, emit), c.pendingSize+size

@@ -128,9 +128,9 @@ func Tools(tb testing.TB, list []events.Event) (tools map[string]int, exits map[
 	return tools, exits
 }
 
-// Check verifies that the events are valid and have different ids, that each call has
-// at most one tool.before and one tool.result, and that the last run.finished of a run
-// agrees with its other events.
+// Check verifies that the events are valid and have different ids. Each call must have at
+// most one tool.before and one tool.result. The last run.finished of a run must agree
+// with its other events.
 func Check(tb testing.TB, list []events.Event) {
 	tb.Helper()
 	ids, calls := map[string]bool{}, map[string]bool{}
@@ -167,8 +167,8 @@ func Check(tb testing.TB, list []events.Event) {
 	}
 }
 
-// Grow imports growing versions of one input, each as open and as complete input. All
-// imports together must give the same events in the same order, and the same latest
+// Grow imports growing versions of one input, each as open and as complete input.
+// Together, the imports must give the same events in the same order, and the same latest
 // aggregates, as the last version alone. The import of open input must not finish a run.
 func Grow(tb testing.TB, read Adapter, file string, versions [][]byte) {
 	tb.Helper()
@@ -231,8 +231,8 @@ func Outcome(tb testing.TB, result events.Event) string {
 	return said
 }
 
-// Compare reads data and compares the events with want, after brief has converted each
-// event to a text. It compares the reports with wantReports.
+// Compare reads data and converts each event to a text with brief. It compares the texts
+// with want, and the reports with wantReports.
 func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
 	t.Helper()
 	list, bad := Read(t, read, []byte(data), ingest.Options{File: "f"})

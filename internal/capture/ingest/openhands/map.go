@@ -50,9 +50,8 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 	return value
 }
 
-// message emits a prompt or a message of the agent. Old files do not name the sender,
-// so there the first message and any message directly after the agent come from the
-// user.
+// message emits a prompt or a message of the agent. Old files do not name the sender.
+// Their first message, and any message directly after the agent, come from the user.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
@@ -69,8 +68,8 @@ func (t *transcript) message(r *run, i *item) {
 	})
 }
 
-// answered emits the answer of the model that caused i, unless an earlier item had the
-// same answer.
+// answered emits the answer of the model that caused the item, unless an earlier item had
+// the same answer.
 func (t *transcript) answered(r *run, i *item, text string) {
 	id := cmp.Or(i.Call.Response.ID, "turn-"+i.id)
 	if id == r.turn {
@@ -94,8 +93,9 @@ func (t *transcript) answered(r *run, i *item, text string) {
 	r.Emit(i.origin(), events.ResponseCompleted, "", data)
 }
 
-// used returns the tokens of the answer that caused i: the difference to the previous
-// total of the run if the total is known, and otherwise the usage in the answer.
+// used returns the tokens of the answer that caused the item. It subtracts the previous
+// total of the run from the current total. Without a total, it returns the usage in the
+// answer.
 func (t *transcript) used(i *item) (events.Tokens, bool) {
 	now := t.total // set by an item before the answer
 	t.total = nil
@@ -187,9 +187,9 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers removes the call that caused the observation i from the waiting calls and
-// returns it, or false if there is none. It finds the call by the cause or the call id in
-// i. Old files have neither, so answers takes the oldest waiting call of the same kind.
+// answers removes the call that caused the observation from the waiting calls and returns
+// it, or false if there is none. Old files contain no cause and no call id. For them,
+// answers takes the oldest waiting call of the same kind.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {

@@ -6,8 +6,7 @@ import (
 )
 
 // Answer returns the body of a response with status 200, in the media type of the
-// request. rejected is the number of rejected items, and why is the reason of the
-// first.
+// request. The body contains the number of rejected items and the reason of the first.
 func Answer(s Signal, media string, rejected int, why string) []byte {
 	if media == Protobuf {
 		if rejected == 0 {
@@ -28,8 +27,8 @@ func Answer(s Signal, media string, rejected int, why string) []byte {
 	}), '\n')
 }
 
-// Refusal returns the body of an error response, in the media type of the request. It
-// is a gRPC status with code and why.
+// Refusal returns the body of an error response, in the media type of the request. The
+// body is a gRPC status.
 func Refusal(media string, code int, why string) []byte {
 	if media == Protobuf {
 		return appendField(binary.AppendUvarint([]byte{1 << 3}, uint64(code)), 2, why)

@@ -143,8 +143,8 @@ func (a attributes) truth(names ...string) (yes, ok bool) {
 	return b, err == nil
 }
 
-// content returns the first named attribute with a value. A text that contains a JSON
-// object or list becomes that JSON.
+// content returns the first named attribute with a value. It returns text with a JSON
+// object or list as JSON.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {

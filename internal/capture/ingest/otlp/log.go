@@ -37,7 +37,7 @@ func (r *reader) record(text json.RawMessage) ([]events.Event, error) {
 		c.at = c.Observed.Time
 	}
 	if c.at.IsZero() {
-		// Number records without a time, because two of them can have the same text.
+		// Two records without a time can have the same text, so their ids contain a number.
 		c.at = r.opts.Now
 		c.id += "-" + strconv.Itoa(r.seen[c.id])
 		r.seen[hashOf(text)]++

@@ -49,8 +49,8 @@ var inside = map[message]map[uint64]message{
 // maxMessages limits the nesting of messages. Events allow far less.
 const maxMessages = 512
 
-// checkNesting rejects messages that are nested too deep, because the protobuf decoder
-// recurses without a limit, and a stack overflow would end the process. It also rejects
+// checkNesting rejects messages that are nested too deep. The protobuf decoder recurses
+// without a limit, and a stack overflow would end the process. checkNesting also rejects
 // syntax that it cannot read, because the decoder could read a different structure.
 func checkNesting(m message, body []byte, depth int) error {
 	if depth > maxMessages {
@@ -73,8 +73,8 @@ func checkNesting(m message, body []byte, depth int) error {
 
 const maxField = 1<<29 - 1
 
-// nextField splits b after its first field. It returns false if b does not begin with a
-// complete field. content is empty unless the field is a message, text or bytes.
+// nextField splits a message after its first field. It returns false if the field is
+// incomplete. The content is empty unless the field is a message, text or bytes.
 func nextField(b []byte) (number uint64, content, rest []byte, ok bool) {
 	tag, n := binary.Uvarint(b)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > maxField {

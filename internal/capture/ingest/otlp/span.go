@@ -38,7 +38,7 @@ var classes = map[string]map[string]class{
 // inOrder lists the class attributes. The first one with a known value decides.
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
-// classOf ignores tokens, because a span with tokens and without a model contains the
+// classOf does not use token counts. A span with tokens and without a model contains the
 // sum of other spans.
 func classOf(a attributes, isRoot bool) class {
 	for _, name := range inOrder {

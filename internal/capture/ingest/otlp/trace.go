@@ -71,8 +71,8 @@ func (m *made) at(r *reader, s *span, kind events.Kind, at time.Time, payload an
 	m.add(e, err, changes...)
 }
 
-// own returns a change that moves an event into a separate run for the agent of s. The
-// events of a root span stay in the run of the trace.
+// own returns a function that moves an event to a separate run for the agent of the span.
+// The events of a root span stay in the run of the trace.
 func own(s *span) func(*events.Event) {
 	return func(e *events.Event) {
 		if s.Parent != "" {

@@ -17,8 +17,8 @@ type called struct {
 
 var fenced = regexp.MustCompile("(?s)```(?:mswea_bash_command|bash)[ \t]*\r?\n(.*?)\r?\n?```")
 
-// calls returns none for a text with more than one command, because the agent then runs
-// none of them.
+// calls returns the calls in a message. It returns none for a text with several commands,
+// because the agent then runs none.
 func (m *message) calls() []called {
 	switch {
 	case len(m.Extra.Actions) > 0:

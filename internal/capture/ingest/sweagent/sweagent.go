@@ -98,7 +98,7 @@ type run struct {
 	elapsed   time.Duration
 	waiting   []string // calls without a result, oldest first
 	submitted bool     // the latest call submitted the work
-	answer    string   // result of the latest call, if that submitted the work
+	answer    string   // result of the latest call, if the call submitted the work
 }
 
 func (r *run) now() time.Time { return r.start.Add(r.elapsed) }
@@ -114,8 +114,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answers++
 }
 
-// begin starts the run. It derives the id from the file name and from first, which is the
-// first answer or step.
+// begin starts the run. The run id is derived from the file name and the first answer or
+// step.
 func (t *transcript) begin(first json.RawMessage, at time.Time) {
 	name := strings.TrimSuffix(ingest.SessionOf(t.opts.File), ".traj")
 	id := t.runNames.Unique(name + "-" + ingest.Hash(first))

@@ -21,8 +21,8 @@ func (e Event) Encode() []byte {
 	return e.Append(make([]byte, 0, attributes+len(e.Data)+base64.StdEncoding.EncodedLen(len(e.Binary))))
 }
 
-// Append appends e to dst as one line of JSON. It does not allocate if dst has the capacity. The
-// result can be invalid JSON if [Event.Validate] rejects e.
+// Append appends e to dst as one line of JSON. It allocates no memory if dst has the capacity. The
+// line can be invalid JSON if e is not valid, see [Event.Validate].
 func (e Event) Append(dst []byte) []byte {
 	dst = append(dst, `{"specversion":"`+specVersion+`","id":`...)
 	dst = appendString(dst, e.ID)

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// SetData sets the data of e to payload as compact JSON. It does not escape HTML characters.
-// Invalid Unicode, for example a truncated character, becomes U+FFFD.
+// SetData encodes payload as compact JSON and stores it as the data of e. HTML characters are not
+// escaped. Invalid Unicode becomes U+FFFD.
 func (e *Event) SetData(payload any) error {
 	e.Data, e.Binary = nil, nil
 	if payload == nil {
@@ -31,8 +31,8 @@ func (e *Event) SetData(payload any) error {
 	return nil
 }
 
-// wellFormed replaces lone surrogates and invalid UTF-8 by U+FFFD, because encoding/json leaves
-// them in a [json.RawMessage].
+// wellFormed replaces invalid UTF-8 and lone surrogates with U+FFFD. encoding/json does not do this
+// for a [json.RawMessage].
 func wellFormed(data []byte) []byte {
 	s := scanner{data: data}
 	if s.value(1) == nil {
@@ -73,7 +73,7 @@ func compact(data []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(data))
 	if json.Compact(&b, data) != nil {
-		return data // not reached, because the scanner is stricter than Compact
+		return data // unreachable, because the scanner is stricter
 	}
 	return b.Bytes()
 }

@@ -15,9 +15,9 @@ const (
 	maxExtra = 128
 )
 
-// Decode reads one CloudEvents 1.0 event of any tool in JSON structured mode. A null or empty
-// standard attribute counts as absent. Data loses only white space between tokens. Data and Extra
-// share memory with data, which must not change while the event is in use.
+// Decode reads one CloudEvents 1.0 event in JSON structured mode, from any tool. A standard
+// attribute that is null or empty counts as absent. White space between the tokens of Data is
+// removed. Data and Extra share memory with data. Do not change data while the event is in use.
 //
 // Decode rejects input that other readers could interpret differently, such as repeated attributes,
 // invalid UTF-8 and lone surrogates. Errors are [InvalidError]. The event has an id, a source and a
@@ -146,8 +146,8 @@ func (d *decoder) set(name, value string) (reason string) {
 	return reason
 }
 
-// payload reads the data of the event. It removes white space between tokens, so that equal data
-// from different tools has equal bytes.
+// payload reads the data of the event and removes the white space between its tokens. Equal data
+// from different tools then has equal bytes.
 func (d *decoder) payload() error {
 	if d.event.Binary != nil {
 		return d.scan.fail("excluded by data_base64")

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// direct is implemented by the payloads of tool calls. It encodes them to the same bytes as
-// encoding/json, but does not parse raw JSON again.
+// direct is implemented by the payloads of tool calls. It writes the same bytes as encoding/json,
+// but is faster because it does not parse raw JSON again.
 type direct interface {
 	appendTo(w *objectWriter)
 }
@@ -49,7 +49,7 @@ type objectWriter struct {
 	failed bool
 }
 
-// key writes a field name without escapes. No payload field has a name that needs them.
+// key writes a field name. The names of all payload fields need no escapes.
 func (w *objectWriter) key(name string) {
 	if last := w.out[len(w.out)-1]; last != '{' {
 		w.out = append(w.out, ',')
@@ -119,7 +119,8 @@ func (w *objectWriter) execution(x *Execution) {
 	w.text("error", x.Error)
 	w.key("duration_ms")
 	w.out = strconv.AppendFloat(w.out, x.DurationMS, 'f', -1, 64)
-	abs := math.Abs(x.DurationMS) // the encoder uses an exponent for other values, or rejects them
+	// encoding/json writes other values with an exponent, or rejects them.
+	abs := math.Abs(x.DurationMS)
 	w.failed = w.failed || !(abs == 0 || abs >= 1e-6 && abs < 1e21)
 	w.text("verdict", string(x.Verdict))
 	w.flag("modified", x.Modified)

@@ -33,14 +33,14 @@ type Event struct {
 	ToolCall    string // connects a call and its result
 	User        string // userid
 	AgentFS     string // path of the AgentFS file (GWI_AGENTFS_ID)
-	Hooks       string // names of enabled hooks, such as "agentfs" and "beads", empty for all
+	Hooks       string // enabled hooks, such as "agentfs" and "beads". Empty enables all hooks
 	TraceParent string // W3C traceparent
 	Salt        string // 128 random bits in base64url, set when the event is published
 
 	Extra []Attribute // unknown attributes in their order
 
 	Data   json.RawMessage // the payload as verbatim JSON
-	Binary []byte          // the payload of data_base64, nil if Data is set
+	Binary []byte          // decoded data_base64, nil if Data is set
 }
 
 // Attribute is an unknown CloudEvents extension attribute. Value is verbatim JSON.
@@ -68,7 +68,7 @@ func New(k Kind, source string, payload any) (Event, error) {
 }
 
 // Payload decodes the data of e into T and ignores unknown fields. It succeeds for every valid
-// event if T is the type of [PayloadOf].
+// event if T is the payload type of its kind, see [PayloadOf].
 func Payload[T any](e Event) (T, error) {
 	var p T
 	if len(e.Data) == 0 {

@@ -17,8 +17,8 @@ type matcher struct {
 
 type span struct{ start, end int }
 
-// fit returns an error if encoding/json could not decode the next value into a field of shape sh.
-// Null fits every shape.
+// fit returns an error if encoding/json cannot decode the next value into a field of shape sh. Null
+// fits every shape.
 func (m *matcher) fit(sh *shape, depth int) error {
 	switch c := m.scan.peek(); {
 	case c == 'n' || sh.is == formRaw:
@@ -201,8 +201,8 @@ func (m *matcher) fitRecord(sh *shape, depth int) error {
 	return within(sh.fields[bits.TrailingZeros64(missing)].name, m.scan.failAt(start, "missing"))
 }
 
-// fitBlobs checks the field blobs. It removes the fields that blobs replace from missing, the
-// absent required fields. The empty name stands for all of the data.
+// fitBlobs checks the field blobs, and removes the fields that blobs replace from missing, the set
+// of absent required fields. A blob with an empty name replaces all of the data.
 func (m *matcher) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 	blobs := sh.fields[sh.field([]byte(blobsField))].shape
 	if m.scan.peek() != '{' {

@@ -8,8 +8,8 @@ import (
 
 const grantContext = "hooktrail/grant/v1\n"
 
-// Grant states that a key belongs to a producer. An issuer signs it, and a manifest contains the
-// grant of its key. The verifier decides which issuers it trusts.
+// Grant states that a key belongs to a producer. An issuer signs the grant, and a manifest contains
+// the grant of its key. The verifier decides which issuers it trusts.
 type Grant struct {
 	Issuer   string    // public user nkey
 	Tenant   *string   // the only tenant, nil for all tenants
@@ -21,14 +21,15 @@ type Grant struct {
 	Sig      string    // Ed25519 signature of [Grant.SignedText] in base64
 }
 
-// SignedText returns the bytes that the signature of g covers: a line that names the format, and
-// the encoded grant without its signature.
+// SignedText returns the text that the issuer signs. It consists of a line that names the format,
+// and the encoded grant without its signature.
 func (g Grant) SignedText() []byte {
 	g.Sig = ""
 	return appendGrant(append(make([]byte, 0, 512), grantContext...), g)
 }
 
-// Sign returns g with issuer and a signature. It calls sign with the text from [Grant.SignedText].
+// Sign returns a copy of g with the issuer and a signature. The function sign gets the text from
+// [Grant.SignedText] and returns its signature.
 func (g Grant) Sign(issuer string, sign func(text []byte) ([]byte, error)) (Grant, error) {
 	g.Issuer, g.Issued, g.Expires = issuer, g.Issued.UTC(), g.Expires.UTC()
 	sig, err := sign(g.SignedText())
@@ -36,11 +37,11 @@ func (g Grant) Sign(issuer string, sign func(text []byte) ([]byte, error)) (Gran
 	return g, err
 }
 
-// Signature returns the bytes of the signature, or nil if it is not an Ed25519 signature in base64.
+// Signature decodes g.Sig. It returns nil if g.Sig is not an Ed25519 signature in base64.
 func (g Grant) Signature() []byte { return signatureBytes(g.Sig) }
 
-// Fault returns why g does not cover m, or "". The server stored m at the time stored. Fault
-// verifies neither the signature nor the issuer.
+// Fault returns the reason why the grant does not cover the manifest, or "". stored is the time at
+// which the server stored the manifest. Fault does not verify the signature or the issuer.
 func (g Grant) Fault(m Manifest, stored time.Time) string {
 	switch {
 	case g.Key != m.Key:

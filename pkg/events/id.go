@@ -11,8 +11,8 @@ import (
 // NewID returns a new event id, which is a UUIDv7. Ids sort by creation time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// DeriveID returns a UUIDv8 over the SHA-256 of parts and their lengths. Events of a repeated
-// import or publication get the same ids.
+// DeriveID returns a UUIDv8 that depends only on parts. A repeated import or publication therefore
+// produces the same ids.
 func DeriveID(parts ...string) string {
 	h := sha256.New()
 	var length [8]byte
@@ -28,8 +28,8 @@ func DeriveID(parts ...string) string {
 	return id.String()
 }
 
-// ChunkID returns the id of a blob.chunk event. event is the id of the event with the content,
-// sha256 the hash of the content in hex, and index counts from 0.
+// ChunkID returns the id of a blob.chunk event. event is the id of the event with the content.
+// sha256 is the hash of the content in hex. index counts from 0.
 func ChunkID(tenant, event, sha256 string, index int) string {
 	return DeriveID("blob", tenant, event, sha256, strconv.Itoa(index))
 }

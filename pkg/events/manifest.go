@@ -5,23 +5,24 @@ import (
 	"encoding/hex"
 )
 
-// Manifest lists the events of one producer in a batch, and proves that no event of the range is
-// missing. It comes after these events, on the manifest subject of the producer, and the ledger
-// records it too. Heartbeats and key changes can have an empty range, with Last before First.
+// Manifest lists the events that a producer sent in one batch. It proves that no event of the range
+// is missing. The producer sends it after these events on a separate subject, and the ledger
+// records it too. The range of a heartbeat or key change can be empty. Last is then smaller than
+// First.
 type Manifest struct {
 	Version  int     `json:"v"` // 2, or 1 without Key and Sig
 	Tenant   string  `json:"tenant"`
 	Producer string  `json:"producer"`
 	First    uint64  `json:"first"`
 	Last     uint64  `json:"last"`
-	Count    uint64  `json:"count"`             // number of sent events, which is Last-First+1 without the missing ones
+	Count    uint64  `json:"count"`             // sent events, without the missing ones
 	Missing  []Range `json:"missing,omitempty"` // sequences that will never be sent
 	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first manifest
 	Root     string  `json:"root"`              // [BatchRoot] of the events in hex
 
-	// State reports whether the producer will sign a later manifest. It is empty if the producer
-	// makes no such announcement. Interval is the time in seconds within which an open producer
-	// signs the next manifest. Beat counts the heartbeats since Last.
+	// State announces whether the producer will sign another manifest. It is empty if the producer
+	// does not announce this. An open producer signs the next manifest within Interval seconds.
+	// Beat counts the heartbeats since Last.
 	State    State  `json:"state,omitempty"`
 	Interval uint64 `json:"interval,omitempty"`
 	Beat     uint64 `json:"beat,omitempty"`
@@ -35,8 +36,8 @@ type Manifest struct {
 // State announces whether a producer continues its chain of manifests in a tenant.
 type State string
 
-// The states. StateClosed means that the manifests list every event number that the producer has
-// used. It is valid until the next manifest.
+// The states. After StateClosed, the manifests list every event number that the producer has used.
+// A later manifest can open the chain again.
 const (
 	StateOpen   State = "open"
 	StateClosed State = "closed"

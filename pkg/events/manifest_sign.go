@@ -7,15 +7,15 @@ import (
 
 const manifestContext = "hooktrail/manifest/v2\n"
 
-// SignedText returns the bytes that the signature of m covers: a line that names the format, and
-// the encoded manifest without its signature.
+// SignedText returns the text that the producer signs. It consists of a line that names the format,
+// and the encoded manifest without its signature.
 func (m Manifest) SignedText() []byte {
 	m.Sig = ""
 	return AppendManifest(append(make([]byte, 0, 512), manifestContext...), m)
 }
 
-// Sign returns m with version 2, key and a signature. It calls sign with the text from
-// [Manifest.SignedText].
+// Sign returns a copy of m with version 2, the key and a signature. The function sign gets the text
+// from [Manifest.SignedText] and returns its signature.
 func (m Manifest) Sign(key string, sign func(text []byte) ([]byte, error)) (Manifest, error) {
 	m.Version, m.Key = signedManifest, key
 	sig, err := sign(m.SignedText())
@@ -27,7 +27,7 @@ func (m Manifest) Sign(key string, sign func(text []byte) ([]byte, error)) (Mani
 // the signature.
 func (m Manifest) IsSigned() bool { return m.Version == signedManifest }
 
-// Signature returns the bytes of the signature, or nil if it is not an Ed25519 signature in base64.
+// Signature decodes m.Sig. It returns nil if m.Sig is not an Ed25519 signature in base64.
 func (m Manifest) Signature() []byte { return signatureBytes(m.Sig) }
 
 func signatureBytes(text string) []byte {
@@ -66,8 +66,8 @@ func (m Manifest) validateSignature() error {
 	return nil
 }
 
-// keyLength is the length of a public nkey: base32 of a prefix byte, 32 bytes of key and a
-// checksum.
+// keyLength is the length of a public nkey, which is the base32 text of a prefix byte, 32 bytes of
+// key and a checksum.
 const keyLength = 56
 
 func isUserKey(key string) bool {

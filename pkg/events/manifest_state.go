@@ -44,7 +44,7 @@ func appendCount(dst []byte, name string, n uint64) []byte {
 	return strconv.AppendUint(append(dst, name...), n, 10)
 }
 
-// signedMember reads a member that only version 2 has.
+// signedMember reads a JSON member that exists only in signed manifests.
 func (s *scanner) signedMember(m *Manifest, name string) (err error) {
 	switch name {
 	case "state":

@@ -2,10 +2,11 @@ package events
 
 import "strings"
 
-// Normalize converts e into the published form and validates it like [Event.Validate]. The time
-// becomes UTC, and a run type upper case. An empty subject becomes the run and, for Hooktrail's
-// types, an empty run becomes the subject. White space between the tokens of data is removed.
-// Normalize replaces the slice Data and does not modify its bytes.
+// Normalize converts e to the form in which it is published, and validates it like
+// [Event.Validate]. It converts the time to UTC, makes the run type upper case, and removes white
+// space between the tokens of data. An empty subject gets the value of the run. In an event of
+// Hooktrail, an empty run gets the value of the subject. The bytes of Data do not change, because
+// Normalize replaces the slice.
 func (e *Event) Normalize() error {
 	if !e.Time.IsZero() {
 		e.Time = e.Time.Round(0).UTC() // Round drops the monotonic clock

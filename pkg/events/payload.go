@@ -15,8 +15,8 @@ func (t Tokens) Plus(u Tokens) Tokens {
 	return Tokens{t.Input + u.Input, t.Output + u.Output, t.CacheCreation + u.CacheCreation, t.CacheRead + u.CacheRead}
 }
 
-// Failure describes an error. Class names infrastructure failures ("rate_limit", "timeout") whose
-// text differs from case to case.
+// Failure describes an error. Class names an infrastructure failure, such as "rate_limit" or
+// "timeout", because the texts of such failures vary.
 type Failure struct {
 	Message string `json:"message"`
 	Class   string `json:"class,omitempty"`
@@ -61,13 +61,12 @@ type Notified struct {
 
 // Common is embedded in every payload.
 type Common struct {
-	// Blobs maps the name of each field that was too large for the event to its content, which was
-	// sent in blob.chunk events before this event.
+	// Blobs contains a reference for each field that was too large for the event, by field name.
+	// The content of these fields was sent before the event in blob.chunk events.
 	Blobs map[string]BlobRef `json:"blobs,omitempty"`
 	// Raw is the original JSON of another tool.
 	Raw json.RawMessage `json:"raw,omitempty"`
-	// Redacted lists the parts of texts in this payload that were replaced before the event was
-	// stored.
+	// Redacted lists the parts of this payload that markers replaced before the event was stored.
 	Redacted []Redaction `json:"redacted,omitempty"`
 }
 
@@ -77,7 +76,7 @@ type Redaction struct {
 	Rule  string `json:"rule"`  // id of the rule that found it
 	Start int    `json:"start"` // byte position in the original text
 	End   int    `json:"end"`
-	More  int    `json:"more,omitempty"` // number of further findings of the rule that are not listed
+	More  int    `json:"more,omitempty"` // number of findings of the same rule that are not listed
 }
 
 // BlobRef identifies content by hash and size.

@@ -30,21 +30,21 @@ const (
 	AuditAcknowledge AuditAction = "acknowledge" // acknowledge gaps and foreign records
 )
 
-// AuditAccessedData is the payload of audit.accessed: an access to evidence, or an order about
-// evidence. It is recorded before the access happens.
+// AuditAccessedData is the payload of audit.accessed, which records an access to evidence or an
+// order about evidence. It is recorded before the access.
 type AuditAccessedData struct {
 	Action AuditAction `json:"action"`
 	By     string      `json:"by"` // name that the caller gives
-	// User is the user of the operating system and the host, which the caller cannot choose.
+	// User contains the user name of the operating system and the host. The caller cannot choose
+	// them.
 	User      string          `json:"user,omitempty"`
 	Reason    string          `json:"reason,omitempty"`
 	Ticket    string          `json:"ticket,omitempty"`
 	Selection *AuditSelection `json:"selection,omitempty"` // nil for everything of the tenant
-	// As is the form in which evidence was handed out: an export format, or the subject of a
-	// replay.
+	// As is the export format, or the subject of a replay.
 	As string `json:"as,omitempty"`
-	// Order is a note signed with the ledger's key. Without it, the event changes nothing, because
-	// any client can publish it.
+	// Order is a note signed with the ledger's key. An event without this note has no effect,
+	// because any client can publish such an event.
 	Order string `json:"order,omitempty"`
 	Common
 }

@@ -33,8 +33,8 @@ type HistoryData struct {
 	Common
 }
 
-// ResponseCompletedData is the payload of response.completed: the answer of a model to one API
-// call. If several events have the same message id, the last event is valid.
+// ResponseCompletedData is the payload of response.completed, which contains the answer of a model
+// to one API call. If several events have the same message id, the last one is valid.
 type ResponseCompletedData struct {
 	Message    string  `json:"message_id,omitempty"`
 	Model      string  `json:"model,omitempty"`

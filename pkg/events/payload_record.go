@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// HookExecutedData is the payload of hook.executed: a hook that ended after its dispatch, because
-// it was late or asynchronous.
+// HookExecutedData is the payload of hook.executed. It describes a hook that ended after its
+// dispatch, because the hook was late or asynchronous.
 type HookExecutedData struct {
 	Execution
 	Dispatch string `json:"dispatch,omitempty"` // id of the event of the dispatch
@@ -15,10 +15,10 @@ type HookExecutedData struct {
 	Common
 }
 
-// RunSealedData is the payload of run.sealed: the events that one producer sent for one run. A
-// sealed run can continue and be sealed again. The last seal is valid.
+// RunSealedData is the payload of run.sealed. It counts the events that one producer sent for one
+// run. A sealed run can continue and be sealed again. The last seal is valid.
 type RunSealedData struct {
-	Count uint64 `json:"count"` // events of the run, without this and earlier seals
+	Count uint64 `json:"count"` // number of events in the run, not counting seals
 	First uint64 `json:"first"` // sequence of the first of these events
 	Last  uint64 `json:"last"`  // sequence of the last of these events
 	// Digest chains the hashes of these events in lower-case hex: d₀ = 32 zero bytes, dᵢ =
@@ -27,14 +27,14 @@ type RunSealedData struct {
 	Common
 }
 
-// ID returns the id of the run.sealed event with the payload d. A seal whose id is from another
-// producer, as in a replayed run, has no effect.
+// ID returns the id of the run.sealed event with this payload. A seal with another id has no
+// effect, such as a seal in a replayed run.
 func (d RunSealedData) ID(tenant, producer, run string) string {
 	return DeriveID("seal", tenant, producer, run, strconv.FormatUint(d.Count, 10), d.Digest)
 }
 
-// GapRecordedData is the payload of gap.recorded: events that their producer numbered and then
-// lost, with the reason.
+// GapRecordedData is the payload of gap.recorded. It describes events that the producer numbered
+// and then lost, with the reason.
 type GapRecordedData struct {
 	First  uint64 `json:"first"`
 	Last   uint64 `json:"last"`
@@ -71,18 +71,18 @@ type IssueEditedData struct {
 	Issue  string `json:"issue,omitempty"`
 	Action string `json:"action"`         // not_planned, closed, reopened, assigned, retitled
 	By     string `json:"by"`             // name that the caller gives
-	User   string `json:"user,omitempty"` // user of the operating system, with the host, absent for an edit in a workspace
+	User   string `json:"user,omitempty"` // system user and host, absent for an edit in a workspace
 	Value  string `json:"value,omitempty"`
 	Common
 }
 
-// ProducerLostData is the payload of producer.lost: the outbox of a producer was missing when its
-// data directory was opened. Its unsent events are lost.
+// ProducerLostData is the payload of producer.lost. It reports that a producer's outbox was missing
+// when its data directory was opened. The unsent events of the producer are lost.
 type ProducerLostData struct {
 	Producer string `json:"producer"`
 	Outbox   string `json:"outbox,omitempty"` // name of the outbox in the data directory
 	Last     uint64 `json:"last,omitempty"`   // last known number in this tenant
-	Key      string `json:"key,omitempty"`    // key of the producer, which can end the loss
+	Key      string `json:"key,omitempty"`    // key whose next manifest ends the loss
 	Common
 }
 

@@ -6,7 +6,7 @@ import "encoding/json"
 type ToolBeforeData struct {
 	Tool string          `json:"tool"` // name of the tool in the protocol
 	Args json.RawMessage `json:"args,omitempty"`
-	// PatchedArgs are the arguments of the call after hooks changed them, if any did.
+	// PatchedArgs contains the arguments as changed by hooks. It is empty if no hook changed them.
 	PatchedArgs json.RawMessage `json:"patched_args,omitempty"`
 	Outcome
 	Common
@@ -21,10 +21,10 @@ const (
 	ToolError   ToolStatus = "error"
 )
 
-// ToolResultData is the payload of tool.result. Status selects which of Result and Error is set.
+// ToolResultData is the payload of tool.result. Depending on Status, it has a Result or an Error.
 type ToolResultData struct {
 	Tool       string          `json:"tool,omitempty"`
-	Args       json.RawMessage `json:"args,omitempty"` // set if the call's tool.before does not have them
+	Args       json.RawMessage `json:"args,omitempty"` // set if tool.before lacks them
 	Status     ToolStatus      `json:"status"`
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      *Failure        `json:"error,omitempty"`

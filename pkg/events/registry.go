@@ -44,7 +44,7 @@ var registry = []struct {
 
 func fresh[T any]() any { return new(T) }
 
-// Kinds returns all known kinds, hook points before records.
+// Kinds returns all known kinds. Hook points come before records.
 func Kinds() []Kind {
 	kinds := make([]Kind, len(registry))
 	for i, r := range registry {

@@ -2,7 +2,8 @@ package events
 
 import "strconv"
 
-// maxDepth suffices for the payloads of all tools and keeps the stack of recursive readers small.
+// maxDepth limits the nesting of JSON to keep the stack of recursive readers small. Payloads of
+// real tools are nested less deeply.
 const maxDepth = 512
 
 // scanner reads JSON of RFC 8259. It rejects invalid UTF-8 and lone surrogates, because other
@@ -47,8 +48,8 @@ func (s *scanner) unexpected(want string) error {
 	return s.fail("unexpected byte " + strconv.QuoteRuneToASCII(rune(s.data[s.pos])) + ", " + want)
 }
 
-// object reads an object. It calls member with the name of each member, and member must then read
-// the value.
+// object reads a JSON object. It calls the function member for each name, which must then read the
+// value.
 func (s *scanner) object(member func(name []byte) error) error {
 	if err := s.take('{'); err != nil {
 		return err
@@ -121,7 +122,7 @@ func (s *scanner) nested(open byte, depth int) error {
 	if depth >= maxDepth {
 		return s.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
 	}
-	end := open + 2 // in ASCII, the code of ']' and '}' is two higher
+	end := open + 2 // in ASCII, ']' and '}' are two above '[' and '{'
 	s.pos++
 	if s.peek() == end {
 		s.pos++

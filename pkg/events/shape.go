@@ -86,8 +86,8 @@ func shapeOf(t reflect.Type) *shape {
 	return &shape{is: forms[t.Kind()], enum: enums[t]}
 }
 
-// hasRequired reports whether t can have required fields. Values nested in a payload, such as token
-// counts, may be incomplete.
+// hasRequired reports whether the type t can have required fields. Other values in a payload, such
+// as token counts, may be incomplete.
 func hasRequired(t reflect.Type) bool {
 	_, payload := t.FieldByName("Common")
 	return payload || t == reflect.TypeFor[BlobRef]()
@@ -107,8 +107,8 @@ func (s *shape) addFields(t reflect.Type) {
 	}
 }
 
-// field returns the index of the field that encoding/json sets for name, or -1. An exact match wins
-// over one that ignores case.
+// field returns the index of the field that encoding/json sets for name, or -1. It prefers an exact
+// match to a match that ignores case.
 func (s *shape) field(name []byte) int {
 	for i := range s.fields {
 		if s.fields[i].name == string(name) {

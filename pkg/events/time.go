@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// parseTime parses a time of RFC 3339 and drops fractional digits after the ninth. If s is invalid,
-// it returns the reason.
+// parseTime parses a time of RFC 3339 and drops fractional digits after the ninth.
 func parseTime(s string) (t time.Time, reason string) {
 	const seconds = "0000-00-00T00:00:00"
 	if len(s) <= len(seconds) || !matches(s[:len(seconds)], seconds) {
@@ -26,7 +25,7 @@ func parseTime(s string) (t time.Time, reason string) {
 		return t, "leap seconds are not supported"
 	}
 	t = time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
-	// Date normalises invalid dates and times, such as 31 April or hour 24.
+	// time.Date accepts invalid dates and changes them, such as 31 April to 1 May.
 	if t.Day() != day || int(t.Month()) != month || t.Hour() != hour || t.Minute() != minute || t.Second() != second {
 		return t, "no such time"
 	}

@@ -9,8 +9,8 @@ import (
 	"math/bits"
 )
 
-// BatchRoot returns the RFC 6962 Merkle root of the hashes of a batch's events. Each hash is the
-// data of one leaf. The root of an empty batch is the SHA-256 of the empty string.
+// BatchRoot returns the RFC 6962 Merkle root of a batch. Each leaf contains the hash of one event.
+// The root of an empty batch is the SHA-256 of the empty string.
 func BatchRoot(hashes []Hash) Hash {
 	if len(hashes) == 0 {
 		return sha256.Sum256(nil)

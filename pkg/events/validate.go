@@ -15,13 +15,11 @@ const (
 	runTypeField = "run_type"
 )
 
-// Validate returns an [InvalidError] for the first attribute of e, or field of its data, that
-// cannot be published. It rejects missing required attributes, text with invalid UTF-8 or control
-// characters, data that is not compact JSON, and data that does not fit the payload type. It
-// accepts unknown kinds and fields.
-//
-// Validate does not check the size of data, because pkg/publish splits events larger than
-// [MaxBytes].
+// Validate returns an [InvalidError] for the first attribute or data field that cannot be
+// published. It rejects missing required attributes, text with invalid UTF-8 or control characters,
+// data that is not compact JSON, and data that does not fit the payload type. It accepts unknown
+// kinds and fields. It does not check the size of data, because pkg/publish splits events larger
+// than [MaxBytes].
 func (e Event) Validate() error {
 	if err := e.validateAttributes(); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// startAsync starts the asynchronous hooks of a recorded dispatch. invoke calls one hook, even
-// after the dispatch has returned, so it must not access the result of the dispatch.
+// startAsync starts the asynchronous hooks of a recorded dispatch. invoke calls one hook. It can
+// run after the dispatch has returned, so it must not access the result.
 func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	for i, h := range f.chain.async {
 		if !h.applies(&f.meta, f.tool, f.ending) {
@@ -28,8 +28,8 @@ func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	}
 }
 
-// runAsync runs the hook of c and records its end. A hook that exceeds its time is recorded twice:
-// as a timeout immediately, and as late when it returns.
+// runAsync runs the hook of c and records its end. A hook that exceeds its time is recorded twice,
+// first as a timeout and then as late when it returns.
 func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	patience := c.hook.timeout
 	if c.hook.isolation == External {
@@ -76,8 +76,8 @@ type outstanding struct {
 	ended  chan struct{} // closed when n becomes 0
 }
 
-// add counts an execution. If starts is true, the execution is new, and add refuses it by returning
-// false once the registry is closed.
+// add counts an execution. It returns false if a new execution starts after the registry was
+// closed.
 func (s *outstanding) add(starts bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// call is one execution of a hook, and the context that the hook gets. Unlike
-// [context.WithTimeout], it needs a timer only if the hook calls Done. Durations are measured from
-// the start of the dispatch.
+// call is one execution of a hook, and also the context of the hook. Unlike [context.WithTimeout],
+// it needs a timer only if the hook calls Done. Durations are measured from the start of the
+// dispatch.
 type call struct {
 	dispatch *dispatch
 	hook     *hook
@@ -23,7 +23,8 @@ type call struct {
 	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent never cancels asynchronous hooks, which end only at their deadline.
+// parent returns the context of the dispatch. For asynchronous hooks it is never cancelled, because
+// they end only at their deadline.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)
@@ -31,7 +32,6 @@ func (c *call) parent() context.Context {
 	return c.dispatch.ctx
 }
 
-// Value returns the value for key in the context of the dispatch.
 func (c *call) Value(key any) any { return c.parent().Value(key) }
 
 type watch struct {
@@ -47,8 +47,6 @@ type contribution struct {
 	modified bool
 }
 
-// Deadline returns the deadline of the hook, or the deadline of the caller's context if that is
-// earlier. There is always one.
 func (c *call) Deadline() (time.Time, bool) {
 	own := c.dispatch.began.Add(c.deadline)
 	if d, ok := c.parent().Deadline(); ok && d.Before(own) {
@@ -71,7 +69,6 @@ func (c *call) Done() <-chan struct{} {
 	return w.done
 }
 
-// Err returns the reason why the context has ended, or nil if it has not.
 func (c *call) Err() error {
 	if over := c.over.Load(); over != nil {
 		return *over
@@ -94,8 +91,8 @@ var (
 
 func (c *call) end(reason *error) {
 	c.over.CompareAndSwap(nil, reason)
-	// Done stores watch before it loads over, and end stores over before it loads watch. So at
-	// least one of them sees the value of the other and closes the channel.
+	// At least one of Done and end closes the channel. Done stores watch before it loads over, and
+	// end stores over before it loads watch.
 	if w := c.watch.Load(); w != nil {
 		w.close()
 	}

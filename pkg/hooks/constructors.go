@@ -96,5 +96,5 @@ func Reject(reason string) *ApprovalDecision {
 // DenyStep denies a step, which is then skipped.
 func DenyStep(reason string) *StepDecision { return &StepDecision{Verdict: Deny, Reason: reason} }
 
-// ModifyStep adds the members of state, a JSON object, to the state of a step.
+// ModifyStep adds the members of a JSON object to the state of a step.
 func ModifyStep(state JSON) *StepDecision { return &StepDecision{Patch: &StepPatch{State: state}} }

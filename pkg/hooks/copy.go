@@ -2,8 +2,8 @@ package hooks
 
 import "reflect"
 
-// maxDepth limits how deeply nested values are copied. Zero values replace deeper parts. Package
-// events has the same limit.
+// maxDepth limits how deeply values are copied. Deeper values become zero values. Package events
+// has the same limit.
 const maxDepth = 512
 
 // copier returns a function that makes deep copies of a T. It returns nil if an assignment is
@@ -44,8 +44,7 @@ func shares(t reflect.Type) bool {
 	return false
 }
 
-// copyInto makes dst, which must be equal to src, a deep copy. It copies all parts that the two
-// share.
+// copyInto makes dst a deep copy of src. Before the call, dst must be a shallow copy of src.
 func copyInto(dst, src reflect.Value, depth int) {
 	if depth > maxDepth {
 		dst.SetZero()

@@ -17,16 +17,16 @@ type DecisionPoint[In, P any] struct {
 }
 
 type decisionRules[In, P any] struct {
-	gathered bool              // every hook gets the input without patches of others
+	gathered bool              // every hook gets the original input
 	noDeny   bool              // a hook that returns Deny or Ask fails
 	call     func(In) ToolCall // nil if the input has no tool call
-	// apply applies the patch p to the input in, and adds p to sum. It reports whether p changes
-	// anything. If it returns an error, in and sum are unchanged.
+	// apply adds a patch to the input and to sum, and reports whether the patch changes anything.
+	// After an error, the input and sum are unchanged.
 	apply   func(in *In, sum *P, p P) (bool, error)
 	payload func(asked In, out *Outcome[In, P]) any
 
-	// These functions convert inputs and outcomes to and from documents. If they are nil, Payload
-	// contains the input, and Patch and Value contain patches.
+	// If these functions are nil, the Payload of a document is the input, and Patch and Value are
+	// patches.
 	read  func(Document) (In, error)
 	write func(In, *Document) error
 	patch func(reply JSON) (P, error)
@@ -46,8 +46,8 @@ func (p *DecisionPoint[In, P]) Register(r *Registry, fn func(context.Context, Me
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is like Register, but keeps the error for [Registry.Err], so that callers can check once after
-// many calls. If the registration fails, On logs the error and returns an empty id.
+// On is like Register, but callers can check the errors of many calls at once with [Registry.Err].
+// If the registration fails, On logs the error and returns an empty id.
 func (p *DecisionPoint[In, P]) On(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error), opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
@@ -77,8 +77,8 @@ func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *
 	return d.out
 }
 
-// orNil returns an untyped nil if isNil is true, because a nil function in an any is not equal to
-// nil.
+// orNil returns fn, or an untyped nil if isNil is true. A nil function in an any would not be equal
+// to nil.
 func orNil(fn any, isNil bool) any {
 	if isNil {
 		return nil
@@ -101,7 +101,7 @@ const (
 type Execution = events.Execution
 
 // Decision is the answer of a decision hook. A nil *Decision and the zero Decision mean no opinion.
-// Patch and Context are used even without a verdict. With Deny, Patch is ignored.
+// Patch and Context apply even without a verdict. With Deny, Patch is ignored.
 type Decision[P any] struct {
 	Verdict Verdict // empty means no opinion
 	Reason  string  // for people and models
@@ -115,7 +115,7 @@ type Outcome[In, P any] struct {
 	Reason     string      // reason of the hook in By
 	Context    string      // contexts of all hooks in order, separated by blank lines
 	Input      In          // the input with all patches, or the input that was denied
-	Patch      P           // the combined patches, in which later ones replace earlier ones
+	Patch      P           // the combined patches. Later patches replace earlier ones
 	Modified   bool        // a patch has changed or added something
 	By         ID          // the first hook that returned Verdict
 	Executions []Execution // in the order of the hooks

@@ -9,15 +9,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits on the running executions of one hook. They matter if the hook always blocks.
+// Limits on the executions of one hook that run at the same time. A hook that always blocks reaches
+// them.
 const (
 	maxAbandoned = 64
 	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch. Hooks that are not inline run on a worker goroutine while
-// the caller of Dispatch waits. Only the owner may change the dispatch. The worker owns it, but
-// while it runs a hook, the caller can take over by swapping call to nil.
+// dispatch is the state of one dispatch. The caller of Dispatch waits while a worker goroutine runs
+// the hooks that are not inline. Only the owner may change the dispatch. The worker is the owner,
+// but while a hook runs, the caller can become the owner by swapping call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
@@ -36,7 +37,7 @@ type dispatch struct {
 	waiter     *waiter // nil until the first hook that needs a worker
 
 	call      atomic.Pointer[call] // the running execution, nil while the worker owns the dispatch
-	cancelled atomic.Int64         // when the caller saw that its context had ended, or 0
+	cancelled atomic.Int64         // when the caller found that its context had ended, otherwise 0
 }
 
 func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *pointInfo, meta *Meta, tool string, end ending) {
@@ -102,23 +103,24 @@ func (f *dispatch) admit(c *call) error {
 	return nil
 }
 
-// begin starts the execution c, unless the hook may not run. If begin returns nil, the caller of
-// the dispatch can abandon the execution and take over.
+// begin starts the execution c, or returns an error if the hook may not run. After begin, the
+// caller of the dispatch can abandon the execution.
 func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
 	}
 	f.call.Store(c)
-	// The caller stores cancelled before it loads call, and begin stores call before it loads
-	// cancelled. So at least one of them sees the value of the other.
+	// Either begin or the caller notices a cancellation. The caller stores cancelled before it
+	// loads call, and begin stores call before it loads cancelled.
 	if f.cancelled.Load() != 0 && f.call.CompareAndSwap(c, nil) {
 		return ErrCancelled
 	}
 	return nil
 }
 
-// claim takes the dispatch back for the worker after the hook of c. It returns false if the caller
-// of the dispatch has taken over. After the deadline, it sets err to ErrTimedOut.
+// claim makes the worker the owner of the dispatch again after the hook of c has returned. It
+// returns false if the caller has abandoned the hook. After the deadline, it sets err to
+// ErrTimedOut.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)
@@ -132,8 +134,9 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver returns the running execution if it has exceeded its time. The caller of Dispatch then
-// owns the dispatch. Otherwise takeOver returns nil and the time until the next check.
+// takeOver checks whether the running execution has exceeded its time. If so, it makes the caller
+// of Dispatch the owner of the dispatch and returns the execution. Otherwise it returns nil and the
+// time until the next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)
@@ -208,7 +211,7 @@ func (f *dispatch) log(c *call, err error) {
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
 }
 
-// late records the end of an abandoned execution. Its worker does not own the dispatch, so late
+// late records the end of an abandoned execution. The worker no longer owns the dispatch, so late
 // reads only fields that do not change.
 func (f *dispatch) late(c *call, s contribution, err error) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)

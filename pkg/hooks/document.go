@@ -9,11 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Document is the input of a hook without Go types, for hooks in other processes and languages.
+// Document is the input of a hook in another process or language.
 //
-// At points about a tool call, Tool and Args describe the call, and after the call Result or Error
-// is set too. At other points, Payload contains the input, with the field names of the point's
-// event. At [MessageCreate], Payload is the message itself.
+// At points about a tool call, Tool and Args describe the call. After the call, Result or Error is
+// set too. At other points, Payload contains the input with the field names of the point's event.
+// At [MessageCreate], Payload is the message itself.
 type Document struct {
 	Point   events.Kind
 	Meta    Meta
@@ -30,9 +30,9 @@ type Reply struct {
 	Verdict Verdict // for decision points, empty for no opinion
 	Reason  string
 	Context string // for the agent
-	// Patch changes the input, or is empty. It contains the new arguments for [ToolBefore], the
-	// changed members of the outcome for [ToolResult], the new value for other transforms, the
-	// recovery for [Error], and the patch for other decisions.
+	// Patch changes the input. It contains the new arguments for [ToolBefore], the changed members
+	// of the outcome for [ToolResult], the recovery for [Error], the patch for other decisions, and
+	// the new value for other transforms.
 	Patch JSON
 }
 
@@ -42,7 +42,7 @@ type DocumentOutcome struct {
 	Verdict    Verdict     `json:"verdict"` // Deny if a hook prevented a transform
 	Reason     string      `json:"reason,omitempty"`
 	Args       JSON        `json:"args,omitempty"`  // arguments of the tool call, with patches
-	Value      JSON        `json:"value,omitempty"` // value of a transform, or combined patches of a decision
+	Value      JSON        `json:"value,omitempty"` // value of a transform, or patches of a decision
 	Context    string      `json:"context,omitempty"`
 	Executions []Execution `json:"executions"` // never nil
 	RecordErr  error       `json:"-"`
@@ -54,7 +54,7 @@ type untyped interface {
 	dispatchDocument(ctx context.Context, r *Registry, d Document) (DocumentOutcome, error)
 }
 
-// OnDocument registers fn at point. fn gets the input as a Document.
+// OnDocument registers a hook at point that gets its input as a Document.
 func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Document) (*Reply, error), opts ...Option) (ID, error) {
 	p, err := untypedPoint(point)
 	if err != nil {

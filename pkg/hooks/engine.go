@@ -15,14 +15,13 @@ import (
 // points before a function, and transform and notification points after it.
 //
 // It does not call a function that hooks deny. If a function panics, the Engine returns a
-// *[PanicError]. The context that a function gets contains the tenant, run, step, agent and parents
-// for nested calls of the Engine. A function can call [Report] to add to the notification at its
-// end. The hooks after a function run and are recorded even if the context has ended. If recording
-// fails, the error is only logged.
+// *[PanicError]. The context of a function contains the tenant, run, step, agent and parents, which
+// nested calls of the Engine use. A function can call [Report] to add data to its final
+// notification. The hooks after a function run and are recorded even if the context has ended. If
+// recording fails, the error is only logged.
 //
-// An Engine is safe for concurrent use, and several engines can share a registry. If a context
-// already contains a run, even one from another engine, that run has precedence over the engine's
-// Meta.
+// An Engine is safe for concurrent use, and several engines can share a registry. A run in the
+// context has precedence over the engine's Meta, even if it comes from another engine.
 type Engine struct {
 	registry *Registry
 	meta     Meta
@@ -87,7 +86,7 @@ func (e *Engine) logger() *slog.Logger {
 	return e.registry.opts.Logger
 }
 
-// recorded logs err, because the orchestrator does not get the errors of recording.
+// recorded logs an error of recording, because the orchestrator does not get it.
 func (e *Engine) recorded(ctx context.Context, point events.Kind, err error) {
 	if err == nil {
 		return
@@ -101,8 +100,8 @@ type endedKey struct{}
 
 func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
 
-// afterwards returns a context for the hooks after a function. If ctx has ended, it returns a copy
-// that has not, so that they can run.
+// afterwards returns a context for the hooks after a function. These hooks must run even if ctx has
+// ended, so the context is then a copy that has not ended.
 func afterwards(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx
@@ -125,8 +124,9 @@ type Notes struct {
 }
 
 // Report adds notes to the notifications at the end of the step, run and session of ctx. Tokens and
-// files are added to all of them, summary and metadata only to the innermost. A sub-agent does not
-// add to the run of its parent. Outside of the functions of an [Engine], Report does nothing.
+// files are added to all three, and summary and metadata only to the innermost one. A sub-agent
+// does not add to the run of its parent. Outside of the functions of an [Engine], Report does
+// nothing.
 func Report(ctx context.Context, notes Notes) {
 	f, ok := ctx.Value(frameKey{}).(frame)
 	if !ok || f.sums == nil {

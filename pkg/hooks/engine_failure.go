@@ -21,7 +21,7 @@ type DeniedError struct {
 	Point  events.Kind
 	Name   string // name of the tool, agent or step
 	Reason string // for people and models
-	By     ID     // the hook that returned Deny, or that returned Ask without a later approval
+	By     ID     // the hook that returned Deny, or returned Ask without a later approval
 }
 
 // Error returns the denied action and the id of the hook.
@@ -47,9 +47,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// TypedError sets the type of an error for the hooks of [Error]. Without it, the engine chooses
-// [ToolError] for the error of a tool, the matching type for network errors, permission errors and
-// denials, and [UnknownError] for all others.
+// TypedError sets the type of an error for the hooks of [Error]. Other errors get a type from the
+// engine. It is [ToolError] for errors of tools, a matching type for network errors, permission
+// errors and denials, and [UnknownError] for all others.
 type TypedError struct {
 	Type  ErrorType
 	Model string // model in use when the error occurred
@@ -133,8 +133,8 @@ type Attempt struct {
 	Prompt  string // prompt from a hook of [Error], or empty
 }
 
-// attempts calls fn until it succeeds, the hooks of Error refuse a retry, ctx ends, or MaxAttempts
-// is reached.
+// attempts calls fn until it succeeds, ctx ends, MaxAttempts is reached, or the hooks of Error
+// refuse a retry.
 func (e *Engine) attempts(ctx context.Context, first Attempt, otherwise ErrorType, fn func(Attempt) error) error {
 	for now := first; ; now.Number++ {
 		err := fn(now)

@@ -10,8 +10,8 @@ import (
 
 // RunInfo describes a run.
 type RunInfo struct {
-	ID       string // globally unique. If empty, the run of the engine's Meta or a new id
-	Type     string // TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT. If empty, the type of the parent run
+	ID       string // globally unique id. If empty, the run of the engine's Meta or a new id
+	Type     string // TRIAGE, PLAN, RESOLVE, REVIEW or AUTOPILOT. If empty, the type of the parent run
 	Agent    string // if empty, the current agent
 	Role     string // FOREMAN, CODER, …
 	Title    string
@@ -65,8 +65,8 @@ func (e *Engine) run(ctx context.Context, at frame, info RunInfo, fn func(contex
 	return err
 }
 
-// finishRun dispatches err to the hooks of Error, unless a step has already done so or err is a
-// cancellation, and then run.finished.
+// finishRun dispatches run.finished. It first dispatches err to the hooks of Error, unless a step
+// has already done so or err is a cancellation.
 func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err error) {
 	if err != nil && !at.run.knows(err) && !errors.Is(err, context.Canceled) {
 		e.failed(ctx, err, Failure{Err: err, Type: typeOf(err, UnknownError), Attempt: 1})
@@ -99,9 +99,9 @@ func reasonOf(err error) string {
 // Session dispatches session.start, calls fn, and dispatches session.ended with the totals of the
 // runs and sub-agents in the session. It returns the error of fn.
 //
-// The outcome that fn gets contains the configuration and the context from the hooks. If id is
-// empty, the session has the id in the engine's Meta or a new id. Every event needs a run, so
-// events outside of a run have the id of the session as their run.
+// fn gets an outcome with the configuration and the context from the hooks. If id is empty, the
+// session has the id in the engine's Meta or a new id. Events outside of a run use the id of the
+// session as their run, because every event needs a run.
 func (e *Engine) Session(
 	ctx context.Context, id string, s Session, fn func(context.Context, SessionOutcome) error,
 ) (err error) {
@@ -136,9 +136,10 @@ func (e *Engine) Session(
 // Subagent calls fn as a sub-agent. It returns the error of fn, or a *[DeniedError] if the hooks of
 // subagent.start deny the sub-agent.
 //
-// The sub-agent has a separate run "<session>/<id>", or "<run>/<id>" outside of a session, with the
-// run and the agent of ctx as parents. At the end, subagent.stopped is dispatched in the parent
-// run. The outcome that fn gets contains the model and the additional context for the sub-agent.
+// The sub-agent has a separate run with the id "<session>/<id>", or "<run>/<id>" outside of a
+// session. The run and the agent of ctx are its parents. At the end, subagent.stopped is dispatched
+// in the parent run. fn gets an outcome with the model and the additional context for the
+// sub-agent.
 func (e *Engine) Subagent(
 	ctx context.Context, s Subagent, fn func(context.Context, SubagentOutcome) error,
 ) (err error) {

@@ -8,13 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Tool calls fn for a tool call, with the arguments as patched by the hooks of tool.before. It
-// returns the outcome as changed by the hooks of tool.result. If a hook returns Ask, a hook of
-// [Approval] must allow the call. If fn fails, the hooks of error decide whether fn is called
-// again.
+// Tool calls fn with the arguments of a tool call after the hooks of tool.before have patched them.
+// It returns the outcome after the hooks of tool.result have changed it. If a hook returns Ask, a
+// hook of [Approval] must allow the call. If fn fails, the hooks of error decide whether fn is
+// called again.
 //
-// The error of Tool is not nil only if fn was not called. It is then a *[DeniedError] or the error
-// of ctx. An error or a panic of fn is part of the outcome. If the call was denied, the outcome
+// Tool returns an error only if fn was not called. The error is a *[DeniedError] or the error of
+// ctx. An error or a panic of fn is part of the outcome. If the call was denied, the outcome
 // contains the message for the agent.
 func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Context, ToolCall) (JSON, error)) (out ToolOutcome, err error) {
 	if call.ID == "" {
@@ -84,8 +84,8 @@ func (e *Engine) finishTool(ctx context.Context, done ToolDone, out ToolOutcome)
 	return out
 }
 
-// StoreResult passes result, the result of call, through the hooks of tool.result.store and calls
-// store with the value that they return. It returns the error of store.
+// StoreResult passes the result of a tool call through the hooks of tool.result.store, and calls
+// store with the final value. It returns the error of store.
 func (e *Engine) StoreResult(ctx context.Context, call ToolCall, result JSON, store func(context.Context, JSON) error) error {
 	at := e.at(ctx)
 	at.meta.ToolCall = call.ID

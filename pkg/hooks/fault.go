@@ -62,8 +62,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook with the result of its inspection. The inspection calls methods of
-// the error, which can block, so it runs within the timeout of the hook.
+// cause is an error of a hook with the result of its inspection. The inspection runs within the
+// timeout of the hook, because it calls methods of the error, which can block.
 type cause struct {
 	error
 

@@ -42,8 +42,8 @@ func (j JSON) Raw() json.RawMessage {
 
 // Valid reports whether j is one well-formed JSON value.
 func (j JSON) Valid() bool {
-	// Both functions only read data, so that no copy is needed. IsData is fast and strict about
-	// Unicode.
+	// IsData and json.Valid only read data, so no copy is needed. IsData is faster, but rejects
+	// invalid Unicode.
 	data := unsafe.Slice(unsafe.StringData(string(j)), len(j)) //nolint:gosec // see above
 	return events.IsData(data) || json.Valid(data)
 }
@@ -82,9 +82,8 @@ func (j *JSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Text returns the string value of the member key in the object j, or false if there is none. Of
-// several members with this name, the last one counts. Text allocates memory only if the string
-// contains escapes.
+// Text returns a string member of a JSON object, or false if there is none. If several members have
+// the name key, the last one counts. Text allocates memory only if the string contains escapes.
 func (j JSON) Text(key string) (string, bool) {
 	text, found := "", false
 	for c := j.members(); c.more(); {
@@ -95,8 +94,8 @@ func (j JSON) Text(key string) (string, bool) {
 	return text, found
 }
 
-// Texts returns string values of the object j, in the order of j and with duplicates. It includes a
-// member if wanted returns true for its name. If j is invalid, Texts returns nil.
+// Texts returns the string values of a JSON object for whose names wanted returns true. They are in
+// the order of the text, with duplicates. If j is invalid, Texts returns nil.
 func (j JSON) Texts(wanted func(name string) bool) []string {
 	var texts []string
 	for c := j.members(); c.more(); {
@@ -217,7 +216,7 @@ func plainText(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s)
 }
 
-// mergeObjects returns an object with the members of base and more. If both have a member of the
+// mergeObjects returns an object with the members of both objects. If both have a member of the
 // same name, the value in more wins. An empty document counts as an empty object.
 func mergeObjects(base, more JSON) (JSON, error) {
 	if more == "" {

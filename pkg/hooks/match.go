@@ -11,7 +11,7 @@ import (
 // Subject is the tool call of a dispatch. At points without a tool call, it is empty.
 type Subject struct {
 	Tool string
-	Args JSON // arguments with the patches of the hooks so far
+	Args JSON // arguments after the patches of earlier hooks
 }
 
 // Matcher selects the dispatches for which a hook is called. Match must be safe for concurrent use.

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// historyRules returns the rules for lists of messages, whose events contain only the number and a
-// digest of the messages.
+// historyRules returns the rules for lists of messages. Their events contain only the number of
+// messages and a digest.
 func historyRules[M any]() transformRules[NoSubject, []M] {
 	return transformRules[NoSubject, []M]{
 		same: func(a, b []M) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) },
@@ -131,7 +131,7 @@ type stepOutput struct {
 	Output JSON   `json:"output,omitempty"`
 }
 
-// NoSubject is the subject of transform points whose value belongs to nothing else.
+// NoSubject is the subject type of transform points without a subject.
 type NoSubject struct{}
 
 // MessageID is the subject of [MessageUpdate].

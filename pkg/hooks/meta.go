@@ -19,9 +19,9 @@ type Meta struct {
 	User        string
 	Flow        string
 	Side        string // side of a conversation: "a" or "b"
-	ToolCall    string // id of a tool call, which its result has too
+	ToolCall    string // id of a tool call, the same in its result
 	AgentFS     string // AgentFS file of the run
-	Hooks       string // the enabled ones of "agentfs" and "beads", empty for both
+	Hooks       string // enabled ones of "agentfs" and "beads". Empty enables both
 	Traceparent string // W3C trace context
 
 	StepCount int       // number of steps or model turns so far

@@ -19,7 +19,7 @@ type NotificationPoint[E any] struct {
 // Notified reports how the hooks of a notification point ran and whether the event was recorded.
 type Notified struct {
 	Executions []Execution           // of the hooks that ran, by priority
-	Errors     []*HookExecutionError // of the hooks that failed, in the same order
+	Errors     []*HookExecutionError // errors of the hooks that failed, in the order of Executions
 	Event      string
 	RecordErr  error
 }

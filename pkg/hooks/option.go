@@ -18,7 +18,7 @@ type FailureMode uint8
 const (
 	// Warn logs the failure. The dispatch continues as if the hook had no opinion.
 	Warn FailureMode = iota + 1
-	// Block denies or prevents the action and skips the remaining hooks, except at some points. At
+	// Block denies or prevents the action and skips the remaining hooks. Some points differ. At
 	// [ToolResultStore], [RedactionFailed] is stored instead of the result. At [Error], Block
 	// refuses to retry, but the remaining hooks still run. At [SessionStart] and at notification
 	// points, Block is the same as Warn.
@@ -111,8 +111,8 @@ func OnFailure(m FailureMode) Option { return func(s *settings) { s.onFailure = 
 // and [StepOutput].
 func Async() Option { return func(s *settings) { s.async = true } }
 
-// Enabled calls the hook only if enabled returns true. enabled is called for each call, within the
-// timeout of the hook. If enabled panics, the hook fails.
+// Enabled calls the hook only if the function enabled returns true. The function runs before each
+// call of the hook, within the timeout of the hook. If it panics, the hook fails.
 func Enabled(enabled func(context.Context, Meta) bool) Option {
 	return func(s *settings) { s.enabled = append(s.enabled, enabled) }
 }

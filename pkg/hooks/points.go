@@ -20,7 +20,7 @@ var (
 	// Approval decides about a tool call for which a hook returned Ask. An [Engine] treats every
 	// verdict except Allow as a denial.
 	Approval *DecisionPoint[ApprovalRequest, ApprovalPatch] = newDecision(events.Approval, approvalRules)
-	// StepBefore adds to the state with which an agent starts, or denies the step.
+	// StepBefore adds to the initial state of an agent, or denies the step.
 	StepBefore *DecisionPoint[Step, StepPatch] = newDecision(events.StepBefore, stepBeforeRules)
 )
 
@@ -62,10 +62,10 @@ var (
 	MessageUpdated *NotificationPoint[events.MessageData] = newNotification(events.MessageUpdated, messageRules)
 	// ResponseCompleted reports that a model has answered.
 	ResponseCompleted *NotificationPoint[events.ResponseCompletedData] = newNotification(events.ResponseCompleted, responseCompletedRules)
-	// CheckpointCreated reports that an agent checkpoint has been made.
+	// CheckpointCreated reports a new agent checkpoint.
 	CheckpointCreated *NotificationPoint[events.CheckpointCreatedData] = newNotification(events.CheckpointCreated, checkpointCreatedRules)
 	// ModelSwitched reports that the run now uses another model.
 	ModelSwitched *NotificationPoint[events.ModelSwitchedData] = newNotification(events.ModelSwitched, modelSwitchedRules)
-	// MemoryUpdated reports that the memory of an agent has changed.
+	// MemoryUpdated reports a change in the memory of an agent.
 	MemoryUpdated *NotificationPoint[events.MemoryUpdatedData] = newNotification(events.MemoryUpdated, memoryUpdatedRules)
 )

@@ -96,7 +96,7 @@ func (d *recovery) count(by ID, answer Recovery) {
 	}
 }
 
-// block counts as an answer that refuses to retry. The remaining hooks still run.
+// block refuses the retry. The remaining hooks still run.
 func (d *recovery) block(h *hook, _ error) chainState {
 	d.count(h.id, Recovery{})
 	return proceed

@@ -15,20 +15,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Appender records events. Append must keep the id, source and time of e, and returns the event as
-// it was stored. It must be safe for concurrent use.
+// Appender records events. Append stores an event without changing its id, source and time, and
+// returns the stored event. It must be safe for concurrent use.
 type Appender interface {
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
 // Options configures a [Registry]. The zero Options are valid.
 type Options struct {
-	Appender     Appender         // gets one event for each dispatch, nil to record nothing
+	Appender     Appender         // gets one event for each dispatch. If nil, nothing is recorded
 	Source       string           // source of the recorded events, default "/engine"
-	Logger       *slog.Logger     // logs failures of hooks without payloads, nil to discard them
-	Timeout      time.Duration    // timeout of a hook without one, [DefaultTimeout] unless positive
-	ChainTimeout time.Duration    // limit for all hooks of a dispatch together, [DefaultChainTimeout] unless positive
-	Now          func() time.Time // returns the time of a dispatch without Meta.Time, default time.Now
+	Logger       *slog.Logger     // logs failures of hooks, nil to discard them
+	Timeout      time.Duration    // for hooks without a timeout, [DefaultTimeout] unless positive
+	ChainTimeout time.Duration    // for a whole dispatch, [DefaultChainTimeout] unless positive
+	Now          func() time.Time // time of a dispatch without Meta.Time, default time.Now
 }
 
 func (o Options) withDefaults() Options {
@@ -72,7 +72,8 @@ type Registry struct {
 	opts   Options
 	chains [pointCount]atomic.Pointer[chain]
 
-	mu     sync.Mutex // guards hooks, err, closed and stores to chains. A leaf lock
+	// mu guards hooks, err, closed and stores to chains. No other lock is taken under it.
+	mu     sync.Mutex
 	hooks  []*hook
 	err    error // errors of failed calls of On, joined
 	closed bool
@@ -84,7 +85,7 @@ type Registry struct {
 // NewRegistry returns a registry without hooks.
 func NewRegistry(opts Options) *Registry { return &Registry{opts: opts.withDefaults()} }
 
-// Off removes the hook id. It returns false if the hook is not registered.
+// Off removes the hook with this id. It returns false if there is no such hook.
 func (r *Registry) Off(id ID) bool {
 	if r == nil {
 		return false
@@ -115,7 +116,7 @@ func (r *Registry) List() []Registration {
 	return list
 }
 
-// Err returns the errors of all failed calls of On, joined, or nil.
+// Err returns the joined errors of all calls of On, or nil.
 func (r *Registry) Err() error {
 	if r == nil {
 		return errNoRegistry
@@ -127,8 +128,8 @@ func (r *Registry) Err() error {
 
 // Close rejects new registrations and waits until all asynchronous and abandoned executions have
 // ended. If ctx ends first, Close returns an error with the number of executions that still run.
-// Later dispatches skip asynchronous hooks. An asynchronous hook must not call Close, which would
-// wait for that hook.
+// Later dispatches skip asynchronous hooks. An asynchronous hook must not call Close, because Close
+// would wait for the hook.
 func (r *Registry) Close(ctx context.Context) error {
 	if r == nil {
 		return nil

@@ -24,8 +24,8 @@ type Runner struct {
 
 // RunnerOptions configures a [Runner]. With the zero RunnerOptions, nothing is recorded.
 type RunnerOptions struct {
-	Appender Appender      // records the runs and steps, but only if AgentFS or Beads is enabled
-	AgentFS  string        // name of the AgentFS file for the events, empty to disable AgentFS
+	Appender Appender      // records runs and steps if AgentFS or Beads is enabled
+	AgentFS  string        // name of the AgentFS file. If empty, AgentFS is disabled
 	Beads    bool          // enables issue tracking from the events
 	Timeout  time.Duration // timeout of each hook, [DefaultTimeout] unless positive
 	Logger   *slog.Logger  // nil discards logs
@@ -65,7 +65,7 @@ func (r *Runner) Use(hook any, opts ...Option) error {
 	return err
 }
 
-// Hooks returns which of "agentfs" and "beads" are enabled, joined by a comma.
+// Hooks returns "agentfs", "beads" or both, joined by a comma, if they are enabled.
 func (r *Runner) Hooks() string { return r.meta.Hooks }
 
 // Engine returns an engine that uses the hooks and the Appender of r.
@@ -141,9 +141,9 @@ const (
 )
 
 // RunnerFromEnv returns a runner with options from environment variables. If AgentFS or Beads is
-// enabled, it records runs and steps to appender. The attribute "hooks" of the events lists which
-// of the two are enabled. AgentFS without an id stays disabled, with a warning. An invalid timeout
-// becomes 5 s. Logs are written to stderr.
+// enabled, the runner records runs and steps to appender, and the attribute "hooks" of the events
+// lists the enabled ones. If AgentFS has no id, it stays disabled and the runner logs a warning. An
+// invalid timeout becomes 5 s. Logs are written to stderr.
 func RunnerFromEnv(appender Appender) *Runner {
 	return runnerFromEnv(os.Getenv, os.Stderr, appender)
 }

@@ -4,9 +4,9 @@ import "time"
 
 // sequence contains the methods that depend on the type of the point.
 type sequence interface {
-	// invoke calls the hook of c with the current input and applies the answer.
+	// invoke calls the hook of c with the current input, and applies the answer to it.
 	invoke(c *call) chainState
-	// block applies the failure err of h, whose failure mode is Block.
+	// block handles the failure of a hook whose failure mode is Block.
 	block(h *hook, err error) chainState
 }
 
@@ -15,7 +15,7 @@ type chainState uint8
 const (
 	proceed chainState = iota
 	endChain
-	abandoned // the caller owns the dispatch, so the worker must not change it
+	abandoned // the caller owns the dispatch, and the worker must not change it
 )
 
 func (f *dispatch) run(s sequence) {
@@ -53,8 +53,8 @@ func (f *dispatch) runPooled(g *segment) int {
 	return f.await(g)
 }
 
-// await waits until the worker has called its hooks, or abandons it if a hook exceeds its time. It
-// returns the index of the next hook.
+// await waits until the worker has called its hooks. If a hook exceeds its time, await abandons the
+// worker. It returns the index of the next hook.
 func (f *dispatch) await(g *segment) int {
 	f.waiter.timer.Reset(f.chain.shortest)
 	defer f.waiter.timer.Stop()

@@ -157,8 +157,8 @@ func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	return o
 }
 
-// preventedBecause returns the reason of the last execution, because no hook runs after the hook
-// that prevents the transform.
+// preventedBecause returns the reason why a hook prevented the transform. No hook runs after this
+// hook, so the reason is in the last execution.
 func preventedBecause(executions []Execution) string {
 	if len(executions) == 0 {
 		return ""
@@ -173,7 +173,7 @@ func preventedBecause(executions []Execution) string {
 
 // ToolCall is the input of [ToolBefore].
 type ToolCall struct {
-	ID   string // id that the result of the call has too
+	ID   string // id of the call, the same in its result
 	Tool string // name of the tool as the agent wrote it
 	Args JSON
 }

@@ -20,7 +20,7 @@ type transformRules[S, V any] struct {
 	ending   func(V) ending   // nil if the point does not report success
 	check    func(V) error    // nil accepts all values
 	same     func(a, b V) bool
-	instead  func(V) V                               // returns the new value if a hook blocks. nil keeps the value
+	instead  func(V) V                               // new value if a hook blocks, nil keeps the value
 	proceeds bool                                    // if a hook blocks, the action continues with the replacement
 	payload  func(s S, v V, out *Transformed[V]) any // v is the original value
 
@@ -142,8 +142,8 @@ func (t *transform[S, V]) count(value V) (bool, error) {
 	return modified, nil
 }
 
-// block ends the chain. Depending on the rules of the point, it replaces the value, prevents the
-// action, or both.
+// block ends the chain. The rules of the point determine whether it replaces the value, prevents
+// the action, or both.
 func (t *transform[S, V]) block(*hook, error) chainState {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true

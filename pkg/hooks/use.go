@@ -12,8 +12,8 @@ import (
 // If provider is a [Registrar], Use calls its method Register instead.
 //
 // Use registers either all hooks or none. It fails if provider has no hook method, if a hook method
-// has another type or a pointer receiver that provider lacks, or if an option is not allowed at one
-// of the points.
+// has another type, if it needs a pointer but provider is a value, or if an option is not allowed
+// at one of the points.
 func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 	if err := checkProvider(provider); err != nil {
 		return nil, fmt.Errorf("use %T: %w", provider, err)
@@ -51,8 +51,8 @@ func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 type providerMethod struct {
 	name string
 	in   reflect.Type
-	// register registers the method of provider that serves the point. found is false if provider
-	// has no such method.
+	// register registers the method of provider for the point. found is false if there is no such
+	// method.
 	register func(r *Registry, provider any, opts []Option) (id ID, found bool, err error)
 }
 

@@ -39,7 +39,7 @@ type Hook struct {
 	Event     string // name of the point as written in the file
 	Point     hooks.Point
 	Type      Type
-	Name      string // name in the file, or else the position, such as "PreToolUse[0]"
+	Name      string // name in the file, or the position, such as "PreToolUse[0]"
 	Line      int
 	Priority  int
 	Timeout   time.Duration     // 0 for the default of the registry
@@ -86,8 +86,8 @@ func Load(path string) (*File, error) {
 	return Parse(path, data)
 }
 
-// Parse is like [Load] for a file that the caller has already read. name is the file name in
-// problems.
+// Parse is like [Load] for a file that the caller has already read. Problems contain name as the
+// name of the file.
 func Parse(name string, data []byte) (*File, error) {
 	r := &reader{file: name}
 	f := &File{Name: name}

@@ -69,8 +69,8 @@ func (h *Hook) keyName() string {
 	return "OPENAI_API_KEY"
 }
 
-// run denies d if the model calls it unsafe. Otherwise it returns no opinion, because a model must
-// not allow a call for which another hook asks the user.
+// run denies the call if the model calls it unsafe. Otherwise it returns no opinion, because a
+// model must not allow a call for which another hook asks the user.
 func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	text, err := j.prompt.render(j.event, d)
 	if err != nil {
@@ -86,8 +86,8 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
 }
 
-// recall asks the model once for all concurrent callers with the same text. The cache needs no
-// other key, because the hook always uses the same model and settings.
+// recall asks the model once for all concurrent callers with the same text. The text is the only
+// cache key, because the model and the settings of a hook never change.
 func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	if j.cache == nil {
 		return j.consult(ctx, text)
@@ -101,8 +101,8 @@ func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 				return j.consult(ctx, text)
 			},
 		))
-		// A concurrent caller sent the request and timed out. This caller still has time and tries
-		// again.
+		// The request came from a concurrent caller that timed out. This caller still has time and
+		// tries again.
 		if err == nil || asked || ctx.Err() != nil || !errors.Is(err, hooks.ErrTimedOut) {
 			return said, err
 		}
@@ -127,8 +127,8 @@ const (
 
 const errGarbage = hooks.Fault("model did not answer with safe: true or false")
 
-// findJudgement returns the first JSON object in text with a boolean member safe. An object with
-// the value false has precedence, because the answer can quote text of the agent.
+// findJudgement returns the first JSON object in text with a boolean member safe. It prefers an
+// object in which safe is false, because the answer can quote text of the agent.
 func findJudgement(text string) (judgement, error) {
 	if len(text) > maxAnswer {
 		return judgement{}, hooks.Fault("model's answer is too long")
@@ -181,8 +181,8 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false. So an answer that
-// was cut off at max_tokens can still deny.
+// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false. An answer that was
+// cut off at max_tokens can then still deny.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Problem is a mistake in a file, with advice on how to correct it. The message contains names of
-// keys and the values of keys that accept only certain words, but no other text of the file.
+// keys and no other text of the file, except values of keys that accept only certain words.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`   // from 1

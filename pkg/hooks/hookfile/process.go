@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// process is a running program. On Unix, the program leads a process group, which end kills. On
-// other systems, the processes that it started survive.
+// process is a running program. On Unix, the program leads a process group, and end kills the whole
+// group. On other systems, processes that the program started survive.
 type process struct {
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when the program has exited

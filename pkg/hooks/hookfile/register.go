@@ -10,9 +10,9 @@ import (
 )
 
 // Requester sends the requests of nats hooks. Request sends document to the service that listens on
-// subject, or to the decision service of tenant if subject is empty, and returns the answer. It can
-// be called concurrently and must return when ctx ends. If its error contains a [hooks.Fault],
-// reports show it as the cause.
+// subject, and returns the answer. If subject is empty, the decision service of the tenant gets the
+// document. Request must be safe for concurrent use and return when ctx ends. If its error contains
+// a [hooks.Fault], the fault is reported as the cause.
 type Requester interface {
 	Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error)
 }
@@ -21,20 +21,19 @@ type Requester interface {
 type Options struct {
 	// Requester sends the requests of nats hooks. If it is nil, these hooks fail.
 	Requester Requester
-	// Own reports whether subject belongs to the decision service that runs these hooks. Register
+	// Own reports whether the decision service that runs these hooks listens on subject. Register
 	// rejects a nats hook with such a subject, because the service would wait for its own answer.
 	Own func(subject string) bool
 }
 
-// Asks reports whether f contains a hook of type t that is not disabled.
+// Asks reports whether f contains an enabled hook of type t.
 func (f *File) Asks(t Type) bool {
 	return slices.ContainsFunc(f.Hooks, func(h Hook) bool { return h.Type == t && !h.Disabled })
 }
 
 type runner = func(context.Context, hooks.Document) (*hooks.Reply, error)
 
-// Register adds the policies of f to r, and then the hooks of f. If an error occurs, it adds
-// nothing.
+// Register adds the policies of f to r, and then the hooks. If an error occurs, it adds nothing.
 func (f *File) Register(r *hooks.Registry, opts Options) (err error) {
 	var ids []hooks.ID
 	defer func() {
@@ -120,8 +119,6 @@ func (h *Hook) runner(opts Options) (runner, error) {
 	return nil, fmt.Errorf("hook %s: no type", h.Name)
 }
 
-// decide returns the action of a matcher hook. The registry calls it only if the matchers of the
-// hook match.
 func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 	reply := &hooks.Reply{Reason: h.message}
 	switch h.action {

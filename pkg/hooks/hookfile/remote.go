@@ -95,7 +95,7 @@ func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
 
 type service struct {
 	event   string
-	subject string // empty for the decision service of the document's tenant
+	subject string // if empty, the decision service of the document's tenant
 	to      Requester
 }
 

@@ -45,8 +45,8 @@ type facts struct {
 	Stopped     bool           `expr:"stopped"`
 }
 
-// lateVariables lists the variables that a matcher cannot use, because their values are only
-// available when the hook runs.
+// lateVariables lists the variables that a matcher cannot use, because they are only known when the
+// hook runs.
 var lateVariables = map[string]bool{"result": true, "error": true, "payload": true}
 
 type condition struct {
@@ -154,8 +154,8 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 	return yes, nil
 }
 
-// Match evaluates the expression before the hook. If it needs a late variable or cannot be
-// evaluated, Match returns true, so that the hook evaluates it again.
+// Match evaluates the expression before the hook runs. It returns true if the expression needs a
+// late variable or fails. The hook then evaluates it again.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Limits on a hook file: its bytes, and its values and nesting after aliases are replaced. Aliases
-// can turn a small file into millions of values.
+// Limits on the bytes, values and nesting of a hook file. Aliases count as the values that replace
+// them, because they can turn a small file into millions of values.
 const (
 	maxFile  = 1 << 20
 	maxNodes = 100_000
@@ -92,8 +92,8 @@ func (r *reader) syntax(err error) {
 	r.problems = append(r.problems, p)
 }
 
-// resolve returns a copy of n in which copies replace all aliases. Each copy has the position of
-// its alias, where problems are reported. resolve returns nil if a limit is exceeded.
+// resolve returns a copy of n in which copies replace all aliases. A copy has the position of its
+// alias, so that problems are reported there. If a limit is exceeded, resolve returns nil.
 func (r *reader) resolve(n *yaml.Node, depth int, budget *int) *yaml.Node {
 	if *budget--; *budget == 0 {
 		r.wrong(n, "more than %d values, counting what aliases stand for; write fewer", maxNodes)

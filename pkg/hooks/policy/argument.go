@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// pathKeys lists the arguments that contain file names, in the form that squash returns.
+// pathKeys lists the arguments that contain file names. The names are in the form that squash
+// returns.
 var pathKeys = words("path file filepath filename paths files notebookpath targetfile targetpath absolutepath relativepath " +
 	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
 	"outputpath outputfile dirpath")
@@ -33,8 +34,8 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// commandsOf returns the commands in args. A list of words is one command. ok is false if args
-// contain no command, or a command that is neither text nor a list of texts.
+// commandsOf returns the commands in args. A list of words is one command. ok is false if there is
+// no command, or if a command is neither text nor a list of texts.
 func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	m, err := args.Map()
 	if err != nil {
@@ -83,8 +84,8 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn joins start, where a command starts, and dir, a directory in the command. If root is
-// empty, start may be the project itself, and startedIn returns only dir.
+// startedIn joins the start directory of a command and a directory inside of the command. Without a
+// root, the start directory may be the project itself, so startedIn returns only dir.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir
@@ -178,7 +179,7 @@ func textsOf(v any) []string {
 	return texts
 }
 
-// Marks before a file name in a patch of apply_patch and in a unified diff.
+// Prefixes of file names in a patch of apply_patch and in a unified diff.
 var (
 	patchMarks = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
 	diffMarks  = []string{"+++ b/", "--- a/", "+++ ", "--- ", "rename to ", "rename from ", "copy to "}
@@ -210,8 +211,8 @@ func patchedFiles(patch string) []string {
 	return paths
 }
 
-// firstTruthy returns the first value of keys that is truthy in JavaScript, or false if there is
-// none or if it is not text.
+// firstTruthy returns the first value of keys that is truthy in JavaScript. It returns false if
+// there is none or if it is not text.
 func firstTruthy(args hooks.JSON, keys ...string) (string, bool) {
 	m, err := args.Map()
 	if err != nil {

@@ -23,7 +23,7 @@ func newCommandPattern(text string) (commandPattern, error) {
 	if slices.ContainsFunc(a.Doubts, unclear) || len(a.Commands) == 0 || len(a.Writes) > 0 {
 		return commandPattern{}, errNotPlain
 	}
-	first := a.Commands[0] // the first command starts the others, as in "sudo rm"
+	first := a.Commands[0] // the first command starts the others, such as sudo in "sudo rm"
 	if strings.ContainsAny(text, "|&;<>()$`\n") {
 		return commandPattern{}, errNotPlain
 	}
@@ -62,8 +62,8 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 	return true
 }
 
-// leads reports whether cmd begins with the program and the operands of the pattern. If so, it
-// returns the arguments after them.
+// leads reports whether cmd begins with the program and the operands of the pattern, and returns
+// the arguments after them.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false
@@ -80,7 +80,7 @@ func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 			rest = cmd.Args[i+1:]
 		case strings.HasPrefix(a.Text, "-"):
 			behindOption = !strings.Contains(a.Text, "=")
-		case behindOption: // the word can be the value of the option before it
+		case behindOption: // the word can be the value of the previous option
 			behindOption = false
 		default:
 			return nil, false
@@ -96,9 +96,8 @@ const (
 	maxLetters = 9 // longest option cluster in a command
 )
 
-// optionsOf returns the part of args that can contain option, up to the first "--" in rest. rest is
-// the end of args. A "--" before it can be the value of an option. For an option such as -delete,
-// optionsOf returns all of args.
+// optionsOf returns the arguments before the first "--" in rest, the end of args. An earlier "--"
+// can be the value of an option. For an option such as -delete, optionsOf returns all arguments.
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args
@@ -109,7 +108,7 @@ func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	return args
 }
 
-// isWord reports whether option is one word after a dash, such as "-delete", and not a cluster of
+// isWord reports whether option is one word after a single dash, such as "-delete", and not several
 // letters.
 func isWord(option string) bool { return len(option) > maxCluster && !strings.HasPrefix(option, "--") }
 
@@ -137,8 +136,8 @@ func hasOption(args []shell.Word, option string) bool {
 	return true
 }
 
-// meansLong reports whether text is the long option name, an abbreviation of it that getopt
-// accepts, or its short form.
+// meansLong reports whether text is the long option name, a valid abbreviation of it, or its short
+// form.
 func meansLong(text, name string) bool {
 	if given, long := strings.CutPrefix(text, "--"); long {
 		key, _, _ := strings.Cut(given, "=")

@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// DefaultBlockedCommands returns the patterns of blockedCommands if none are configured.
+// DefaultBlockedCommands returns the default patterns of blockedCommands.
 func DefaultBlockedCommands() []string {
 	return []string{"rm -rf", "git push --force", "git rebase", "git reset --hard"}
 }

@@ -59,7 +59,7 @@ func inScratch(cmd shell.Command, root string) bool {
 	return path.IsAbs(cmd.Dir) && locate(shell.Word{Text: path.Dir(cmd.Dir)}, cmd.Dir, root) == locationTemp
 }
 
-// forcedByConfig reports whether args set clean.requireForce, with which git clean can remove files
+// forcedByConfig reports whether args set clean.requireForce. With it, git clean can remove files
 // without -f.
 func forcedByConfig(args []shell.Word) bool {
 	return slices.ContainsFunc(args, func(a shell.Word) bool {

@@ -9,7 +9,7 @@ import (
 
 type remoteRule struct {
 	words   string // the first operands of the command
-	options string // if not empty, the command has one of these options
+	options string // options of which the command has at least one, or empty
 }
 
 var remoteRules = map[string][]remoteRule{
@@ -48,8 +48,8 @@ func destroysRemotely(cmd shell.Command) finding {
 	return finding{}
 }
 
-// leads reports whether args begin with the given words. Between the words, it skips options and
-// their possible values.
+// leads reports whether args begin with words. It skips options between the words and the possible
+// values of these options.
 func leads(args []shell.Word, words []string) bool {
 	option := false
 	for _, a := range args {

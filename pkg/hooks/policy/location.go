@@ -105,8 +105,8 @@ func below(full, base string) (string, bool) {
 	return strings.CutPrefix(full, strings.TrimSuffix(base, "/")+"/")
 }
 
-// outside classifies full, a path outside of the project. System directories and home directories
-// are critical, and so is a pattern that matches all their entries.
+// outside classifies a path outside of the project. System directories and home directories are
+// critical, and so is a pattern that matches all their entries.
 func outside(full string, glob bool) location {
 	parent, last := path.Split(full)
 	parent = path.Clean(parent)

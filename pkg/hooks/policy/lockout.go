@@ -17,9 +17,10 @@ import (
 // is locked out of the artifact.
 //
 // Strict applies to the writing tools of every agent. An artifact is a path, a folder or a pattern
-// with "**/". It covers the path itself and all paths inside of it, even if the leading folders are
-// missing in either of them. Compat applies to the same tools as [WritePaths] in compat. There a
-// path matches if it contains the text of the artifact, or the artifact contains the path.
+// with "**/". It covers the path itself and all paths inside of it, even if one of the compared
+// paths lacks the leading folders. Compat applies to the same tools as [WritePaths] in compat. In
+// compat, a path matches if it contains the text of the artifact, or the artifact contains the
+// path.
 type ReviewerLockout struct {
 	opts Options
 
@@ -61,7 +62,7 @@ func (p *ReviewerLockout) find(artifact string) int {
 	return slices.IndexFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
 
-// IsLockedOut reports whether there is a lockout of agent for exactly artifact. It does not check
+// IsLockedOut reports whether agent is locked out of exactly this artifact. It does not check
 // parents or patterns.
 func (p *ReviewerLockout) IsLockedOut(artifact, agent string) bool {
 	return slices.Contains(p.LockedAgents(artifact), agent)

@@ -39,9 +39,9 @@ func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	return hooks.All(matchers...), nil
 }
 
-// ForTool returns a matcher of calls by tool name. The pattern tool is compared with the agent's
-// name of the tool and with its [CanonicalTool], so that both "Bash" and "run_shell_command" match
-// the shell of every agent. In the pattern, "*" matches any characters.
+// ForTool returns a matcher of calls by tool name. The pattern is compared with the agent's name of
+// the tool and with its [CanonicalTool]. Both "Bash" and "run_shell_command" therefore match the
+// shell of every agent. In the pattern, "*" matches any characters.
 func ForTool(tool string) (hooks.Matcher, error) {
 	text, err := newText(tool)
 	if err != nil {

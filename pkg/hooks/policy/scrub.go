@@ -88,8 +88,7 @@ func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 
 var email = regexp.MustCompile(`[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`)
 
-// stringToken matches a string in JSON. If the string is the name of a member, the match includes
-// the colon.
+// stringToken matches a JSON string. After the name of a member, the match includes the colon.
 var stringToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:\s*:)?`)
 
 func scrubEmails(j hooks.JSON) hooks.JSON {
@@ -102,7 +101,7 @@ func scrubEmails(j hooks.JSON) hooks.JSON {
 func scrubToken(token string) string {
 	var text string
 	if json.Unmarshal([]byte(token), &text) != nil || !email.MatchString(text) {
-		return token // the name of a member, because its colon makes token invalid JSON
+		return token // a member name, because with its colon, token is invalid JSON
 	}
 	clean, err := hooks.Marshal(email.ReplaceAllString(text, "[EMAIL_REDACTED]"))
 	if err != nil {

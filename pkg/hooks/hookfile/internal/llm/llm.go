@@ -43,7 +43,7 @@ type Client struct {
 }
 
 // Complete sends prompt to model and returns the answer, which has at most maxTokens tokens. It
-// returns an error when ctx ends.
+// fails when ctx ends.
 func (c *Client) Complete(ctx context.Context, model, prompt string, maxTokens int) (string, error) {
 	call, text := c.openAI, openAIText
 	if c.API == Anthropic {

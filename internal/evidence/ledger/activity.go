@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Hour counts the records that the server stored in one hour, including those that were erased
-// or pruned later.
+// Hour counts the records that the server stored in one hour. Records that were erased or pruned
+// later count too.
 type Hour struct {
 	Start       time.Time `json:"hour"` // UTC
 	Records     int64     `json:"records"`
@@ -27,19 +27,19 @@ type Hour struct {
 	Last        int64     `json:"-"`    // index of the last leaf, -1 if there is none
 }
 
-// RunEnd is the end of a run. Last is when the server stored its last event. Service records do not
-// count as events, except the seal, see [IsServiceRecord].
+// RunEnd describes the end of a run. Last is when the server stored the last event or the seal of
+// the run. Other service records do not count, see [IsServiceRecord].
 type RunEnd struct {
 	Run    string
 	Last   time.Time
 	Sealed bool
 }
 
-// Activity answers questions about when and how often records were stored in a ledger.
+// Activity reports when records were stored in a ledger, and how many.
 type Activity struct{ source *source }
 
-// Hours returns the hours with records between from (inclusive) and to (exclusive), keyed by
-// [HourOf]. A zero time means no limit.
+// Hours returns the counts of each hour between from (inclusive) and to (exclusive). The keys are
+// from [HourOf]. A zero time means no limit.
 func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
 	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -62,8 +62,8 @@ type hourCount struct {
 	from, to time.Time
 }
 
-// at returns the Hour that contains a time, given in nanoseconds since 1970. It returns nil if the
-// time is 0 or outside the limits.
+// at returns the Hour of a time in nanoseconds since 1970. It returns nil if the time is 0 or
+// outside the limits.
 func (c *hourCount) at(nanoseconds int64) *Hour {
 	t := time.Unix(0, nanoseconds).UTC()
 	if nanoseconds == 0 || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
@@ -162,8 +162,8 @@ func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 }
 
 // GapNoticed returns when a gap in a producer's numbers became visible. last is the last missing
-// number. The gap is visible from the first record with a higher number, or else from the
-// producer's last record. Without records of the producer the time is zero.
+// number. A gap becomes visible with the first record that has a higher number. If there is none,
+// GapNoticed returns the time of the producer's last record, or zero.
 func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		stored, err := sqlitetx.Int(conn, `SELECT coalesce(
@@ -177,8 +177,8 @@ func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) 
 	return t, err
 }
 
-// SilentProducers returns the sorted names of producers that sent nothing between the last
-// [verifier.Break] and checkpoint c. It omits producers that first appear after the break.
+// SilentProducers returns the sorted names of producers that sent nothing between the last break of
+// the stream and the checkpoint. It omits producers that first appear after the break.
 func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
 		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')
@@ -203,8 +203,8 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// lastBreak returns the newest checkpoint up to c that records a break of the stream, if any. Such
-// a checkpoint has a later stream position than its predecessor, but the same number of arrivals.
+// lastBreak returns the newest checkpoint up to c that records a break of the stream. Such a
+// checkpoint has a later stream position than the previous one, but as many arrivals.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecordError reports that a record does not match its leaf, or that a leaf does not match its
-// hash in the stored tree. errors.Is(err, [ErrDamaged]) is true for it.
+// RecordError reports that a record does not match its leaf, or that a leaf does not match the
+// stored tree. errors.Is also reports [ErrDamaged] for it.
 type RecordError struct {
 	Leaf int64
 	ID   string // empty for a manifest
@@ -41,8 +41,7 @@ var (
 )
 
 // recordCheck compares records with their leaves, and leaves with the stored tree. It finds manual
-// edits and disk errors. Only the verifier detects an attacker who changes all of them
-// consistently.
+// edits and disk errors. Only the verifier finds consistent changes of all three.
 type recordCheck struct {
 	conn  *sqlite.Conn
 	chunk int64 // loaded row of the table hashes; -1 if none
@@ -52,7 +51,7 @@ type recordCheck struct {
 
 func newRecordCheck(conn *sqlite.Conn) *recordCheck { return &recordCheck{conn: conn, chunk: -1} }
 
-// record checks the entry e. stmt is the row of e, with the columns of [source.page].
+// record checks an entry. stmt has the columns of [source.page].
 func (c *recordCheck) record(stmt *sqlite.Stmt, e Entry) error {
 	if !e.Removal.Done() && events.HashOf(e.Bytes) != e.Hash {
 		return errAltered

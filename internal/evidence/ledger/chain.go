@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Chain lists the keys of a ledger, the oldest first. An order replaced each key with the next one
-// and made it invalid. A newer key may also sign older checkpoints again.
+// Chain lists the keys of a ledger, the oldest first. Each key became invalid when an order
+// replaced it with the next one. A newer key may also sign older checkpoints again.
 type Chain []note.Verifier
 
 // From returns the keys from index position on.
@@ -19,7 +19,7 @@ func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// Index returns the index of key in the chain, or -1. It ignores keys before the index from.
+// Index returns the index of a key in the chain, or -1. The search starts at the index from.
 func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
 		if SameKey(c[i], key) {
@@ -43,7 +43,7 @@ func SameKey(a, b note.Verifier) bool {
 	return ok && ok2 && x.text == y.text
 }
 
-// ParseKey parses the text of a verifier key. [SameKey] can compare the result.
+// ParseKey parses the text of a verifier key. The result is suitable for [SameKey].
 func ParseKey(text string) (note.Verifier, error) {
 	v, err := note.NewVerifier(text)
 	if err != nil {
@@ -52,14 +52,14 @@ func ParseKey(text string) (note.Verifier, error) {
 	return textKey{v, text}, nil
 }
 
-// SignKeyChange signs an order that replaces the key of oldSigner with that of newSigner. Both keys
-// sign it. Otherwise an attacker could name any key as the successor of the attacker's key.
+// SignKeyChange signs an order that replaces the old key with the new one. Both keys sign it.
+// Without the signature of the new key, an attacker could name any key as a successor.
 func SignKeyChange(o Order, oldSigner, newSigner note.Signer) ([]byte, error) {
 	return o.sign(oldSigner, newSigner)
 }
 
-// OpenKeyChange reads an order that replaces a key. It requires the signatures of the old and
-// the new key, and no others. The caller checks that the old key was valid at that leaf.
+// OpenKeyChange reads an order that replaces a key. It requires exactly two signatures, by the old
+// and the new key. The caller checks that the old key was valid at the leaf of the order.
 func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
 	o, err = readSignedOrder(signed)
 	if err != nil {
@@ -98,8 +98,8 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// namedKey looks in changes for the same key as key, and returns its verifier. If there is none, it
-// returns key. It does not use [SameKey], because key may not be from [ParseKey].
+// namedKey returns the verifier of the same key in changes, or key itself if there is none. It does
+// not use [SameKey], because key may not be from [ParseKey].
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {
@@ -114,12 +114,12 @@ func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	return key
 }
 
-// link returns the chain that contains key. since has the leaf of the order that introduced
-// each key, and -1 for the first key. changes are sorted by leaf.
+// link returns the chain that contains key, and the leaf of the order that introduced each key. The
+// leaf of the first key is -1. changes are sorted by leaf.
 //
-// link accepts any change to an older key, because the newer key signed it too. To newer keys
-// it accepts only the first change that a key signed while it was valid. Otherwise an attacker
-// who steals a replaced key could give it another successor. Only pending changes can share a leaf.
+// link accepts any change to an older key, because the newer key signed it too. For newer keys, it
+// accepts only the first change that a key signed while it was valid. Otherwise a thief of a
+// replaced key could name another successor. Only pending changes can share a leaf.
 func link(key note.Verifier, changes []keyChange) (c Chain, since []int64) {
 	key = namedKey(key, changes)
 	c, since = Chain{key}, []int64{-1}

@@ -68,7 +68,7 @@ func Origin(tenant string) (string, error) {
 	return originPrefix + token, nil
 }
 
-// TenantOf returns the tenant that origin names. It is the inverse of [Origin].
+// TenantOf returns the tenant in an origin. It is the inverse of [Origin].
 func TenantOf(origin string) (string, error) {
 	token, ok := strings.CutPrefix(origin, originPrefix)
 	if !ok {
@@ -106,8 +106,8 @@ func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenCheckpoint returns the checkpoint in a note that one of keys signed. If other keys signed
-// it, the error names them, because the usual cause is that the ledger's key was changed.
+// OpenCheckpoint returns the checkpoint in a note that one of the keys signed. If only other keys
+// signed the note, the error names them. The usual cause is a change of the ledger's key.
 func OpenCheckpoint(signed []byte, keys note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if unverified, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
@@ -127,7 +127,7 @@ func signers(n *note.Note) string {
 	return strings.Join(names, ", ")
 }
 
-// ReadCheckpoint reads the checkpoint of a signed note. It checks no signature.
+// ReadCheckpoint reads the checkpoint in a signed note. It checks no signature.
 func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	text, _, ok := strings.Cut(string(signed), "\n\n")
 	if !ok {
@@ -136,8 +136,8 @@ func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	return ParseCheckpoint(text + "\n")
 }
 
-// TrimNote replaces white space at the end of a signed note with one line feed. Tools like jq
-// -r add a second one.
+// TrimNote replaces white space at the end of a signed note with one line feed. Tools such as jq -r
+// add a second line feed.
 func TrimNote(signed []byte) []byte {
 	if signed == nil {
 		return nil
@@ -233,13 +233,13 @@ func parseTreeHash(s string) (tlog.Hash, error) {
 }
 
 // IsOnlySigned reports whether a signed note is in canonical form and has exactly one signature, by
-// a trusted key. n is the note that [note.Open] returned for signed.
+// a trusted key. n is the result of [note.Open].
 func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }
 
-// isAsWritten reports whether a signed note is in canonical form and has signatures by trusted keys
-// only. n is the note that [note.Open] returned for signed.
+// isAsWritten reports whether a signed note is in canonical form and has only signatures by trusted
+// keys. n is the result of [note.Open].
 func isAsWritten(signed []byte, n *note.Note) bool {
 	if len(n.UnverifiedSigs) > 0 || slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return !isCanonical(s.Base64) }) {
 		return false

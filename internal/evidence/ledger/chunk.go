@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrNoPayload is returned if the payload of a record is missing.
+// ErrNoPayload means that the payload of a record is missing.
 var ErrNoPayload = errors.New("it is missing")
 
 // Chunk is the content of a blob.chunk event.
@@ -26,8 +26,8 @@ type Chunk struct {
 
 const contentField = `"content":"`
 
-// CutChunk finds the content in data, the bytes of the blob.chunk event e. It returns false if
-// [InsertContent] could not restore data exactly.
+// CutChunk finds the content of a blob.chunk event in the bytes of the event. It returns false if
+// [InsertContent] could not restore the exact bytes.
 func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 	d, err := events.Payload[events.BlobChunkData](e)
 	if err != nil || d.Index < 0 {
@@ -73,8 +73,8 @@ func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
 	return InsertContent(data, int(cut), sqlitetx.Bytes(stmt, column+2)), nil
 }
 
-// InsertContent restores the bytes of a blob.chunk event. It encodes content in base64 and inserts
-// it into data at the offset cut.
+// InsertContent restores the bytes of a blob.chunk event. It encodes the content in base64 and
+// inserts it at the offset cut.
 func InsertContent(data []byte, cut int, content []byte) []byte {
 	whole := make([]byte, 0, len(data)+base64.StdEncoding.EncodedLen(len(content)))
 	whole = append(whole, data[:cut]...)

@@ -12,9 +12,9 @@ import (
 
 const endorsementHeader = "hooktrail/issuer/v1\n"
 
-// Endorsement is a statement, signed by the ledger's key, that ledgers accept the grants of an
-// issuer. A grant carries the endorsement of its issuer, so that even a new ledger without
-// orders accepts it. The text has one line for each field:
+// Endorsement states that ledgers accept the grants of an issuer. The ledger's key signs it. A
+// grant contains the endorsement of its issuer, so even a new ledger without orders accepts the
+// grant. The text has one line for each field:
 //
 //	hooktrail/issuer/v1
 //	issuer UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5
@@ -49,8 +49,8 @@ func (e Endorsement) Sign(signer note.Signer) (string, error) {
 	return string(signed), nil
 }
 
-// OpenEndorsement returns the endorsement in a signed note with exactly one signature, by one
-// of keys.
+// OpenEndorsement returns the endorsement in a signed note. The note must have exactly one
+// signature, by one of the keys.
 func OpenEndorsement(signed string, keys note.Verifiers) (Endorsement, error) {
 	n, err := note.Open([]byte(signed), keys)
 	if err != nil {
@@ -93,7 +93,7 @@ func ParseEndorsement(text string) (e Endorsement, err error) {
 	return e, nil
 }
 
-// Covers reports whether e endorses issuer for grants in tenant.
+// Covers reports whether e endorses the issuer's grants for the tenant.
 func (e Endorsement) Covers(issuer, tenant string) bool {
 	return e.Issuer == issuer && (e.Tenant == "" || e.Tenant == tenant)
 }

@@ -142,8 +142,8 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// Changed reports whether a writer changed the file after it was opened, so that reads may mix old
-// and new data. It returns false if the file was opened with a log, which prevents such reads.
+// Changed reports whether a writer changed the file after it was opened. Reads may then mix old and
+// new data. An SQLite log prevents this, so Changed returns false if there was a log.
 func (f *File) Changed() bool {
 	if f.opened == nil {
 		return false
@@ -166,8 +166,8 @@ func (f *File) Close() error {
 }
 
 // Copy copies the ledger at path to the file out, which must not exist. The copy is a single file
-// without log and free pages, and only its owner can read it. A writer may run at the same time.
-// When Copy returns nil, the copy is on disk. After an error there is no copy.
+// without a log, and only its owner can read it. A writer may run at the same time. When Copy
+// returns nil, the copy is on disk. After an error there is no copy.
 func Copy(ctx context.Context, path, out string) (err error) {
 	s, err := openSource(path)
 	if err != nil {

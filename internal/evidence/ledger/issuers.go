@@ -11,13 +11,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The reasons why an issuer's grants are not accepted.
+// The reasons for rejecting the grants of an issuer.
 const (
 	IssuerUnknown = "its issuer is unknown"
 	IssuerRevoked = "its issuer was revoked before"
 )
 
-// Issuers lists the orders that add or revoke an issuer, by leaf. The zero value has no orders.
+// Issuers lists the orders that add or revoke issuers, sorted by leaf. The zero value has no
+// orders.
 type Issuers struct{ orders []issuerOrder }
 
 type issuerOrder struct {
@@ -30,17 +31,17 @@ func IsIssuerOrder(action events.AuditAction) bool {
 	return action == events.AuditIssuer || action == events.AuditRevoke
 }
 
-// Add adds an order if it adds or revokes an issuer. leaf is the leaf of the order. The caller adds
-// orders by ascending leaf and checks their signatures.
+// Add adds an order about an issuer and ignores other orders. The caller adds the orders by
+// ascending leaf and checks their signatures.
 func (s *Issuers) Add(leaf int64, o Order) {
 	if IsIssuerOrder(o.Action) {
 		s.orders = append(s.orders, issuerOrder{leaf, o})
 	}
 }
 
-// SignedIssuers collects the orders about issuers from orders, which are sorted by leaf. It
-// skips orders without a signature by a key that was valid at their leaf, and repetitions of an
-// order. The caller checks that the leaves are in the ledger.
+// SignedIssuers returns the orders about issuers. orders must be sorted by leaf. SignedIssuers
+// skips repeated orders, and orders that no valid key signed. The caller checks that the leaves are
+// in the ledger.
 func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	seen := make(map[string]bool)
 	for _, k := range orders {
@@ -59,11 +60,12 @@ func (s *Issuers) Has(leaf int64) bool {
 	return slices.ContainsFunc(s.orders, func(o issuerOrder) bool { return o.leaf == leaf })
 }
 
-// Fault returns why a grant at leaf is not accepted, or "". key is the key of the grant's issuer.
+// Fault returns why a grant is not accepted, or "". key is the key of the issuer. leaf and stored
+// are the place and time of the grant.
 //
-// An issuer with an endorsement needs no order. For any other issuer, the order may come after the
-// grant, because a producer may start before the ledger receives the order. A revocation applies to
-// grants in later leaves, and to grants that the server stored at or after its time From.
+// An endorsed issuer needs no order. For other issuers, the order may come after the grant, because
+// a producer may start earlier. A revocation applies to all later grants, and to grants that the
+// server stored at or after the time From of the revocation.
 func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64, stored time.Time) string {
 	fault := IssuerUnknown
 	if isEndorsed {
@@ -83,7 +85,7 @@ func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64, stored time.Tim
 	return fault
 }
 
-// Trusted returns the sorted keys of the issuers that the orders make trusted.
+// Trusted returns the sorted keys of the issuers that were added and not revoked later.
 func (s *Issuers) Trusted() (keys []string) {
 	now := make(map[string]bool)
 	for _, o := range s.orders {
@@ -107,7 +109,8 @@ func (s *Issuers) Orders() []Order {
 	return list
 }
 
-// IssuerLeaves returns the leaves of the orders about issuers. It trusts the table "orders".
+// IssuerLeaves returns the leaves of the orders about issuers. It does not verify the table
+// "orders".
 func IssuerLeaves(conn *sqlite.Conn) ([]int64, error) {
 	return sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action IN ('issuer', 'revoke') ORDER BY leaf")
 }

@@ -8,22 +8,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Keys is a [Chain] together with the leaf from which each key is valid.
+// Keys is a [Chain] with the leaf from which each key is valid.
 type Keys struct {
 	Chain Chain
 	since []int64 // leaf of the order that introduced the key; -1 for the first
 }
 
-// KeyOrder is a signed order that changes the key or is about an issuer, and the leaf of its
-// event.
+// KeyOrder is a signed order about the ledger's key or an issuer, with the leaf of its event.
 type KeyOrder struct {
 	Leaf   int64
 	Signed string
 }
 
-// LinkKeys finds all keys of a tenant's ledger. It starts with key, which the caller trusts,
-// and goes through the key changes in orders to older and newer keys. orders are sorted by
-// leaf. LinkKeys skips invalid ones. The caller checks that the leaves are in the ledger.
+// LinkKeys finds all keys of a tenant's ledger. It starts with a key that the caller trusts, and
+// follows the key changes in orders to older and newer keys. orders must be sorted by leaf.
+// LinkKeys skips invalid orders. The caller checks that the leaves are in the ledger.
 func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder) Keys {
 	var changes []keyChange
 	for _, o := range orders {
@@ -54,14 +53,14 @@ func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	return d.Order, o.Action
 }
 
-// IsKeyOrder reports whether signed is an order for tenant to change the key, signed by both
-// keys. It does not check that the old key was valid.
+// IsKeyOrder reports whether signed is an order to change the tenant's key, signed by the old and
+// the new key. It does not check that the old key was valid.
 func IsKeyOrder(signed, tenant string) bool {
 	o, _, _, err := OpenKeyChange([]byte(signed))
 	return err == nil && o.Tenant == tenant
 }
 
-// At returns the keys that may sign a checkpoint of size leaves, or an order in leaf number size.
+// At returns the keys that may sign a checkpoint with size leaves, or an order in the next leaf.
 func (k Keys) At(size int64) note.Verifiers { return k.Chain.From(k.Replaced(size)) }
 
 // Replaced returns how many keys had been replaced when the ledger had size leaves.
@@ -92,7 +91,7 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.since, leaf) }
 
 // Effect returns the effect of an order at leaf that replaces oldKey. valid is false if oldKey was
-// no longer valid.
+// not valid at that leaf.
 func (k Keys) Effect(leaf int64, oldKey note.Verifier) (effect Effect, valid bool) {
 	at := k.Chain.Index(oldKey, k.Replaced(leaf))
 	switch {

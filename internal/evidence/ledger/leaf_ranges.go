@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// LeafRange is the range of leaves from First to Last, both inclusive.
+// LeafRange is an inclusive range of leaves.
 type LeafRange struct{ First, Last int64 }
 
-// LeafRanges is a list of leaf ranges in ascending order. They neither overlap nor touch.
+// LeafRanges is an ascending list of leaf ranges. The ranges neither overlap nor touch.
 type LeafRanges []LeafRange
 
 // Add appends leaf if it is greater than all leaves in r.
@@ -51,7 +51,7 @@ func (r LeafRanges) sorted() (list LeafRanges) {
 }
 
 // coarse returns at most n ranges that cover r. It closes small gaps, so the result can contain
-// other leaves.
+// leaves that are not in r.
 func (r LeafRanges) coarse(n int) LeafRanges {
 	for gap := int64(1); len(r) > n; gap *= 2 {
 		var list LeafRanges

@@ -30,8 +30,8 @@ func (s Stream) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"epoch": s.Epoch, "created": s.Created, "Epoch": s.Epoch, "Created": s.Created})
 }
 
-// Arrival is one message that changed the ledger. The fields from Producer on are set for a
-// repetition only.
+// Arrival is one message that changed the ledger. Only a repetition sets Producer and the fields
+// after it.
 type Arrival struct {
 	Leaf   int64 // new leaf; for a repetition, the leaf of the repeated event
 	Epoch  int64

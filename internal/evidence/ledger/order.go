@@ -12,20 +12,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// This line differs from the first line of a checkpoint, so no signature is valid for both texts.
+// A checkpoint has another first line, so no signature is valid for both an order and a checkpoint.
 const orderHeader = "hooktrail/order/v1\n"
 
-// MaxOrderBytes is the maximum size of a signed order. It fits into an event.
+// MaxOrderBytes is the maximum size of a signed order. A larger order does not fit into an event.
 const MaxOrderBytes = 512 << 10
 
-// MaxOrderRanges is how many leaf ranges [Order.Split] puts into one order. They fit into an event.
+// MaxOrderRanges is the maximum number of leaf ranges in an order from [Order.Split]. Such an order
+// fits into an event.
 const MaxOrderRanges = 10_000
 
-// Order is a signed statement that destroys payloads, sets or lifts a hold, changes the
-// signing key, adds or revokes an issuer of grants, sets a rule for other orders, or
-// acknowledges findings of a verification. An audit.accessed event carries it. The order
-// takes effect once, when the ledger reaches that event in the stream, and only if the
-// ledger's key signed it. Its text has one line for each field that is set, in this order:
+// Order is a signed statement that destroys payloads, sets or lifts a hold, changes the signing
+// key, adds or revokes an issuer of grants, sets a rule for other orders, or acknowledges findings
+// of a verification. An audit.accessed event contains the order. The order takes effect once, when
+// the ledger reads that event, and only if the ledger's key signed it. Its text has one line for
+// each field that is set, in this order:
 //
 //	hooktrail/order/v1
 //	tenant acme
@@ -39,11 +40,11 @@ const MaxOrderRanges = 10_000
 //	tree 91204 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
 //	leaves 3-17 20 25-30
 //
-// The lines run, event, user, kind, from and to are the selection. Other orders have other
-// lines: "hold" for a lift, "old" and "key" for a change of the key, "floor" in seconds for a
-// retention floor, "approvers", "for" and "within" for a [SecondPerson], "issuer" for an
-// issuer, and "findings" for an acknowledgement. Items of a list are separated by spaces.
-// Values are escaped as in a [Leaf].
+// The lines run, event, user, kind, from and to are the selection. Other orders have other lines:
+// "hold" for a lift, "old" and "key" for a change of the key, "floor" in seconds for a retention
+// floor, "approvers", "for" and "within" for a [SecondPerson], "issuer" for an issuer, and
+// "findings" for an acknowledgement. Items of a list are separated by spaces. Values are escaped as
+// in a [Leaf].
 type Order struct {
 	Tenant string
 	Action events.AuditAction
@@ -62,8 +63,8 @@ type Order struct {
 	Second    SecondPerson  // the zero value removes the rule
 	Findings  []string      // ids of acknowledged findings
 
-	// Size and Root identify the tree that Leaves refers to. A ledger that was rebuilt with
-	// another tree ignores Leaves and uses the Selection.
+	// Size and Root identify the tree that Leaves refers to. A rebuilt ledger with another tree
+	// uses the Selection and ignores Leaves.
 	Size   int64
 	Root   tlog.Hash
 	Leaves LeafRanges // for a hold, the leaves that existed when it was ordered
@@ -102,8 +103,8 @@ func (o Order) sign(signers ...note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenOrder returns the order in a signed note with exactly one signature, by one of keys, in
-// the form that [Order.Sign] writes.
+// OpenOrder returns the order in a signed note. The note must have the form that [Order.Sign]
+// writes, and exactly one signature, by one of the keys.
 func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	if len(signed) > MaxOrderBytes {
 		return Order{}, fmt.Errorf("%w: larger than %d bytes", errOrder, MaxOrderBytes)

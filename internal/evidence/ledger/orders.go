@@ -15,9 +15,9 @@ import (
 // Orders reads the orders of a ledger, and prepares new ones.
 type Orders struct{ source *source }
 
-// Resolve completes a new order with the tenant, the newest tree, and the selected leaves whose
-// payloads it may destroy. For a hold it lists leaves only if the hold selects a user or an event.
-// The ledger compares all other holds with each new leaf.
+// Resolve completes a new order. It sets the tenant, the newest tree, and the selected leaves whose
+// payloads the order may destroy. For a hold, it lists leaves only if the hold selects a user or an
+// event. The ledger compares all other holds with each new leaf.
 func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
@@ -40,8 +40,8 @@ func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	return o, err
 }
 
-// Split splits an order with many leaf ranges into orders that each fit into an event. The
-// first one has the id of o, and newID returns the ids of the others.
+// Split splits an order that has too many leaf ranges for one event. The first part keeps the id of
+// the order. newID returns the ids of the other parts.
 func (o Order) Split(newID func() string) []Order {
 	var list []Order
 	for part := range slices.Chunk(o.Leaves, MaxOrderRanges) {
@@ -67,8 +67,8 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	return holds, err
 }
 
-// BlockingHolds returns the holds that block o, an order from [Orders.Resolve]. It may return more
-// holds than the ledger would apply, because it also counts a user's later records as held.
+// BlockingHolds returns the holds that block an order from [Orders.Resolve]. It counts a user's
+// later records as held, so it may return more holds than the ledger applies.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)
@@ -112,7 +112,7 @@ func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
 	return covered, nil
 }
 
-// Outcome returns the order with this id and its effect. ok is false if there is none.
+// Outcome returns the order with this id and its effect. ok is false if there is no such order.
 func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{

@@ -15,8 +15,7 @@ import (
 // FileName is the name of the ledger's file in the folder of a tenant.
 const FileName = "ledger.db"
 
-// ErrDamaged is wrapped by errors about a ledger that does not match its newest checkpoint.
-// Callers should not retry.
+// ErrDamaged means that a ledger does not match its newest checkpoint. Callers should not retry.
 var ErrDamaged = errors.New("ledger is not what its newest checkpoint says")
 
 // Path returns the path of the tenant's ledger file below dir.
@@ -28,8 +27,9 @@ func Path(dir, tenant string) (string, error) {
 	return filepath.Join(dir, name, FileName), nil
 }
 
-// Tenants returns the sorted tenants that have a ledger below dir. If a folder name does not show
-// the tenant, Tenants reads the ledger. If it cannot, it returns the other tenants and an error.
+// Tenants returns the sorted tenants that have a ledger below dir. The tenant is in the name of the
+// folder, or else in the ledger. If Tenants cannot read a ledger, it returns the other tenants and
+// an error.
 func Tenants(dir string) (tenants []string, err error) {
 	folders, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -59,8 +59,8 @@ func Tenants(dir string) (tenants []string, err error) {
 	return tenants, err
 }
 
-// Refusal wraps err with [ErrDamaged] if err means that the ledger is damaged. It returns errors
-// that may go away, such as a full disk, unchanged.
+// Refusal wraps err with [ErrDamaged] if it means that the ledger is damaged. It returns other
+// errors, such as a full disk, unchanged.
 func Refusal(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err

@@ -11,12 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// PendingKeys returns the orders in changes that replace the key of tenant's ledger, but are not in
-// recorded. The leaf of each order is the size that the ledger had at the change.
+// PendingKeys returns the orders that replace the key of a tenant's ledger and are not in recorded.
+// The leaf of each order is the size of the ledger at the change.
 //
-// PendingKeys omits an order unless the ledger has the checkpoint that the new key signed at the
-// change. So a thief of the old key cannot use an order to continue the ledger, or to sign another
-// history.
+// PendingKeys omits an order if the ledger lacks the checkpoint that the new key signed at the
+// change. Otherwise a thief of the old key could use an order to continue the ledger or to sign
+// another history.
 func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, recorded []KeyOrder) (pending []KeyOrder, err error) {
 	for _, c := range changes {
 		signed := c.Orders[tenant]
@@ -37,8 +37,8 @@ func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, record
 	return pending, nil
 }
 
-// openCheckpoint returns the checkpoint that the new key signed for tenant's ledger at the change
-// c. ok is false if c has no valid order or no such checkpoint.
+// openCheckpoint returns the checkpoint of the tenant's ledger that the new key signed at the
+// change. ok is false if the change has no valid order or no such checkpoint.
 func (c KeyRotation) openCheckpoint(tenant string) (at Checkpoint, ok bool) {
 	o, _, after, err := OpenKeyChange([]byte(c.Orders[tenant]))
 	if err != nil || o.Tenant != tenant {
@@ -56,8 +56,9 @@ func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, e
 	return has, err
 }
 
-// Countersigned returns the checkpoint in the form that the new key signed at the newest matching
-// change. It returns signed if no change has this checkpoint, or if witnesses cosigned it.
+// Countersigned returns the checkpoint with the signature of the new key from the newest change
+// that has this checkpoint. It returns signed unchanged if there is no such change, or if witnesses
+// cosigned the checkpoint.
 func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 	if bytes.Count(signed, []byte("\n\u2014 ")) > 1 {
 		return signed
@@ -71,7 +72,6 @@ func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 	return signed
 }
 
-// sameText reports whether two signed notes have the same text.
 func sameText(a, b []byte) bool {
 	x, _, okA := bytes.Cut(a, []byte("\n\n"))
 	y, _, okB := bytes.Cut(b, []byte("\n\n"))

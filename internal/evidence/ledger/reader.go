@@ -14,8 +14,8 @@ import (
 // Reader reads the records of a ledger. It is safe for concurrent use.
 type Reader struct{ source *source }
 
-// OpenReader opens the ledger in the file at path. The error wraps [fs.ErrNotExist] if there is
-// no file, or only the empty database of a writer that has just started.
+// OpenReader opens the ledger at path. The error wraps [fs.ErrNotExist] if there is no file, or if
+// the database is still empty.
 func OpenReader(path string) (*Reader, error) {
 	s, err := openSource(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func OpenTenant(dir, tenant string) (*Reader, error) {
 	return r, nil
 }
 
-// Close closes the file. The readers that Tree, Orders and Activity returned stop working too.
+// Close closes the file. The readers from Tree, Orders and Activity stop working too.
 func (r *Reader) Close() error { return r.source.close() }
 
 // Tenant returns the tenant of the ledger.
@@ -78,11 +78,11 @@ func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// After yields the records with a leaf number above leaf in the order of the tree. Pass -1 for
-// all records. No transaction is open while the caller handles an entry.
+// After yields the records with a leaf number above leaf in the order of the tree. Pass -1 for all
+// records. No transaction is open while the caller handles an entry.
 //
-// After yields a record that does not match its leaf with a [RecordError]. The entry then has
-// the fields of the leaf and the altered bytes, and the caller may continue.
+// If a record does not match its leaf, After yields it with a [RecordError], and the caller may
+// continue. The entry then has the fields of the leaf and the altered bytes.
 func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, leaf, "")
 }
@@ -113,7 +113,7 @@ type RunInfo struct {
 	Stored time.Time // time of the last record
 }
 
-// Runs returns the runs of the ledger, the one with the newest record first.
+// Runs returns the runs of the ledger. The run with the newest record is first.
 func (r *Reader) Runs(ctx context.Context) (runs []RunInfo, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, s.n, s.first, s.last, l.stored FROM

@@ -42,7 +42,7 @@ func (e Entry) Event() (events.Event, error) {
 	}, nil
 }
 
-// WordOf returns the [Word] for records whose payloads an order with this action destroyed.
+// WordOf returns the [Word] for payloads that an order with this action destroyed.
 func WordOf(action events.AuditAction) Word {
 	if action == events.AuditPrune {
 		return Pruned
@@ -50,8 +50,8 @@ func WordOf(action events.AuditAction) Word {
 	return Erased
 }
 
-// ScanRemoval reads a [Removal] from the columns word and ordered of the table erased. column
-// is the index of word in stmt.
+// ScanRemoval reads a [Removal] from two columns of the table "erased", word and ordered. column is
+// the index of word.
 func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	if stmt.ColumnIsNull(column) {
 		return Removal{}, nil
@@ -69,8 +69,8 @@ type RemovedRun struct {
 	Run   string
 }
 
-// RemovedRuns yields the runs that lost events to orders in leaves after order. Pass -1 for all
-// orders. No transaction is open while the caller handles a run.
+// RemovedRuns yields the runs that lost events to an order. It reads only orders with a leaf number
+// above order. Pass -1 for all orders. No transaction is open while the caller handles a run.
 func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[RemovedRun, error] {
 	return func(yield func(RemovedRun, error) bool) {
 		for {
@@ -92,8 +92,8 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// runsOfNext finds the first order in a leaf after order that destroyed payloads, and returns the
-// runs that lost events. If there are none, the result is one RemovedRun without a name.
+// runsOfNext finds the first order after a leaf that destroyed payloads, and returns the runs that
+// lost events. If no run lost events, it returns one RemovedRun without a name.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

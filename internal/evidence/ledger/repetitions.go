@@ -26,8 +26,8 @@ type Repetition struct {
 	Stored   time.Time
 }
 
-// Repetitions yields the repetitions that checkpoint c covers, in the order of arrival. If run
-// is not empty, it yields only repetitions in that run.
+// Repetitions yields the repetitions of a run that the checkpoint covers, in the order of arrival.
+// An empty run means all repetitions.
 func (r *Reader) Repetitions(ctx context.Context, run string, c Checkpoint) iter.Seq2[Repetition, error] {
 	return func(yield func(Repetition, error) bool) {
 		after := int64(0)

@@ -37,9 +37,9 @@ func formatAge(d time.Duration) string {
 	return d.String()
 }
 
-// Expired returns orders to prune the records whose retention has ended. The caller adds id and
-// author. The first rule with a matching pattern applies. Expired skips records that a hold,
-// the retention floor or [Target.Removable] protects.
+// Expired returns orders to prune the records whose retention has ended. The first rule with a
+// matching pattern applies. Records that a hold, the retention floor or [Target.Removable] protects
+// are not in the orders. The caller adds the ids and the author.
 func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint
@@ -86,7 +86,7 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 // floorMargin is added to the retention floor, because the clocks of server and auditor differ.
 const floorMargin = time.Minute
 
-// least returns rules in which no period is shorter than the retention floor.
+// least lengthens the periods that are shorter than the retention floor.
 func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	in, err := LoadRules(conn)
 	if err != nil || in.Floor == 0 {
@@ -101,8 +101,8 @@ func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	return rules, nil
 }
 
-// expiredClass identifies the records that one order prunes. The first rule has one order. A later
-// rule has one order per kind, because its pattern may also match kinds of an earlier rule.
+// expiredClass identifies the records that one order prunes. The first rule has one order. Later
+// rules have one order per kind, because their patterns may also match kinds of an earlier rule.
 type expiredClass struct {
 	rule int
 	kind string // empty for the first rule

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// RotationsFile lists all changes of the key, the oldest first. It is in the folder of the key
-// and contains no secret.
+// RotationsFile lists all changes of the key, the oldest first. It is next to the key and contains
+// no secret.
 const RotationsFile = "changes.json"
 
 // KeyRotation is one change of the key in [RotationsFile].
@@ -28,13 +28,13 @@ type KeyRotation struct {
 	Ticket string            `json:"ticket,omitempty"`
 	Time   time.Time         `json:"time"`
 	Orders map[string]string `json:"orders"` // signed orders by tenant, for ledgers that existed then
-	// Checkpoints are the newest checkpoints of these ledgers at that time, signed by New. Earlier
-	// versions of Hooktrail did not store them.
+	// Checkpoints are the newest checkpoints of these ledgers at the change, signed with the new
+	// key. Earlier versions of Hooktrail did not store them.
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
-// ReadChain reads the key changes in dir up to the key public, and the chain of keys that they
-// form, both with the oldest first. It omits later changes, because their keys were not installed.
+// ReadChain reads the chain of keys that ends with the key public, and the changes between them,
+// both with the oldest first. It omits later changes, because their keys were not installed.
 func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err
@@ -73,7 +73,7 @@ func readRotations(dir string) (changes []KeyRotation, err error) {
 	return changes, nil
 }
 
-// chainTo returns the chain that ends with the key public. It removes later changes from changes.
+// chainTo returns the chain that ends with the key public. It removes later changes from the list.
 func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1
@@ -157,8 +157,7 @@ func ReadVerifier(dir string) (note.Verifier, string, error) {
 	return ParseVerifier(string(text))
 }
 
-// ParseVerifier parses a verifier key from [writer.Key.Public], and returns the trimmed text
-// too.
+// ParseVerifier parses the text of a verifier key, and also returns the trimmed text.
 func ParseVerifier(text string) (note.Verifier, string, error) {
 	text = strings.TrimSpace(text)
 	v, err := ParseKey(text)

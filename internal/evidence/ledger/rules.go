@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// SecondPerson is the rule that some orders need the signature of a second person. The zero
-// value is no rule.
+// SecondPerson requires the signature of a second person for some orders. The zero value is no
+// rule.
 type SecondPerson struct {
 	// Approvers are sorted verifier keys, named after people.
 	Approvers []string
@@ -81,14 +81,14 @@ func rawKey(text string) string {
 	return parts[len(parts)-1]
 }
 
-// Rules are the rules for orders that apply at one place in a ledger. The orders before that place
-// set them. The zero value has no rules.
+// Rules are the rules for orders at one place in a ledger. Earlier orders set them. The zero value
+// has no rules.
 type Rules struct {
 	Floor  time.Duration // orders that prune a record younger than this have no effect
 	Second SecondPerson
 }
 
-// Apply updates r if o, which takes effect, sets a rule.
+// Apply updates r if the order sets a rule. The caller passes only orders that take effect.
 func (r *Rules) Apply(o Order) {
 	switch o.Action { //nolint:exhaustive // only these set rules
 	case events.AuditFloor:
@@ -98,8 +98,8 @@ func (r *Rules) Apply(o Order) {
 	}
 }
 
-// Needs reports whether o needs the signature of a second person. If r requires one for any order,
-// then changing that rule or lowering the retention floor always needs one too.
+// Needs reports whether an order needs the signature of a second person. If any orders need one,
+// then changing that rule and lowering the retention floor need one too.
 func (r Rules) Needs(o Order) bool {
 	switch {
 	case r.Second.IsOff():
@@ -115,16 +115,16 @@ func (r Rules) Needs(o Order) bool {
 // Expires returns the last time at which o can be approved.
 func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
 
-// Protects reports whether the retention floor protects a record from the order o. stored is the
-// time at which the server stored the record, in nanoseconds since 1970, and at is the time at
-// which it stored the order. If one of the times is unknown, Protects returns true.
+// Protects reports whether the retention floor protects a record from an order. stored is when the
+// server stored the record, in nanoseconds since 1970. at is when it stored the order. If a time is
+// unknown, the floor protects the record.
 func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
 	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
 }
 
-// Open reads an order that one of keys has signed, alone or followed by an approver. at is when
-// the server stored the order. approver is empty if there is one signature. The order must not
-// be executed if effect is [EffectProposed] or [EffectExpired].
+// Open reads an order that one of the keys and possibly an approver have signed. at is when the
+// server stored the order. Without a second signature, approver is empty. The caller must not
+// execute an order with [EffectProposed] or [EffectExpired].
 func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, approver string, effect Effect, err error) {
 	o, err = OpenOrder(signed, keys)
 	if err == nil {
@@ -142,8 +142,8 @@ func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, 
 	return o, approver, effect, err
 }
 
-// ApprovedOrder returns the order in a signed note that an approver signed too. It checks no
-// signature.
+// ApprovedOrder returns the order in a signed note if the note has the signature of an approver
+// too. It checks no signature.
 func ApprovedOrder(signed string) (o Order, ok bool) {
 	o, err := readSignedOrder([]byte(signed))
 	_, signatures, _ := strings.Cut(signed, "\n\n")
@@ -167,8 +167,8 @@ func (r Rules) openApproved(signed []byte, keys note.Verifiers) (o Order, approv
 	return o, approver, nil
 }
 
-// openTwice opens a note with two signatures, first by one of keys, then by an approver with
-// another key.
+// openTwice opens a note with two signatures. The first must be by one of the keys, the second by
+// an approver with another key.
 func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error) {
 	approvers := make([]note.Verifier, len(r.Second.Approvers))
 	for i, text := range r.Second.Approvers {
@@ -201,7 +201,7 @@ func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error)
 func isSameRaw(v note.Verifier, text string) bool {
 	data, err := base64.StdEncoding.DecodeString(rawKey(text))
 	if err != nil || len(data) != 1+ed25519.PublicKeySize {
-		return true // not an Ed25519 key, so the two cannot be told apart
+		return true // not an Ed25519 key, so the keys cannot be compared
 	}
 	renamed, err := note.NewEd25519VerifierKey(v.Name(), data[1:])
 	if err != nil {
@@ -222,7 +222,8 @@ func (e either) Verifier(name string, hash uint32) (note.Verifier, error) {
 	return e.second.Verifier(name, hash)
 }
 
-// Approve appends the signature of approver to an order that one of keys has signed.
+// Approve appends the signature of the approver to an order. One of the keys must have signed the
+// order.
 func Approve(signed []byte, keys note.Verifiers, approver note.Signer) ([]byte, error) {
 	n, err := note.Open(signed, keys)
 	if err != nil {

@@ -81,7 +81,7 @@ CREATE INDEX erased_ordered ON erased (ordered, leaf);
 CREATE TABLE checkpoints (checkpoint INTEGER PRIMARY KEY, size INTEGER NOT NULL, note TEXT NOT NULL) STRICT;
 `
 
-// ErrSchema is wrapped if a file is not a ledger that this version can read.
+// ErrSchema means that a file is not a ledger that this version can read.
 var ErrSchema = errors.New("not a ledger of this version")
 
 // MakeTables creates the tables of a ledger in an empty database.
@@ -93,8 +93,8 @@ func MakeTables(conn *sqlite.Conn) error {
 	return nil
 }
 
-// CheckFormat returns an error if this version cannot read the database. fresh is true if it is
-// empty.
+// CheckFormat returns an error if this version cannot read the database. fresh is true if the
+// database is empty.
 func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	id, err := pragma(conn, "application_id")
 	if err != nil {
@@ -114,8 +114,8 @@ func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	return false, nil
 }
 
-// CheckSchema compares every table and index with the schema of this version, because a
-// trigger, a view or an index with another order could make queries return false rows.
+// CheckSchema compares every table and index with the schema of this version. Otherwise, a trigger,
+// a view or a changed index could make queries return false rows.
 func CheckSchema(conn *sqlite.Conn) error {
 	if fresh, err := CheckFormat(conn); err != nil {
 		return err

@@ -20,10 +20,10 @@ type Selection struct {
 	From   time.Time // inclusive; zero is no limit
 	To     time.Time // exclusive; zero is no limit
 	Events bool      // omits manifests, conflicts and records in quarantine
-	Stored bool      // From and To are about the time of storage at the server, not that in the event
+	Stored bool      // From and To are times of storage at the server, not times of events
 	Before int64     // only leaves with a lower index; 0 is no limit
 
-	listed []listed // numbers whose manifests are added to the records of Run
+	listed []listed // add the manifests that list these numbers
 	orders bool     // add the orders that destroyed selected payloads
 	keys   bool     // add the orders that change the key or set a rule for others
 	enrols bool     // add the orders about issuers, and manifests that enrol producers of Run or change their keys
@@ -36,7 +36,7 @@ func (s Selection) IsAll() bool {
 
 type listed struct{ producer, first, last int64 }
 
-// Select yields the selected records in the order of the tree. Without s.Stored, From and To
+// Select yields the selected records in the order of the tree. Unless s.Stored is set, From and To
 // exclude records without a time, such as manifests.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
@@ -100,9 +100,9 @@ const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'don
 // maxListed limits the producers whose manifests are added. Each needs three query parameters.
 const maxListed = 1000
 
-// WithManifests extends s to the records that prove the selected ones. These are the manifests
-// for the events of the run, the enrolments of its producers, the orders that destroyed
-// selected payloads, and the orders that change the key, concern issuers, or set a rule.
+// WithManifests extends s to the records that prove the selected ones. These are manifests,
+// enrolments, and orders that destroyed selected payloads, change the key, concern issuers, or set
+// a rule.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed, s.enrols = nil, s.Run != ""
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -126,7 +126,7 @@ func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, err
 	return s, err
 }
 
-// Find returns the event with this id. The bool is false if there is none.
+// Find returns the event with this id. The bool is false if there is no such event.
 func (r *Reader) Find(ctx context.Context, id string) (Entry, bool, error) {
 	for e, err := range r.source.entries(ctx, -1, ` AND l.id = ?3 AND l.class = 'event'`, id) {
 		return e, err == nil, err

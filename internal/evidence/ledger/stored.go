@@ -23,8 +23,8 @@ type Stored struct {
 
 func (s Stored) limits() (from, to int64) { return (&hourCount{from: s.From, to: s.To}).limits() }
 
-// Nanoseconds returns t in nanoseconds since 1970, the form of stored times. Times that this form
-// cannot have become its lowest or highest one.
+// Nanoseconds returns t in nanoseconds since 1970, as ledgers store it. A time outside the range
+// becomes the lowest or highest value.
 func Nanoseconds(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, 1)):
@@ -59,8 +59,8 @@ func (a Activity) Kinds(ctx context.Context, s Stored) (counts []KindCount, err 
 	return counts, err
 }
 
-// Checkpoints counts the checkpoints up to number last that were signed between s.From and
-// s.To.
+// Checkpoints counts the checkpoints that were signed between s.From and s.To, up to checkpoint
+// number last.
 func (a Activity) Checkpoints(ctx context.Context, s Stored, last int64) (n int64, err error) {
 	from, to := s.limits()
 	if s.To.IsZero() {

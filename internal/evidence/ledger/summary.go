@@ -242,8 +242,8 @@ func (f *runFold) summary() RunSummary {
 	return s
 }
 
-// IsServiceRecord reports whether Hooktrail's own services write events of kind k. They do not
-// continue a run.
+// IsServiceRecord reports whether Hooktrail's own services write events of kind k. Such events do
+// not continue a run.
 func IsServiceRecord(k events.Kind) bool {
 	switch k { //nolint:exhaustive // all other kinds are of agents
 	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,

@@ -20,8 +20,9 @@ type Target struct {
 	Removal       Removal
 }
 
-// Removable reports whether an order may destroy the payload. Manifests, seals, records of gaps
-// and losses, and audit records prove how many records there were and who destroyed them, so they stay.
+// Removable reports whether an order may destroy the payload. Manifests, seals, audit records, and
+// records of gaps and losses must remain. They prove how many records there were and who destroyed
+// them.
 func (t Target) Removable() bool {
 	if t.Class == ClassEvent {
 		switch events.Kind(t.Kind) { //nolint:exhaustive // the few that stay
@@ -32,12 +33,11 @@ func (t Target) Removable() bool {
 	return t.Class != ClassManifest
 }
 
-// Covers reports whether the hold o protects the record t from the erasure order erase. sameTree
-// reports whether o.Leaves refer to the tree of t.
+// Covers reports whether the hold o protects a record from the order erase. sameTree is true if the
+// leaves of the hold refer to the tree of this ledger.
 //
-// A hold of a user covers the records in o.Leaves, which the user had when the hold began. It also
-// blocks every order to erase that user. It cannot cover later records, because leaves do not
-// contain the user.
+// A hold of a user covers the records that the user had when the hold began, and blocks every order
+// to erase that user. It cannot cover later records, because leaves do not contain the user.
 func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	s := o.Selection
 	switch {
@@ -49,7 +49,7 @@ func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	return s.Fits(t)
 }
 
-// Fits reports whether s selects t. It ignores User, which is not in the leaf.
+// Fits reports whether s selects a record. It ignores User, because leaves do not contain users.
 func (s OrderSelection) Fits(t Target) bool {
 	if s.Run != "" && s.Run != t.Run || s.Event != "" && (s.Event != t.ID || t.Class != ClassEvent) {
 		return false
@@ -92,8 +92,8 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args
 	})
 }
 
-// Resolve returns the leaves that s selects and whose payloads may be destroyed. It considers only
-// leaf numbers below before. An event includes its blob chunks.
+// Resolve returns the selected leaves whose payloads may be destroyed. It considers only leaf
+// numbers below before. The selection of an event includes its blob chunks.
 func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	if s.Event != "" {
 		return resolveEvent(conn, s, before)
@@ -172,5 +172,5 @@ func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
 	return ids, nil
 }
 
-// maxBlobChunks is the number of chunks of a blob of 8 GiB. Further ones are not looked up.
+// maxBlobChunks limits the chunks of one blob that are looked up. It is enough for 8 GiB.
 const maxBlobChunks = 1 << 14

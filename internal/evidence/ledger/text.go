@@ -4,6 +4,6 @@ package ledger
 // if value is empty.
 func AppendField(dst []byte, name, value string) []byte { return appendField(dst, name+" ", value) }
 
-// ParseField decodes raw, the value of a line that [AppendField] wrote. The caller rejects values
-// that AppendField would have written differently.
+// ParseField decodes a value that [AppendField] wrote. It also accepts other encodings of the
+// value, which the caller rejects.
 func ParseField(raw string) (string, error) { return unescape([]byte(raw)) }

@@ -21,7 +21,7 @@ type Proof struct {
 	Checkpoint []byte      // newest one, as a signed note
 }
 
-// ErrNoLeaf is wrapped if the ledger does not have the requested leaf.
+// ErrNoLeaf means that the ledger does not have the requested leaf.
 var ErrNoLeaf = errors.New("it is not in the ledger")
 
 // Tree reads the Merkle tree of a ledger. It checks no signature.
@@ -41,9 +41,9 @@ func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	return p, nil
 }
 
-// Read calls read with the newest checkpoint as a signed note, and with a reader of the tree's
-// hashes, both unchecked. The hashes are valid until read returns. read must not call other
-// methods of the ledger, because they wait for the lock that Read has taken.
+// Read calls read with the newest checkpoint and a reader of the tree's hashes, both unchecked. The
+// hashes are valid until read returns. read must not call other methods of the ledger, because the
+// ledger is locked.
 func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
 	return t.source.view(ctx, func(conn *sqlite.Conn) error {
 		signed, err := NewestNote(conn)
@@ -162,7 +162,7 @@ func (s StoredTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// HashRow returns the row number chunk of the table hashes, or nil if there is none.
+// HashRow returns a row of the table "hashes", or nil if there is none.
 func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	err = sqlitex.Execute(conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
 		Args:       []any{chunk},
@@ -180,8 +180,8 @@ func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	return err == nil && root == o.Root, err
 }
 
-// SignedTree is like [Reader.Signed], but the error wraps [ErrDamaged] if the stored tree does
-// not have the signed root.
+// SignedTree is like [Reader.Signed], but it also checks the stored tree. The error wraps
+// [ErrDamaged] if the tree does not have the signed root.
 func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = t.Read(ctx, func(note []byte, stored tlog.HashReader) error {
 		if c, err = ReadCheckpoint(note); err != nil {
@@ -200,7 +200,7 @@ func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err 
 	return signed, c, err
 }
 
-// RootAt computes the root of a tree of the first size leaves from the stored hashes.
+// RootAt computes the root of the first size leaves from the stored hashes.
 func (t Tree) RootAt(ctx context.Context, size int64) (root tlog.Hash, err error) {
 	err = t.Read(ctx, func(_ []byte, stored tlog.HashReader) error {
 		root, err = tlog.TreeHash(size, stored)
@@ -209,7 +209,7 @@ func (t Tree) RootAt(ctx context.Context, size int64) (root tlog.Hash, err error
 	return root, err
 }
 
-// Hashes returns stored hashes of the tree. indexes are stored-hash indexes of package tlog.
+// Hashes returns the stored hashes of the tree with the given indexes of package tlog.
 func (t Tree) Hashes(ctx context.Context, indexes []int64) (hashes []tlog.Hash, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		hashes, err = StoredTree{conn}.ReadHashes(indexes)

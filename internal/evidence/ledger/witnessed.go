@@ -45,8 +45,7 @@ func WriteWitnessed(path string, signed []byte) error {
 }
 
 // Witnessed returns the last cosigned checkpoint, as a signed note and parsed. signed is nil if
-// there is none, or if the first c.Size leaves of the ledger have another root. Witnessed
-// checks no signature.
+// there is none, or if the ledger does not continue that checkpoint. Witnessed checks no signature.
 func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	signed, err = ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +75,8 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// Cosigned adds the cosignatures to a signed checkpoint if it is the last cosigned checkpoint. It
-// returns other checkpoints unchanged.
+// Cosigned adds the cosignatures to the last cosigned checkpoint. It returns other checkpoints
+// unchanged.
 func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,8 +88,8 @@ func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	return witnessed, nil
 }
 
-// ProveWitnessed is like [Tree.Prove], but proves the leaf in the last cosigned checkpoint. ok
-// is false if there is none, or if it does not include the leaf.
+// ProveWitnessed is like [Tree.Prove], but for the last cosigned checkpoint. ok is false if there
+// is none, or if it does not include the leaf.
 func (t Tree) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bool, err error) {
 	signed, c, err := t.Witnessed(ctx)
 	if err != nil || signed == nil || leaf < 0 || leaf >= c.Size {

@@ -38,10 +38,10 @@ func (f *Feed) Close(producer string) {
 	f.Manifest(producer)
 }
 
-// Lose publishes a producer.lost event of another producer, without its key.
+// Lose publishes a producer.lost event in which one producer reports the loss of another.
 func (f *Feed) Lose(by, producer string) { f.LoseKey(by, producer, "") }
 
-// LoseKey publishes a producer.lost event of another producer with a key.
+// LoseKey is like [Feed.Lose], but the event contains the key of the lost producer.
 func (f *Feed) LoseKey(by, producer, key string) {
 	f.Event(by, "", events.ProducerLost, events.ProducerLostData{Producer: producer, Outbox: "http", Key: key})
 	f.Manifest(by)

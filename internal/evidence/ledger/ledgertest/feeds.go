@@ -18,7 +18,7 @@ func BigFeed() *Feed {
 		SHA256: events.HashOf([]byte("content")).String(), Bytes: 7, Chunks: 1, Content: []byte("content"),
 	})
 	f.Run("coder/e4", "r3", 1)
-	// A second import sends the same content as another producer.
+	// Another producer imports the same content again.
 	again, err := events.Decode(f.Messages[0].Data)
 	if err != nil {
 		panic(err)
@@ -58,7 +58,7 @@ func fillBench(f *Feed, n int) *Feed {
 // GauntletFeed returns a feed that fills every table.
 func GauntletFeed() *Feed {
 	f := BigFeed()
-	// An event with a used id, and an event with a used number, both with other content.
+	// Use an id and a number again, each with other content.
 	e, err := events.Decode(f.Messages[1].Data)
 	if err != nil {
 		panic(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Order publishes an order, signed by key, as the auditor's outbox would.
+// Order signs an order and publishes it as the auditor's outbox would.
 func (f *Feed) Order(tb testing.TB, key *writer.Key, o ledger.Order) ledger.Order {
 	tb.Helper()
 	if o.ID == "" {
@@ -94,8 +94,7 @@ func Checked(tb testing.TB, path string, key *writer.Key) verifier.Report {
 	return Verify(tb, path, key, verifier.Options{})
 }
 
-// Changes publishes the orders that introduce the later keys of the chain of key. position is the
-// index of the last key that the ledger has.
+// Changes publishes the orders that introduce the keys after index position in the chain of key.
 func (f *Feed) Changes(key *writer.Key, position int) {
 	for _, signed := range key.Changes(f.Tenant, position) {
 		f.Signed(signed)

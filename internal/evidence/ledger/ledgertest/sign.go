@@ -61,7 +61,7 @@ func (f *Feed) Enrol(producer, issuer string) {
 // Give adds a grant to the next manifest of a producer.
 func (f *Feed) Give(producer string, g *events.Grant) { f.Source(producer).grant = g }
 
-// ChangeKey makes a producer replace its key with [ProducerKey] of name, after the next manifest.
+// ChangeKey makes a producer sign with [ProducerKey] of name after the next manifest.
 func (f *Feed) ChangeKey(producer, name string) { f.Source(producer).next = ProducerKey(name) }
 
 // Sign makes a producer sign its next manifests.

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// activityKind is stored as a number, so its values must not change.
+// activityKind is stored as a number. Its values must not change.
 type activityKind int
 
 const (
@@ -30,7 +30,7 @@ const (
 	failed    = "failed"
 	denied    = "denied"
 
-	// Statuses of a denied call that has a result. Their labels are error and denied.
+	// Statuses of a denied call with a result. Their labels are error and denied.
 	deniedError   = "denied, error"
 	deniedSuccess = "denied, success"
 )
@@ -61,16 +61,16 @@ type activityKey struct {
 	tenant, run, id string
 }
 
-// activity is a counted run, step, tool call, model response or hook dispatch. Times are whole
-// microseconds, as in the database, so that subtracting a loaded activity exactly reverses its
-// addition.
+// activity is a counted run, step, tool call, model response or hook dispatch. Times are in whole
+// microseconds, as in the database. The fold subtracts an old activity from the series, and
+// rounding must not change the result.
 type activity struct {
 	label    string
 	status   string
 	started  time.Time
 	ended    time.Time
 	measured time.Duration // duration that the event reported
-	seen     []byte        // first bytes of the hash of each applied event id
+	seen     []byte        // start of the hash of each applied event id
 }
 
 func (a activity) duration() (time.Duration, bool) {
@@ -123,8 +123,8 @@ func (a activity) count(n *seriesSet, k activityKey, times int64) {
 	}
 }
 
-// change applies e to the activity k and updates the series. It returns false if e was applied
-// before.
+// change applies an event to an activity and updates the series. It returns false if the event was
+// applied before.
 func (f *fold) change(k activityKey, e events.Event, apply func(*activity)) (bool, error) {
 	before, err := f.load(k)
 	if err != nil {

@@ -14,7 +14,7 @@ type family struct {
 	buckets []time.Duration
 }
 
-// A family's name identifies its series in the database, so the meaning of a name must never
+// The name of a family identifies its series in the database. The meaning of a name must never
 // change. Other metrics are in collector.go and app/health.go.
 var (
 	runsTotal = &family{

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// collector creates constant metrics for each request, because state contains the counts.
+// collector creates constant metrics for each request, because state has the counts.
 type collector struct {
 	state    *state
 	descs    map[*family]*prometheus.Desc
@@ -18,7 +18,7 @@ type collector struct {
 	last     *prometheus.Desc
 	healthy  *prometheus.Desc
 
-	mu       sync.Mutex // guards progress. No other lock is taken while it is locked
+	mu       sync.Mutex // guards progress; never lock another mutex with it
 	progress *consume.Progress
 }
 

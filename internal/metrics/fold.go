@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits of the values in events, so that sums cannot overflow.
+// Limits of values in events. They prevent overflow of the sums.
 const (
 	maxTokens   = 1 << 40
 	maxDuration = 10 * 366 * 24 * time.Hour
@@ -161,7 +161,7 @@ func (f *fold) executions(e events.Event) error {
 	return f.failures(e, outcome.Executions)
 }
 
-// failures counts the failed hook executions of e once, even if e is repeated.
+// failures counts the failed hook executions of an event. A repeated event counts once.
 func (f *fold) failures(e events.Event, executions []events.Execution) error {
 	count := 0
 	for _, x := range executions {

@@ -7,26 +7,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// numbers remembers the contents of the latest events by their numbers. A producer has one content
-// under each number, so other content is forged, or the outbox was copied. The memory is bounded,
-// and a restart clears it. The ledger finds every such event.
+// numbers remembers the contents of the latest events by their numbers. A producer uses each number
+// once. If a number has two contents, one is forged or the outbox was copied. numbers forgets old
+// events, and all events at a restart. The ledger finds every such event.
 //
-// Numbers never decide which events count. If they did, the first event with a number could hide
-// the event of the producer. Repeated events are recognised by their ids.
+// Numbers never decide which events count. Otherwise a forged event could hide the producer's event
+// with the same number. Repeated events are recognised by their ids.
 type numbers struct {
 	seed        maphash.Seed
-	now, before map[uint64]uint64 // hash of the content by hash of tenant, producer and number
+	now, before map[uint64]uint64 // hashes of the contents, by hash of tenant, producer and number
 }
 
-// numbersKept is the number of events after which the oldest half is forgotten.
+// numbersKept is the maximum number of events. After that the oldest half is forgotten.
 const numbersKept = 1 << 16
 
 func newNumbers() *numbers {
 	return &numbers{seed: maphash.MakeSeed(), now: make(map[uint64]uint64)}
 }
 
-// isReused reports whether an event with other content has used the number of e before. data
-// contains the stored bytes of e.
+// isReused reports whether an earlier event had the same number and other content. data is the
+// stored event.
 func (n *numbers) isReused(e events.Event, data []byte) bool {
 	if e.Sequence == 0 {
 		return false

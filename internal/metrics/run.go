@@ -24,7 +24,7 @@ const Consumer = "metrics"
 const DefaultListen = "127.0.0.1:9464"
 
 const (
-	labelLimit      = 100 // distinct values of a label in one metric
+	labelLimit      = 100 // values of a label in one metric
 	shutdownTimeout = 5 * time.Second
 	headerTimeout   = 10 * time.Second
 )
@@ -35,18 +35,18 @@ var errStarting = errors.New("the stream is not being read yet")
 type Options struct {
 	Broker  *broker.Broker
 	DataDir string
-	Tenant  string // count only this tenant, or all if empty
-	Drain   bool   // return after the last message that was in the stream at the start
+	Tenant  string // count only this tenant; empty means all
+	Drain   bool   // return after all messages that the stream has at the start
 
-	Listen string // address of /metrics, /livez and /readyz, or empty for no server
+	Listen string // address of /metrics, /livez and /readyz; empty for no server
 	Access Access
-	// Registry gets the collectors while Run runs. nil means a private registry.
+	// Registry has the collectors while Run runs. nil means a private registry.
 	Registry  *prometheus.Registry
 	Progress  func(consume.Progress)
 	Listening func(address net.Addr)
 	Logger    *slog.Logger
 
-	batch int // messages in one transaction. Only tests set it
+	batch int // messages in one transaction; only for tests
 }
 
 func (o Options) withDefaults() Options {
@@ -65,7 +65,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run counts events, and serves metrics if Listen is set. It returns when ctx ends or when a drain
+// Run counts events. It also serves metrics if Listen is set. It returns when ctx ends or a drain
 // is complete. It waits while another process uses the same state.
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()

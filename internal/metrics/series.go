@@ -23,11 +23,11 @@ type series struct {
 	family *family
 	labels []string
 	value  int64   // of a histogram: the sum in microseconds
-	counts []int64 // of a histogram: one count for each bucket, and one for larger values
+	counts []int64 // of a histogram: a count for each bucket and for larger values
 }
 
 // seriesSet contains all series and the accepted values of their labels. Changes are provisional
-// until commit. Only one goroutine may use a seriesSet.
+// until commit. Only one goroutine may use it.
 type seriesSet struct {
 	limit     int // values of a label in one metric
 	committed map[string]*series
@@ -84,8 +84,8 @@ func (n *seriesSet) at(f *family, labels []string) *series {
 	return s
 }
 
-// bound returns value if the label has accepted it or can accept one more value, and otherwise
-// otherValue. An accepted value stays accepted, so the result never changes.
+// bound returns value if the label has accepted it or can accept another value. Otherwise it
+// returns otherValue. An accepted value stays accepted, so the result never changes.
 func (n *seriesSet) bound(l label, value string) string {
 	value = tidy(value)
 	known := n.accepted[l]
@@ -118,8 +118,8 @@ func tidy(value string) string {
 	return value[:cut]
 }
 
-// commit makes the changes permanent. The caller must have stored them on disk, and must not modify
-// the returned series.
+// commit makes the changes permanent. The caller must store them on disk before, and must not
+// modify the returned series.
 func (n *seriesSet) commit() map[string]*series {
 	changed := n.changed
 	maps.Copy(n.committed, changed)

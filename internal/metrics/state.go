@@ -17,19 +17,19 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// ErrTenant is wrapped by [Run] if the stored counts belong to another tenant.
+// ErrTenant means that the stored counts belong to another tenant.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
-// state is the projection of the stream. Activities are only on disk. Series are also in memory for
-// the collector.
+// state is the projection of the stream. Activities are only on disk. Series are also in memory,
+// for the collector.
 type state struct {
 	db *projection.DB
 
-	// Only the goroutine that calls Apply uses these.
+	// Only the goroutine of Apply uses working and numbers.
 	working *seriesSet
 	numbers *numbers
 
-	mu     sync.RWMutex // guards series and last. No other lock is taken while it is locked
+	mu     sync.RWMutex // guards series and last; never lock another mutex with it
 	series map[string]*series
 	last   time.Time
 }
@@ -64,7 +64,7 @@ func openState(ctx context.Context, dataDir, tenant string, limit int, logger *s
 }
 
 // bindTenant stores the tenant of a new state. It rejects another tenant for an existing state,
-// which has already skipped that tenant's events.
+// because the state has skipped the events of that tenant.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	if err := set(conn, `INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)`, "tenant", tenant); err != nil {
 		return err

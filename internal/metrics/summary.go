@@ -37,8 +37,8 @@ type ToolSummary struct {
 	Waiting int64  `json:"waiting,omitempty"`
 }
 
-// Snapshot returns the counts in dataDir, even while another process is counting. The error wraps
-// [fs.ErrNotExist] if there are none.
+// Snapshot returns the counts in a data directory. Another process may count at the same time.
+// Errors wrap [fs.ErrNotExist] if there are no counts.
 func Snapshot(ctx context.Context, dataDir string) (Summary, error) {
 	n := newSeriesSet(labelLimit)
 	var position projection.Position

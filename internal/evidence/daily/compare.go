@@ -14,19 +14,19 @@ type Compared string
 
 // The results of [Statement.Compare].
 const (
-	Same Compared = "SAME" // same state of the ledger and same bytes
-	// The ledger has more records now, and the lasting facts are the same.
+	Same Compared = "SAME" // same ledger state and same bytes
+	// The ledger has grown, and the lasting facts are the same.
 	Grown    Compared = "GROWN"
-	Diverged Compared = "DIVERGED" // the ledger does not contain the state of the report
-	Differs  Compared = "DIFFERS"  // the ledger contains that state, but gives another report
+	Diverged Compared = "DIVERGED" // the ledger lacks the state of the report
+	Differs  Compared = "DIFFERS"  // the ledger has that state but gives another report
 )
 
-// maxLastingOrders is the maximum number of orders in a report of the verifier. If the ledger has
-// more, the verifier may no longer list the orders of an old report.
+// maxLastingOrders is the maximum number of orders in a report of the verifier. The orders of an
+// old report may be missing if the ledger has more.
 const maxLastingOrders = 1000
 
-// Compare compares the report of s with a ledger. verified is the result of [verifier.Verify] for
-// this ledger with the time limits and silence of s.
+// Compare compares a report with a ledger. verified is the result of [verifier.Verify] for this
+// ledger with the statement's time limits and silence.
 func (s Statement) Compare(ctx context.Context, r *ledger.Reader, verified verifier.Report) (Compared, error) {
 	origin, err := ledger.Origin(r.Tenant())
 	if err != nil {
@@ -60,7 +60,7 @@ func (s Statement) compareSame(now Report) (Compared, error) {
 	if now.Facts != nil { // a later cosignature does not change the ledger
 		now.Facts.Witnessed, now.Facts.Cosignatures = s.Witnessed, s.Cosignatures
 	}
-	// Reports of earlier versions count a time without events as an alarm.
+	// Earlier versions treated a time without events as an alarm.
 	if now.Verdict.Completeness == verifier.Empty && s.Exit == verifier.ExitIncomplete && now.Exit == verifier.ExitVerified {
 		now.Exit, now.Verdict.Exit = s.Exit, s.Exit
 	}

@@ -2,11 +2,11 @@
 // of time, such as a day.
 //
 // A [Report] has the verdicts of the verifier about that time, the coverage by hour, and counts of
-// the records. The same state of the ledger gives the same bytes, because a report leaves out
-// everything that depends on the reader, such as why the key is trusted.
+// the records. A report contains nothing that depends on the reader, such as why the key is
+// trusted. The same state of the ledger therefore gives the same bytes.
 //
 // A [Statement] about the report is signed with the ledger's key. It contains the size and root of
 // the ledger's tree, the digest of the report as JSON, and the report as text. [Parse] reads a
-// report file, which is either the signed text or JSON. [File.Check] checks it offline, and
-// [File.Compare] compares it with a ledger.
+// report file, which is the signed text or JSON. [File.Check] checks it offline.
+// [Statement.Compare] compares the report with a ledger.
 package daily

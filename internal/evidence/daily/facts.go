@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// judged are the kinds of events with a verdict of hooks.
+// judged are the kinds of events with a hook verdict.
 var judged = []events.Kind{ //nolint:gochecknoglobals // a constant
 	events.ToolBefore, events.Approval, events.PromptSubmit, events.SessionStart, events.SubagentStart, events.CompactBefore,
 	events.Error, events.StepBefore, events.MessagesFilter, events.LLMRequest, events.MessageCreate, events.MessageUpdate,
@@ -49,8 +49,7 @@ func (f *Facts) count(ctx context.Context, r *ledger.Reader, during ledger.Store
 	return err
 }
 
-// read counts finished runs and denied actions, which only the payloads show. It skips erased
-// records.
+// read counts finished runs and denied actions in the payloads. It skips erased records.
 func (f *Facts) read(ctx context.Context, r *ledger.Reader, during ledger.Stored) error {
 	for e, err := range r.StoredEvents(ctx, during, append([]events.Kind{events.RunFinished}, judged...)...) {
 		if err != nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// UnsignedEnd takes the place of the signature in an unsigned report.
+// UnsignedEnd replaces the signature in an unsigned report.
 const UnsignedEnd = "\nNot signed: the private key of the ledger was not at hand.\n"
 
 // Made is a report in both forms, for programs and for people.
 type Made struct {
 	Report Report
-	// The statement with the text for people, signed if Signed is true.
+	// The statement with the text for people. It is signed if Signed is true.
 	Note   []byte
 	Signed bool
 }
 
-// Make returns both forms of the report rep. text renders it for people. A nil signer leaves the
-// report unsigned. The error wraps [statement.ErrOtherKey] if public, the key of signer, did not
-// sign the ledger's newest checkpoint.
+// Make returns both forms of a report. text renders the report for people. A nil signer leaves the
+// report unsigned. public is the signer's verifier key. Errors wrap [statement.ErrOtherKey] if this
+// key did not sign the ledger's newest checkpoint.
 func Make(rep Report, text func(Report) string, signer note.Signer, public string) (Made, error) {
 	s, err := StatementOf(rep, text(rep))
 	if err != nil {
@@ -70,7 +70,7 @@ func (d document) encode() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// File is a report file of unknown origin, in either form.
+// File is a report file from an unknown source, in either form.
 type File struct {
 	note   []byte
 	report json.RawMessage // nil in the form for people
@@ -81,7 +81,7 @@ var (
 	errChanged = errors.New("its members are not the ones that `auditor report --json` writes")
 )
 
-// Parse parses a report file of either form.
+// Parse parses a report file in either form.
 func Parse(data []byte) (File, error) {
 	if bytes.HasPrefix(data, []byte(statementHeader)) {
 		return File{note: data}, nil
@@ -91,7 +91,7 @@ func Parse(data []byte) (File, error) {
 		return File{}, errFile
 	}
 	f := File{note: []byte(d.Note), report: d.Report}
-	// Other readers may take another one of two members with the same name.
+	// JSON with two members of the same name is rejected, because readers may disagree.
 	written, err := d.encode()
 	if _, signed := f.split(); err != nil || d.Signed != signed || !isSameJSON(written, data) {
 		return File{}, errChanged
@@ -106,8 +106,8 @@ func isSameJSON(a, b []byte) bool {
 	return err == nil && bytes.Equal(first.Bytes(), second.Bytes())
 }
 
-// Claims returns the tenant and tree size in the file, unverified, and whether the file has a
-// signature.
+// Claims returns the unverified tenant and tree size in the file. It also reports whether the file
+// has a signature.
 func (f File) Claims() (tenant string, size int64, signed bool) {
 	text, signed := f.split()
 	s, err := ParseStatement(text)
@@ -132,7 +132,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Tenant returns the tenant of the ledger that s describes.
+// Tenant returns the tenant of the ledger in the statement.
 func (s Statement) Tenant() string {
 	tenant, err := ledger.TenantOf(s.Origin)
 	if err != nil {
@@ -141,22 +141,22 @@ func (s Statement) Tenant() string {
 	return tenant
 }
 
-// IsSignedBy reports whether exactly one of keys signed the file.
+// IsSignedBy reports whether exactly one of the keys signed the file.
 func (f File) IsSignedBy(keys note.Verifiers) bool {
 	_, err := statement.Open(f.note, keys)
 	return err == nil
 }
 
-// Unchecked returns the statement of a file whose signature cannot be checked, because no key is
-// known. Like Check, it compares the other parts of the file with the statement.
+// Unchecked returns the statement of a file without checking the signature. It is for readers
+// without a key. Like Check, it compares the other parts of the file with the statement.
 func (f File) Unchecked(text func(Report) string) (Statement, error) {
 	content, signed := f.split()
 	return f.agrees(content, signed, text)
 }
 
-// Check verifies the file and returns its statement, and whether the file is signed. A signature
-// must be by one of keys. JSON in the file must match the statement. In an unsigned file with JSON,
-// the text for people must be the result of the function text.
+// Check verifies the file and returns its statement, and whether the file is signed. One of keys
+// must have made the signature. JSON in the file must match the statement. An unsigned file with
+// JSON must contain the text that the function text renders.
 func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement, signed bool, err error) {
 	content, signed := f.split()
 	if signed {
@@ -183,7 +183,7 @@ func (f File) agrees(content string, signed bool, text func(Report) string) (s S
 	if err := json.Unmarshal(f.report, &rep); err != nil {
 		return s, errFile
 	}
-	// Another version of Hooktrail may render another text, but the signature covers the text and
+	// Another version of Hooktrail may render another text. A signature covers both the text and
 	// the JSON.
 	if !signed && text(rep) != s.Body {
 		return s, errors.New("its text says something else than its JSON")

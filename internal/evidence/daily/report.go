@@ -18,7 +18,7 @@ import (
 // Format is the name and version of the report format.
 const Format = "hooktrail/report/v1"
 
-// Maximum lengths of the lists. Agents control how many entries there are. The counts are exact.
+// Maximum lengths of the lists. Agents control the number of entries. The counts are exact.
 const (
 	maxGaps  = 1000
 	maxUses  = 1000
@@ -27,21 +27,21 @@ const (
 	maxKinds = 100
 )
 
-// Report describes the records that a ledger received in a range of time, and what happened to
-// them. All times are those at which the server stored the records.
+// Report describes the records that a ledger received in a time range, and what happened to them.
+// All times are times of storage at the server.
 type Report struct {
 	Format  string        `json:"format"`
 	Tenant  string        `json:"tenant"`
 	From    time.Time     `json:"from"`
 	To      time.Time     `json:"to"`
-	Silence time.Duration `json:"silence_ns"` // a run without events for this long counts as ended
+	Silence time.Duration `json:"silence_ns"` // a run that is silent for this long counts as ended
 
-	// Ended means that the checkpoint is not older than the end of the range.
+	// Ended means that the checkpoint is from the end of the range or later.
 	Ended bool `json:"ended"`
 
-	// Verdict is the report of the verifier, with the integrity of the whole ledger and the
-	// completeness of the range. The anchor and all comparisons are empty, because they depend on
-	// the reader.
+	// Verdict is the report of the verifier. Its integrity is about the whole ledger, and its
+	// completeness is about the range. The anchor and all comparisons are empty, because they
+	// depend on the reader.
 	Verdict  verifier.Report `json:"verdict"`
 	GapCount int             `json:"gap_count"`
 	// OpenCount and UnsealedCount are exact. The lists in Verdict may be shorter.
@@ -87,7 +87,7 @@ type Finished struct {
 	Failed    int64 `json:"failed"`
 }
 
-// Denied is a call, prompt or other action that a hook or a person refused.
+// Denied is an action, such as a call or prompt, that a hook or a person refused.
 type Denied struct {
 	Leaf     int64       `json:"leaf"`
 	Time     time.Time   `json:"time"`
@@ -98,7 +98,7 @@ type Denied struct {
 	ToolCall string      `json:"tool_call,omitempty"`
 }
 
-// Order is a signed order recorded in the range.
+// Order is a signed order that was recorded in the range.
 type Order struct {
 	Leaf    int64              `json:"leaf"`
 	Action  events.AuditAction `json:"action"`
@@ -108,12 +108,12 @@ type Order struct {
 	Time    time.Time          `json:"time"`
 	Effect  ledger.Effect      `json:"effect"`
 	Records int64              `json:"records,omitempty"` // destroyed by the order
-	// Approver is the second person, if the order needed one.
+	// Approver is the second person if the order needed approval.
 	Approver string `json:"approver,omitempty"`
 }
 
-// Of returns the report of a ledger. verified is the result of [verifier.Verify] for this ledger,
-// with the report's time range and silence, before [verifier.Report.SetAsOf].
+// Of returns the report of a ledger. verified is the result of [verifier.Verify] for this ledger
+// with the same time range and silence. Call Of before [verifier.Report.SetAsOf].
 func Of(ctx context.Context, r *ledger.Reader, verified verifier.Report, silence time.Duration) (Report, error) {
 	c, err := checkpointOf(verified)
 	rep := Report{
@@ -150,7 +150,7 @@ func (rep *Report) setVerdict(v verifier.Report, c ledger.Checkpoint) {
 	rep.Verdict, rep.Exit = v, v.Exit
 }
 
-// JSON returns the report as one line of JSON without control characters. Equal reports give equal
+// JSON returns the report as a line of JSON without control characters. Equal reports give equal
 // bytes.
 func (rep Report) JSON() ([]byte, error) {
 	var out bytes.Buffer

@@ -21,10 +21,10 @@ const (
 	allowAcknowledged = "acknowledged"
 )
 
-// AllowsAcknowledged reports whether Exit is without the acknowledged findings.
+// AllowsAcknowledged reports whether Exit leaves out acknowledged findings.
 func (s Statement) AllowsAcknowledged() bool { return s.Allow == allowAcknowledged }
 
-// Statement is the text about a report that the ledger's key signs. Its format is:
+// Statement is the signed text about a report. The ledger's key signs it. Its format is:
 //
 //	hooktrail/report/v1
 //	origin hooktrail/acme
@@ -43,11 +43,10 @@ func (s Statement) AllowsAcknowledged() bool { return s.Allow == allowAcknowledg
 //
 //	the text for people
 //
-// All lines are present, in this order, except for allow. It is present if exit is without the
-// acknowledged findings. checkpoint has the number and the SHA-256 of the signed
-// checkpoint. witnessed has the number of leaves that the newest cosigned checkpoint covers, and
-// the number of its cosignatures. lasting is the SHA-256 of the facts that do not change when the
-// ledger grows. json is the SHA-256 of the report as JSON.
+// The lines are in this order. The line allow is present only if exit leaves out acknowledged
+// findings. checkpoint has the number and the SHA-256 of the signed checkpoint. witnessed has the
+// numbers of leaves and cosignatures of the newest cosigned checkpoint. lasting is the SHA-256 of
+// the facts that do not change when the ledger grows. json is the SHA-256 of the report as JSON.
 type Statement struct {
 	Origin       string
 	Size         int64
@@ -68,7 +67,7 @@ type Statement struct {
 	Body string // for people
 }
 
-// StatementOf returns the statement about a report. body is the text of the report for people.
+// StatementOf returns the statement about a report. body is the report as text for people.
 func StatementOf(rep Report, body string) (Statement, error) {
 	c, err := checkpointOf(rep.Verdict)
 	if err != nil {
@@ -108,7 +107,7 @@ func (rep Report) lasting() (events.Hash, error) {
 	return events.HashOf(data), err
 }
 
-// Text returns the text of s without a signature.
+// Text returns the text of the statement without a signature.
 func (s Statement) Text() string {
 	b := []byte(statementHeader)
 	for _, f := range [...]struct{ name, value string }{
@@ -133,7 +132,7 @@ func (s Statement) Text() string {
 
 var errStatement = errors.New("it is not a report")
 
-// ParseStatement parses a text of [Statement.Text] and rejects every other text.
+// ParseStatement parses the text of [Statement.Text] and rejects every other text.
 func ParseStatement(text string) (Statement, error) {
 	var s Statement
 	rest, ok := strings.CutPrefix(text, statementHeader)
@@ -148,7 +147,7 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(fields+"\n", s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// This detects fields in the wrong order, repeated fields and needless escapes.
+	// This detects wrong order, repeated fields and needless escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}

@@ -55,7 +55,7 @@ type data struct {
 
 // data decodes the payload. Invalid fields stay empty.
 func (m *mapper) data() (d data) {
-	_ = json.Unmarshal(m.event.Data, &d) // Unmarshal continues after a field of a wrong type
+	_ = json.Unmarshal(m.event.Data, &d) // Unmarshal continues after fields of wrong types
 	for _, text := range []*string{&d.Tool, &d.Model, &d.Reason, &d.By, &d.User, &d.Ticket, &d.Hook} {
 		*text = m.short(*text)
 	}

@@ -13,15 +13,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxArguments is the maximum size of a call's arguments, because syslog receivers limit lines.
-// Longer ones are left out, and the row is marked as truncated.
+// maxArguments is the maximum size in bytes of a call's arguments. Larger arguments are left out,
+// and the row is marked as truncated. The reason is that syslog receivers limit lines.
 const maxArguments = 4 << 10
 
-// maxText is the maximum size of every other text.
+// maxText is the maximum size of every other text in bytes.
 const maxText = 1 << 10
 
-// Row returns the OCSF line for the record e in the ledger of tenant, without a line feed. The same
-// record gives the same bytes. Characters that could control a terminal are escaped.
+// Row returns the OCSF line of a record in a tenant's ledger, without a line feed. The same record
+// gives the same bytes. Row escapes characters that could control a terminal.
 func Row(tenant string, e ledger.Entry) ([]byte, error) {
 	origin, err := ledger.Origin(tenant)
 	if err != nil {
@@ -40,12 +40,13 @@ func Row(tenant string, e ledger.Entry) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// eventOf returns the event in e, or an empty one if there is none or it was erased.
+// eventOf returns the event of an entry. The result is empty if the entry has no event or the event
+// was erased.
 func eventOf(e ledger.Entry) events.Event {
 	if e.Class != ledger.ClassEvent || e.Removal.Done() {
 		return events.Event{}
 	}
-	event, _ := events.Decode(e.Bytes) // on an error the row shows only the leaf
+	event, _ := events.Decode(e.Bytes) // after an error the row shows only the leaf
 	return event
 }
 

@@ -1,12 +1,11 @@
 package ocsf
 
-// Version is the version of the schema, at commit 3dcb905d of the repository
-// ocsf/ocsf-schema.
+// Version is the version of the schema, from commit 3dcb905d of ocsf/ocsf-schema.
 const Version = "1.8.0"
 
 type class struct{ category, uid int }
 
-// The classes in use, with their names in the schema.
+// The OCSF classes that rows have, with their names in the schema.
 var (
 	baseEvent            = class{0, 0}
 	detectionFinding     = class{2, 2004}
@@ -16,7 +15,7 @@ var (
 	applicationError     = class{6, 6008}
 )
 
-// The values of activity_id in use. They differ between classes.
+// The values of activity_id that rows have. They depend on the class.
 const (
 	activityOther = 99
 
@@ -149,7 +148,7 @@ type fingerprint struct {
 	Value       string `json:"value"`
 }
 
-// unmapped has values without an attribute in the schema.
+// unmapped has the values that have no attribute in the schema.
 type unmapped struct {
 	Hooktrail details `json:"hooktrail"`
 }

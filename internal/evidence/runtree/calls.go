@@ -24,7 +24,7 @@ func (t *tracer) called(x *fact) {
 	}
 }
 
-// mark copies the alarms about x to its row r.
+// mark marks the row as altered or doubtful if the event is.
 func (r *Row) mark(x *fact) {
 	r.Altered = r.Altered || x.altered
 	r.Doubt = cmp.Or(r.Doubt, x.doubt)
@@ -44,9 +44,9 @@ func (t *tracer) relative(detail string) string {
 	return strings.ReplaceAll(detail, strings.TrimSuffix(t.trace.Cwd, "/")+"/", "")
 }
 
-// approved applies an answer to the question whether a call is allowed. If a hook asked and no
-// person allowed the call, the call counts as denied. An answer without a verdict changes nothing.
-// It belongs to a question that the tool itself asked.
+// approved applies a person's answer about a call. If a hook asked and no person allowed the call,
+// the call counts as denied. An answer without a verdict changes nothing, because the tool itself
+// asked the question.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]
@@ -65,8 +65,8 @@ func (t *tracer) approved(x *fact) {
 	}
 }
 
-// unansweredCall finds the call that a question without a call id asks about. It is the latest call
-// before the question that has the same tool and arguments and no result.
+// unansweredCall finds the call of a question without a call id. It is the latest earlier call that
+// has the same tool and arguments but no result.
 func (t *tracer) unansweredCall(x *fact, p call) *Row {
 	var latest *Row
 	for _, s := range t.trace.Steps {
@@ -118,8 +118,7 @@ func (t *tracer) delegated(x *fact) {
 	row.Run = t.subRun(x, p.id)
 }
 
-// subRun returns the run id of the sub-agent called id. That is SESSION/ID, or ID if only the
-// latter has events.
+// subRun returns the run id of a sub-agent. This is SESSION/ID, or ID if only ID has events.
 func (t *tracer) subRun(x *fact, id string) string {
 	below := x.session + "/" + id
 	if t.all.runs[below] == nil && t.all.runs[id] != nil {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// mainArguments describe a call well, the best first.
+// mainArguments are the arguments that describe a call well, the best first.
 var mainArguments = []string{
 	"command", "cmd", "file_path", "filePath", "path", "notebook_path", "pattern", "query", "url", "description", "prompt", "skill", "name",
 }
@@ -32,7 +32,8 @@ func detail(args json.RawMessage) string {
 	return OneLine(strings.Join(parts, " "))
 }
 
-// abbreviate returns the text after an argument's name, such as "=3", or "[4]" for a list of four.
+// abbreviate returns the text after an argument's name, such as "=3", or "[4]" for a list with four
+// elements.
 func abbreviate(value json.RawMessage) string {
 	var list []json.RawMessage
 	switch {
@@ -46,13 +47,12 @@ func abbreviate(value json.RawMessage) string {
 
 const maxDetail = 500
 
-// OneLine replaces each run of white space in s by one space and clips the result to 500
-// characters.
+// OneLine replaces white space with single spaces and clips the result to 500 characters.
 func OneLine(s string) string {
 	return Clip(strings.Join(strings.Fields(Clip(s, 4*maxDetail)), " "), maxDetail)
 }
 
-// Clip cuts s to at most width characters. The last one is then an ellipsis.
+// Clip cuts s to at most width characters. A clipped text ends with an ellipsis.
 func Clip(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s

@@ -18,7 +18,7 @@ type (
 		exit       *int
 		failure    *events.Failure
 		durationMS int64
-		subagent   string // id of the sub-agent that the result names
+		subagent   string // id of the sub-agent in the result
 	}
 	subagent struct{ id, name, kind string }
 	response struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Fold collects the events of one tenant's runs. The zero Fold is empty. It is not safe for
+// A Fold collects the events of a tenant's runs. The zero Fold is empty. A Fold is not safe for
 // concurrent use.
 type Fold struct {
 	Tenant string
@@ -28,7 +28,7 @@ type run struct {
 
 type fact struct {
 	kind    events.Kind
-	n       int // position of the event in the order of Add
+	n       int // number of events when Add added this event
 	at      time.Time
 	step    string
 	call    string
@@ -38,10 +38,10 @@ type fact struct {
 	parent  string
 	altered bool
 	doubt   string // status of a Doubt about the event
-	data    any    // parts of the payload, see digests; nil if it is invalid
+	data    any    // parts of the payload; nil if it is invalid
 }
 
-// Add adds an event. If the payload is invalid, Add only counts the event.
+// Add adds an event. If its payload is invalid, Add only counts it.
 func (f *Fold) Add(e events.Event) {
 	if f.runs == nil {
 		f.runs = map[string]*run{}
@@ -81,8 +81,8 @@ func (f *Fold) Add(e events.Event) {
 	r.facts = append(r.facts, x)
 }
 
-// AddAltered adds an event whose record differs from its leaf. The id, kind, run and time of the
-// event must match the leaf.
+// AddAltered adds an event whose record differs from its leaf. The caller must ensure that the
+// event's id, kind, run and time match the leaf.
 func (f *Fold) AddAltered(e events.Event, a Altered) {
 	f.Add(e)
 	r := f.runs[e.Run]
@@ -92,7 +92,7 @@ func (f *Fold) AddAltered(e events.Event, a Altered) {
 	}
 }
 
-// Doubt marks the event e, which was added before. It sets the id and kind in d.
+// Doubt marks an event that was added before. It sets the id and kind in d.
 func (f *Fold) Doubt(e events.Event, d Doubt) {
 	r := f.runs[e.Run]
 	d.ID, d.Kind = e.ID, e.Kind()
@@ -102,8 +102,8 @@ func (f *Fold) Doubt(e events.Event, d Doubt) {
 	}
 }
 
-// merge merges a copy of the event x into x. The earliest time and the strictest verdict win.
-// Between equal verdicts the name that sorts first wins, because an agent with two sets of hooks
+// merge merges a copy of the event. The earliest time and the strictest verdict win. If the
+// verdicts are equal, the first name in the alphabet wins, because an agent with two sets of hooks
 // may report one call under two names.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.kind != kind {
@@ -131,8 +131,7 @@ func rank(v events.Verdict) int {
 // Runs returns the sorted ids of all runs.
 func (f *Fold) Runs() []string { return slices.Sorted(maps.Keys(f.runs)) }
 
-// Subagents returns the possible run ids of the sub-agents of the run id. They need not have events
-// in f.
+// Subagents returns the possible run ids of a run's sub-agents. Some may have no events.
 func (f *Fold) Subagents(id string) []string {
 	r := f.runs[id]
 	if r == nil {
@@ -154,7 +153,7 @@ func (r *run) session() string {
 	return ""
 }
 
-// Trace returns the trace of the run id, including its sub-agents.
+// Trace returns the trace of a run with its sub-agents.
 func (f *Fold) Trace(id string) Trace { return f.trace(id, map[string]bool{}) }
 
 func (f *Fold) trace(id string, above map[string]bool) Trace {

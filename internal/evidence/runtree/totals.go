@@ -51,7 +51,7 @@ func (t *tracer) count(row *Row) {
 	}
 }
 
-// dropStarts removes starts of sub-agents whose calls have rows.
+// dropStarts removes the start of a sub-agent if its call has a row too.
 func (t *tracer) dropStarts() {
 	linked := map[string]bool{}
 	for _, row := range t.calls {
@@ -62,7 +62,7 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses adds the tokens of responses to the steps whose step.finished has none.
+// countResponses adds the tokens of responses to steps without tokens in step.finished.
 func (t *tracer) countResponses() {
 	for _, x := range slices.SortedFunc(maps.Values(t.responses), byTime) {
 		s := t.steps[t.stepOf(x)]

@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Trace is one run with its steps. `run show --json` prints it, so fields are never renamed.
+// A Trace is a run with its steps. Never rename its fields, because `run show --json` prints them.
 type Trace struct {
 	Run        string         `json:"run"`
 	Tenant     string         `json:"tenant"`
@@ -35,16 +35,16 @@ type Trace struct {
 	DeniedResults int       `json:"denied_results,omitempty"` // denied calls with a successful result
 	Altered       []Altered `json:"altered,omitempty"`        // records that differ from their leaves
 	Doubts        []Doubt   `json:"doubts,omitempty"`         // records that other writers may have made
-	Unchecked     string    `json:"unchecked,omitempty"`      // why Doubts may lack some; empty if it has all
+	Unchecked     string    `json:"unchecked,omitempty"`      // why Doubts is incomplete
 }
 
 // The statuses of a [Doubt].
 const (
-	Foreign      = "FOREIGN"      // the producer's key shows that the record is not the producer's
-	Contradicted = "CONTRADICTED" // another record has the same id or number and other content
+	Foreign      = "FOREIGN"      // the producer's key does not cover the record
+	Contradicted = "CONTRADICTED" // another record with this id or number has other content
 )
 
-// Doubt is a record of a run that may be from another writer than the record says.
+// Doubt is a record of a run that may have another writer than it says.
 type Doubt struct {
 	Leaf   int64       `json:"leaf"`
 	ID     string      `json:"id"`
@@ -61,7 +61,7 @@ type Altered struct {
 	Reason string      `json:"reason"`
 }
 
-// All yields t and the traces of all sub-agents below it.
+// All yields the trace and the traces of all sub-agents below it.
 func (t Trace) All() iter.Seq[Trace] {
 	return func(yield func(Trace) bool) { t.each(yield) }
 }
@@ -90,14 +90,14 @@ type Step struct {
 	Failure    *events.Failure   `json:"failure,omitempty"`
 	Rows       []*Row            `json:"rows"`
 
-	n        int  // position of its first event in the order of Add
+	n        int  // order of its first event, see fact.n
 	finished bool // step.finished was seen
 	counts   bool // step.finished has token counts
 }
 
 // A Row is an entry of a step, such as a tool call, an error or a compaction.
 type Row struct {
-	// tool.before for a call; other rows have error, compact.before and so on.
+	// tool.before for a call. Other rows have another kind, such as error or compact.before.
 	Kind       events.Kind       `json:"kind"`
 	Name       string            `json:"name"`
 	Detail     string            `json:"detail,omitempty"`
@@ -112,13 +112,13 @@ type Row struct {
 	Altered    bool              `json:"altered,omitempty"` // a record of the row differs from its leaf
 	Doubt      string            `json:"doubt,omitempty"`   // status of a [Doubt] about a record of the row
 
-	// DeniedResult marks a denied call with a successful result. The denial had no effect, or the
-	// result is forged.
+	// DeniedResult means that a denied call has a successful result. The denial had no effect, or
+	// the result is forged.
 	DeniedResult bool `json:"denied_result,omitempty"`
 
 	n      int
 	worked bool // a result reports success
-	// A verdict denied the call. If a person merely did not allow the call, refused is false.
+	// A verdict denied the call. It is false if a person only did not allow the call.
 	refused bool
 }
 

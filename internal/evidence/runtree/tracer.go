@@ -28,8 +28,8 @@ func newTracer(all *Fold, id string) *tracer {
 	}
 }
 
-// fold builds the trace of r. Results come in a second pass, because one may arrive before its
-// call.
+// fold builds the trace of a run. It reads results in a second pass, because a result may arrive
+// before its call.
 func (t *tracer) fold(r *run) {
 	facts := slices.SortedStableFunc(slices.Values(r.facts), byTime)
 	for _, x := range facts {
@@ -84,8 +84,8 @@ func (t *tracer) identify(x *fact) {
 	}
 }
 
-// stepOf returns the step id of x. An event without a step id belongs to the latest prompt before
-// it, or else to the first prompt.
+// stepOf returns the step id of an event. An event without one belongs to the latest prompt before
+// it. If there is none, it belongs to the first prompt.
 func (t *tracer) stepOf(x *fact) string {
 	if x.step != "" || len(t.prompts) == 0 {
 		return x.step
@@ -131,7 +131,7 @@ func (t *tracer) runStarted(x *fact) {
 	t.trace.Model = cmp.Or(t.trace.Model, p.Model)
 }
 
-// runFinished is called in order of time, so that the latest event decides.
+// runFinished is called in the order of time. The latest event therefore decides.
 func (t *tracer) runFinished(x *fact) {
 	p, ok := x.data.(events.RunFinishedData)
 	if ok {
@@ -175,7 +175,7 @@ func (t *tracer) responded(x *fact) {
 	}
 }
 
-// syntheticModel is the model of Claude Code's messages that no model wrote.
+// syntheticModel is the model name in messages of Claude Code that no model wrote.
 const syntheticModel = "<synthetic>"
 
 func (t *tracer) failed(x *fact) {

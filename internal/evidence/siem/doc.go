@@ -1,9 +1,9 @@
 // Package siem sends the records of a ledger to a SIEM, in ledger order and soon after they arrive.
 //
 // [Follow] reads the ledger instead of the stream, so that it sends only recorded evidence. A slow
-// receiver delays only Follow, which keeps one batch in memory, and never the auditor.
+// receiver delays Follow but never the auditor. Follow keeps one batch in memory.
 //
-// Follow stores its position after the receiver has acknowledged a batch, so each record is
+// Follow stores its position after the receiver has acknowledged a batch. Each record is therefore
 // delivered at least once. With syslog over TCP and TLS, the receiver's machine acknowledges the
 // bytes. UDP has no acknowledgment.
 package siem

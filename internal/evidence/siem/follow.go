@@ -18,7 +18,7 @@ const (
 	maxPause     = time.Minute
 )
 
-// ErrOther is wrapped by [Follow] if the ledger lacks the record at the stored position.
+// ErrOther means that the ledger lacks the record at the stored position.
 var ErrOther = errors.New("the ledger does not continue the stored position: it was replaced or is an older copy; " +
 	"remove the position to send it from its beginning")
 
@@ -28,23 +28,23 @@ type Options struct {
 	Format   bundle.Format // [bundle.JSONL] or [bundle.OCSF]
 	Open     func(context.Context) (Sink, error)
 	Position string // path of the stored position
-	Once     bool   // return at the end of the ledger instead of waiting
+	Once     bool   // do not wait at the end of the ledger
 	Logger   *slog.Logger
 }
 
-// A Sink sends records to a receiver. One goroutine calls Send and Flush.
+// A Sink sends records to a receiver. Only one goroutine calls Send and Flush.
 type Sink interface {
 	// Send may buffer the record.
 	Send(e ledger.Entry, line []byte) error
-	// Flush returns nil when the receiver has all records.
+	// Flush returns nil after the receiver has all records.
 	Flush(ctx context.Context) error
-	// Close may be called twice, and while another method runs.
+	// Close may be called twice and while another method runs.
 	Close() error
 }
 
-// Follow sends the records after the stored position until ctx ends, and then returns nil. If the
-// sink fails, Follow opens it again after a growing pause. It returns an error if the ledger cannot
-// be read, for example because a record was altered.
+// Follow sends the records after the stored position. It returns nil when ctx ends. If the sink
+// fails, Follow opens it again after a pause, which grows each time. It returns an error if it
+// cannot read the ledger, for example because a record was altered.
 func Follow(ctx context.Context, o Options) error {
 	at, err := readPosition(o.Position)
 	if err == nil {
@@ -75,7 +75,7 @@ func Follow(ctx context.Context, o Options) error {
 	}
 }
 
-// sinkError is an error that a new connection may solve.
+// sinkError is an error that may be gone with a new connection.
 type sinkError struct{ err error }
 
 func (e *sinkError) Error() string { return e.err.Error() }

@@ -46,8 +46,8 @@ type syslog struct {
 	logger  *slog.Logger
 }
 
-// Syslog returns a function that connects to a syslog receiver (RFC 5424). Only [TLS] uses config.
-// logger gets a warning for each record that is too long for a datagram.
+// Syslog returns a function that connects to a syslog receiver (RFC 5424). config is for [TLS]
+// only. Syslog logs a warning for each record that is too long for a datagram.
 func Syslog(transport Transport, address string, config *tls.Config, logger *slog.Logger) func(context.Context) (Sink, error) {
 	return func(ctx context.Context) (Sink, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialLimit)
@@ -82,8 +82,8 @@ func hostname() string {
 	return printable(name, 255)
 }
 
-// printable returns the first limit bytes of text for the syslog header. Forbidden bytes become
-// "_", and an empty text "-".
+// printable returns at most limit bytes of text for the syslog header. It replaces forbidden bytes
+// with "_" and an empty text with "-".
 func printable(text string, limit int) string {
 	out := []byte(text)[:min(len(text), limit)]
 	for i, c := range out {
@@ -125,11 +125,12 @@ func (s *syslog) Send(e ledger.Entry, line []byte) error {
 
 const (
 	maxDatagram = 65507 // content of a datagram over IPv4
-	minDatagram = 480   // each receiver must accept this size, see RFC 5426
+	minDatagram = 480   // every receiver accepts this size, see RFC 5426
 )
 
-// sendDatagram sends the message in one datagram. If it is too long for the socket, sendDatagram
-// cuts it and logs that once. A retry would fail too, and all later records would wait.
+// sendDatagram sends the message in one datagram. If the message is too long for the socket,
+// sendDatagram cuts it and logs a warning. Otherwise all later records would wait, because a retry
+// would fail too.
 func (s *syslog) sendDatagram(leaf int64) error {
 	_, err := s.conn.Write(s.message)
 	for size := maxDatagram; errors.Is(err, syscall.EMSGSIZE) && size >= minDatagram; size /= 2 {
@@ -146,8 +147,8 @@ func (s *syslog) sendDatagram(leaf int64) error {
 	return err
 }
 
-// Flush implements [Sink]. It waits until the receiver's machine has acknowledged all bytes, except
-// with UDP.
+// Flush implements [Sink]. It waits until the receiver's machine has acknowledged all bytes. With
+// UDP it does not wait.
 func (s *syslog) Flush(ctx context.Context) error {
 	if s.tcp == nil {
 		return nil
@@ -171,8 +172,8 @@ func (s *syslog) Flush(ctx context.Context) error {
 	}
 }
 
-// alive returns an error if the receiver has closed the connection. It may then have discarded
-// bytes that its machine acknowledged.
+// alive returns an error if the receiver has closed the connection. The receiver may then have
+// discarded acknowledged bytes.
 func (s *syslog) alive() error {
 	if err := s.conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		return err

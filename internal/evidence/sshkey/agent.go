@@ -16,14 +16,14 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// SocketVariable is the environment variable with the path of the agent's socket, as for ssh.
+// SocketVariable is the environment variable with the path of the agent's socket. ssh uses it too.
 const SocketVariable = "SSH_AUTH_SOCK"
 
-// answerTime limits an answer of the agent, which may wait for a touch of a hardware token.
+// answerTime limits how long the agent may take to answer. The agent may wait until a user touches
+// a hardware token.
 const answerTime = 10 * time.Second
 
-// ErrAgent is wrapped if the agent is unreachable or does not sign with the key. A retry can
-// succeed.
+// ErrAgent means that the agent is unreachable or does not sign with the key. A retry can succeed.
 var ErrAgent = errors.New("ssh-agent does not sign")
 
 const agentRemedy = "start the agent, add the key with ssh-add, and set " + SocketVariable + " for this process"
@@ -40,7 +40,7 @@ func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 		for _, k := range keys {
 			parsed, err := ssh.ParsePublicKey(k.Blob)
 			if err != nil {
-				continue // a type that this program does not support
+				continue // this program does not support the type
 			}
 			p, err := plain(parsed)
 			if own := ssh.FingerprintSHA256(parsed); err == nil && (fingerprint == "" || own == fingerprint) {
@@ -70,7 +70,7 @@ type Signer struct {
 	limit  time.Duration
 }
 
-// NewSigner returns a signer for the given verifier key. It does not contact the agent.
+// NewSigner returns a signer for a verifier key. It does not contact the agent.
 func NewSigner(verifier string) (*Signer, error) {
 	name, public, err := PublicOf(verifier)
 	if err != nil {
@@ -86,8 +86,9 @@ func (s *Signer) Name() string { return s.name }
 // KeyHash implements [note.Signer].
 func (s *Signer) KeyHash() uint32 { return s.hash }
 
-// Sign implements [note.Signer]. It connects anew for each signature, so that it works after the
-// agent was restarted or unlocked. It returns an error if the agent's signature is wrong.
+// Sign implements [note.Signer]. It makes a new connection for each signature, so that it still
+// works after the agent was restarted or unlocked. It returns an error if the agent's signature is
+// wrong.
 func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	key, err := ssh.NewPublicKey(s.public)
 	if err != nil {
@@ -107,7 +108,7 @@ func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	return signature, err
 }
 
-// Ready returns nil if the agent has the key, or else the reason. It signs nothing.
+// Ready returns nil if the agent has the key. Otherwise it returns the reason. It signs nothing.
 func (s *Signer) Ready() error {
 	fingerprint, err := Fingerprint(s.public)
 	if err != nil {
@@ -136,12 +137,12 @@ func ask(limit time.Duration, do func(agent.Agent) error) (err error) {
 	if err := conn.SetDeadline(end); err != nil {
 		return fmt.Errorf("%w: %w", ErrAgent, err)
 	}
-	// Hide the Close method of conn, because the client would start a goroutine for it.
+	// Hide the Close method of conn. The client would start a goroutine for it.
 	err = do(agent.NewClient(struct{ io.ReadWriter }{conn}))
 	switch {
 	case err == nil:
 		return nil
-	case !time.Now().Before(end): // the client's error does not mention the timeout
+	case !time.Now().Before(end): // the client's error hides the timeout
 		return fmt.Errorf("%w: no answer from %s within %s: %s", ErrAgent, path, limit, agentRemedy)
 	}
 	return fmt.Errorf("%w: %w", ErrAgent, err)

@@ -2,6 +2,6 @@
 // OpenSSH key file.
 //
 // Both give the same signatures. FIDO keys (sk-ssh-ed25519) are refused, because they sign other
-// bytes. Every signature of an agent is verified, so an agent can refuse to sign but cannot cause a
+// bytes. Every signature of an agent is verified. An agent can refuse to sign but cannot cause a
 // wrong record.
 package sshkey

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// noteAlgorithm is the first byte of an Ed25519 key in a note's verifier key.
+// noteAlgorithm is the first byte of the key in an Ed25519 verifier key.
 const noteAlgorithm = 1
 
 // Fingerprint returns the fingerprint that ssh-add -l prints, such as "SHA256:47DEQ…".
@@ -45,8 +45,7 @@ func plain(key ssh.PublicKey) (ed25519.PublicKey, error) {
 	return nil, fmt.Errorf("a key of type %s cannot sign notes: make one with ssh-keygen -t ed25519", key.Type())
 }
 
-// PublicOf returns the name and the raw Ed25519 key in a verifier key of
-// [note.NewEd25519VerifierKey].
+// PublicOf returns the name and the raw Ed25519 key in a verifier key.
 func PublicOf(verifier string) (name string, public ed25519.PublicKey, err error) {
 	if _, err := note.NewVerifier(verifier); err != nil {
 		return "", nil, err
@@ -67,8 +66,8 @@ func keyHash(v string) (uint32, error) {
 	return parsed.KeyHash(), nil
 }
 
-// ReadFile returns a signer called name with the key in the OpenSSH file at path, and its verifier
-// key. The file must not have a passphrase.
+// ReadFile returns a signer with the key in an OpenSSH file, and its verifier key. name is the name
+// of the signer. The file must not have a passphrase.
 func ReadFile(path, name string) (note.Signer, string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// Export writes the ledger of r to the folder dir as static files of a C2SP tlog-tiles log. dir
-// must be empty or missing. The checkpoint comes last, and a failed Export removes its files.
-// Export calls progress with the numbers of written and of all files.
+// Export writes a ledger to the folder dir as static files of a C2SP tlog-tiles log. dir must be
+// empty or missing. The checkpoint is written last. A failed Export removes its files. progress
+// gets the number of written files and the number of all files.
 //
-// A tile has no records. Export compares each record with its leaf anyway, so that it does not
-// publish the log of an altered ledger. The error is then a [ledger.RecordError].
+// Export also compares each record with its leaf, so that it does not publish an altered ledger. It
+// then returns a [ledger.RecordError].
 func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -66,7 +66,7 @@ func export(ctx context.Context, r *ledger.Reader, dir string, progress func(don
 	return nil
 }
 
-// checkRecords compares the records of the tile t with their leaves.
+// checkRecords compares the records of a tile with their leaves.
 func checkRecords(ctx context.Context, r *ledger.Reader, t transparency.Tile) error {
 	last := t.First() + int64(t.Width) - 1
 	for e, err := range r.After(ctx, t.First()-1) {

@@ -23,9 +23,9 @@ const (
 	readers = 16 // concurrent requests that read ledgers
 )
 
-// Handler serves the ledgers in the folder dir as read-only logs. If tenants is not empty, it serves
-// only theirs. The path of a log begins with its origin, "hooktrail/TENANT". The handler is safe for
-// concurrent use.
+// Handler serves the ledgers in the folder dir as read-only logs. If tenants is not empty, it
+// serves only the ledgers of these tenants. The path of a log begins with its origin,
+// "hooktrail/TENANT". The handler is safe for concurrent use.
 func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
 	h := &handler{dir: dir, tenants: tenants, logger: logger, slots: make(chan struct{}, readers), served: make(map[string]int64)}
 	mux := http.NewServeMux()
@@ -53,9 +53,9 @@ func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
-// newest returns the last cosigned checkpoint, unless the newest is more than [verifier.WitnessLag]
-// later. It never returns a smaller tree than before, which to a monitor would look like a
-// truncated log.
+// newest returns the last cosigned checkpoint. If the newest checkpoint is more than
+// [verifier.WitnessLag] later, it returns that one. The tree never gets smaller, because a monitor
+// would think that the log was truncated.
 func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
 	signed, c, err := r.Tree().SignedTree(ctx)
 	if err != nil {

@@ -29,7 +29,7 @@ type Server struct {
 	logger   *slog.Logger
 }
 
-// Listen listens on o.Listen. The caller must call Close or Run, which release the address.
+// Listen listens on o.Listen. The caller must call Close or Run to release the address.
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
@@ -57,7 +57,7 @@ func unlessStandby(standsBy func() bool, h http.Handler) http.Handler {
 	})
 }
 
-// Run serves requests until ctx ends, and returns after the last answer.
+// Run serves requests until ctx ends. It returns after the last answer.
 func (s *Server) Run(ctx context.Context) {
 	if s == nil {
 		return

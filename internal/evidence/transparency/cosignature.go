@@ -19,13 +19,13 @@ import (
 
 const (
 	algEd25519     = 0x01 // key of a log
-	algCosignature = 0x04 // key of a witness, which signs a time and the text with Ed25519
+	algCosignature = 0x04 // key of a witness, for Ed25519 over a time and the text
 	algMLDSA       = 0x06
 
 	keyIDBytes       = 4
 	cosignatureBytes = 8 + ed25519.SignatureSize // time and signature
 
-	maxSeconds = 253_402_300_799 // end of 9999, the last year in RFC 3339 and JSON
+	maxSeconds = 253_402_300_799 // end of the year 9999, the limit of RFC 3339 and JSON
 )
 
 type cosigner struct {
@@ -34,8 +34,8 @@ type cosigner struct {
 	key  ed25519.PublicKey
 }
 
-// NewCosigner returns a verifier for a witness (C2SP tlog-cosignature with Ed25519). vkey is
-// NAME+ID+KEY: a name, the key id in hex, and the base64 of the byte 4 and the public key.
+// NewCosigner returns a verifier for a witness (C2SP tlog-cosignature with Ed25519). The form of
+// vkey is NAME+ID+KEY. ID is the key id in hex. KEY is the base64 of the byte 4 and the public key.
 func NewCosigner(vkey string) (note.Verifier, error) {
 	c, alg, err := parseVerifierKey(vkey)
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 	maxKeyUses     = 100 // signatures that a note can have
 )
 
-// Policy is a C2SP tlog-policy. It names witnesses, how many of them must cosign a checkpoint, and
-// optionally the accepted logs.
+// Policy is a C2SP tlog-policy. It lists witnesses and says how many of them must cosign a
+// checkpoint. It can also list the accepted logs.
 //
 //	witness X1 x1.example+1ff4a1b8+BMUq… https://x1.example/submit
 //	witness X2 x2.example+5f0dfd2b+BAA7…
@@ -37,7 +37,7 @@ type Policy struct {
 	quorum component
 }
 
-// Witness is a witness that a policy names.
+// Witness is a witness in a policy.
 type Witness struct {
 	Name     string
 	Verifier note.Verifier
@@ -45,13 +45,13 @@ type Witness struct {
 	key      string
 }
 
-// component refers to a witness or a group by its index. A negative index stands for "none".
+// component is the index of a witness or a group. A negative index means "none".
 type component struct {
 	number  int
 	isGroup bool
 }
 
-// A group is met if at least threshold of its members are.
+// A group is met if at least threshold of its members are met.
 type group struct {
 	name      string
 	threshold int
@@ -60,7 +60,7 @@ type group struct {
 
 var errPolicy = errors.New("not a witness policy")
 
-// ParsePolicy parses a policy. Its errors name the line.
+// ParsePolicy parses a policy. Errors contain the line number.
 func ParsePolicy(text []byte) (Policy, error) {
 	if len(text) > MaxPolicyBytes {
 		return Policy{}, fmt.Errorf("%w: longer than %d bytes", errPolicy, MaxPolicyBytes)

@@ -14,12 +14,13 @@ import (
 const (
 	proofHeader = "c2sp.org/tlog-proof@v1"
 
-	// Room for a record, a checkpoint and one hash for each level of the tree.
+	// Enough for a record, a checkpoint and one hash for each level of the tree.
 	maxProofBytes = 256 << 10
 	maxProofPath  = 63
 )
 
-// Proof is a C2SP tlog-proof. It proves with the key of the log alone that a record is in the log.
+// Proof is a C2SP tlog-proof. It proves that a record is in a log. A reader needs only the key of
+// the log to check it.
 //
 //	c2sp.org/tlog-proof@v1
 //	extra aG9va3RyYWlsL2xlYWYvdjEKY2xhc3MgZXZlbnQK…
@@ -34,11 +35,11 @@ const (
 //
 //	— hooktrail hI2DJw…
 type Proof struct {
-	// Extra is not signed. A ledger stores the record here, and readers must hash it to check that
-	// it is the proven one.
+	// Extra is not signed. A ledger stores the record in it. Readers must hash it to check that it
+	// is the proven record.
 	Extra      []byte
 	Index      int64
-	Path       []tlog.Hash // from the record's sibling to the root's child
+	Path       []tlog.Hash // from the sibling of the record to the child of the root
 	Checkpoint []byte      // signed note
 }
 
@@ -60,7 +61,7 @@ func (p Proof) Encode() []byte {
 
 var errProof = errors.New("not a tlog-proof")
 
-// ParseProof parses a text of [Proof.Encode] and rejects every other text. It does not verify the
+// ParseProof parses the text of [Proof.Encode] and rejects every other text. It does not verify the
 // checkpoint.
 func ParseProof(text []byte) (Proof, error) {
 	var p Proof
@@ -82,7 +83,7 @@ func ParseProof(text []byte) (Proof, error) {
 	return p, nil
 }
 
-// parse may accept lines that are not canonical. ParseProof rejects them.
+// parse may accept lines that are not canonical. ParseProof rejects them later.
 func (p *Proof) parse(lines []string) (err error) {
 	if len(lines) > 0 {
 		if extra, ok := strings.CutPrefix(lines[0], "extra "); ok {
@@ -109,8 +110,8 @@ func (p *Proof) parse(lines []string) (err error) {
 	return nil
 }
 
-// Check returns an error unless record is in the tree of this size and root, which the caller has
-// verified.
+// Check returns an error if record is not in the tree with this size and root. The caller must
+// verify the size and root.
 func (p Proof) Check(record []byte, size int64, root tlog.Hash) error {
 	if p.Index >= size {
 		return fmt.Errorf("record %d is not among the %d of the checkpoint", p.Index, size)

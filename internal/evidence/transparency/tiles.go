@@ -19,8 +19,8 @@ const (
 // CheckpointPath is the path of the newest checkpoint of a log.
 const CheckpointPath = "checkpoint"
 
-// A Tile identifies a static file of a tlog-tiles log. It contains up to 256 consecutive hashes of
-// one level, or up to 256 entries.
+// A Tile identifies a static file of a tlog-tiles log. It has up to 256 consecutive hashes of one
+// level, or up to 256 entries.
 //
 //	tile/0/x001/x234/067        a full tile of leaf hashes
 //	tile/1/004.p/12             the last tile of level 1, with 12 hashes
@@ -45,22 +45,23 @@ func (t Tile) hashes() tlog.Tile {
 	return tlog.Tile{H: tileHeight, L: t.Level, N: t.Number, W: t.Width}
 }
 
-// First returns the index of the first entry that the tile covers.
+// First returns the index of the first entry below the tile.
 func (t Tile) First() int64 { return t.Number << (tileHeight * (t.Level + 1)) }
 
-// In reports whether a tree of size leaves contains the whole tile.
+// In reports whether a tree with size leaves contains the whole tile.
 func (t Tile) In(size int64) bool {
 	return (size>>(tileHeight*t.Level))-t.Number<<tileHeight >= int64(t.Width)
 }
 
-// Hashes returns the content of a tile of hashes, or the hashes of a tile of entries.
+// Hashes returns the content of a tile of hashes. For a tile of entries it returns the hashes of
+// the entries.
 func (t Tile) Hashes(stored tlog.HashReader) ([]byte, error) {
 	return tlog.ReadTileData(t.hashes(), stored)
 }
 
 var errTile = errors.New("not the path of a tile")
 
-// ParseTilePath parses a path of [Tile.Path] and rejects every other path.
+// ParseTilePath parses the path of [Tile.Path] and rejects every other path.
 func ParseTilePath(path string) (Tile, error) {
 	rest, ok := strings.CutPrefix(path, "tile/")
 	if !ok {
@@ -96,7 +97,8 @@ func Tiles(size int64) []Tile {
 	return all
 }
 
-// EncodeEntries returns the content of a tile: the entries, each after its length in two bytes.
+// EncodeEntries returns the content of a tile of entries. The length of each entry, in two bytes,
+// comes before the entry.
 func EncodeEntries(entries [][]byte) ([]byte, error) {
 	var data []byte
 	for _, e := range entries {

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Cosigned lists the witnesses of a [Policy] that have cosigned a checkpoint.
+// Cosigned lists the witnesses in a [Policy] that have cosigned a checkpoint.
 type Cosigned struct {
 	By     []CosignedBy
 	Of     int
 	Quorum bool // the quorum is met
-	Log    bool // a log of the policy has signed, or it names none
+	Log    bool // a log of the policy signed, or it lists no logs
 }
 
 // CosignedBy is the cosignature of one witness.
 type CosignedBy struct {
 	Witness string    `json:"witness"`
-	Time    time.Time `json:"time"` // by the witness's clock, in UTC and whole seconds
+	Time    time.Time `json:"time"` // from the witness's clock, in UTC and whole seconds
 }
 
 // Met reports whether the checkpoint meets the whole policy.
@@ -36,7 +36,7 @@ func (c Cosigned) String() string {
 	return fmt.Sprintf("%d of %d witnesses", len(c.By), c.Of)
 }
 
-// Check returns the witnesses of the policy that have cosigned the note. It ignores invalid
+// Check returns the witnesses of the policy that have cosigned a note. It ignores invalid
 // cosignatures. The caller must verify that the note is a checkpoint of the right log.
 func (p *Policy) Check(signed []byte) Cosigned {
 	c := Cosigned{Of: len(p.Witnesses), Log: p.isOfLog(signed)}

@@ -2,8 +2,8 @@
 // change values and observe events. An [Engine] wraps the functions of an orchestrator and
 // dispatches at the right points.
 //
-// Each point is a variable whose type contains the input types, so that a hook with the wrong
-// signature does not compile. A hook is registered at a point of a [Registry]:
+// Each point is a typed variable, so a hook with the wrong signature does not compile. A hook is
+// registered at a point of a [Registry]:
 //
 //	id := hooks.ToolBefore.On(registry, fn, hooks.Name("no-force-push"))
 //	out := hooks.ToolBefore.Dispatch(ctx, registry, meta, call)
@@ -19,16 +19,16 @@
 // verdict counts, and an ask is stronger than an allow. Each hook gets the input with the patches
 // of the hooks before it.
 //
-// [SessionStart], [CompactBefore] and [StepBefore] are gathered points, at which each hook gets the
-// original input. The patches are merged in order, and later values replace earlier ones with the
-// same key. [Error] calls every hook. If one of them refuses to retry, the run does not retry.
+// [SessionStart], [CompactBefore] and [StepBefore] are gathered points. At these points, each hook
+// gets the original input. The patches are merged in order, and later values replace earlier ones
+// with the same key. [Error] calls every hook. The run does not retry if a hook refuses to retry.
 // Otherwise the first answer counts. Notification hooks run in parallel.
 //
 // # Failures
 //
 // A hook fails if it returns an error, panics, ends its goroutine, exceeds its deadline or returns
 // an invalid answer. Its [FailureMode] decides how the dispatch continues. By default, the dispatch
-// continues as if the hook had no opinion, with these exceptions:
+// continues as if the hook had no opinion. The exceptions are:
 //
 //   - If a hook of [MessageCreate] or [MessageUpdate] fails, the message is not stored.
 //   - If a hook of [ToolResultStore] fails, [RedactionFailed] is stored instead of the result.
@@ -59,12 +59,12 @@
 //
 // All functions are safe for concurrent use and can be called from inside of a hook. Concurrent
 // dispatches call the same hook concurrently. A hook that is registered or removed during a
-// dispatch does not affect it. Inputs and answers are immutable or copied. A hook can therefore
-// keep them, and it influences a run only through its return value.
+// dispatch does not affect it. Inputs and answers are immutable or copied, so a hook can keep them.
+// It influences a run only through its return value.
 //
 // # Limits
 //
 // If 64 abandoned or 1,024 asynchronous executions of a hook still run, the next one fails with
-// [ErrBusy]. [Registry.Close] waits for these executions. In copies of values, zero values replace
-// all parts that are nested more than 512 levels deep.
+// [ErrBusy]. [Registry.Close] waits for these executions. In copies, zero values replace all values
+// that are nested more than 512 levels deep.
 package hooks

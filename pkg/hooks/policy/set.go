@@ -72,8 +72,7 @@ func New(c Config) (*Set, error) {
 }
 
 // NewSet returns a set of policies. Each policy implements [hooks.PreToolUser],
-// [hooks.PostToolUser] or [hooks.SessionEnder]. Lockouts that are added with Set.Lockout have no
-// effect on these policies.
+// [hooks.PostToolUser] or [hooks.SessionEnder]. Set.Lockout has no effect on these policies.
 func NewSet(policies ...any) *Set {
 	return &Set{policies: slices.Clone(policies), lockout: &ReviewerLockout{}}
 }
@@ -125,8 +124,8 @@ func (s *Set) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCa
 	return question, nil
 }
 
-// PostToolUse passes the outcome through all policies. Each policy gets the outcome that the
-// previous one returned.
+// PostToolUse passes the outcome through all policies in order. Each policy gets the outcome of the
+// previous one.
 func (s *Set) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	var cleaned *hooks.ToolOutcome
 	for _, p := range s.policies {
@@ -145,7 +144,7 @@ func (s *Set) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolD
 	return cleaned, nil
 }
 
-// SessionEnd informs the policies that keep data per session.
+// SessionEnd ends the session in the policies that keep data per session.
 func (s *Set) SessionEnd(ctx context.Context, meta hooks.Meta, data events.SessionEndedData) error {
 	var errs []error
 	for _, p := range s.policies {

@@ -15,7 +15,7 @@ import (
 )
 
 // WritePaths is the policy allowedWritePaths. Tools can only write files whose path matches one of
-// the patterns. The policy does not check files that a shell command writes, except with a patch.
+// the patterns. Files that a shell command writes are not checked, except files of a patch.
 //
 // Strict applies to the writing tools of every agent and to patches, including a patch in a shell
 // command. It cleans each path and makes it relative to the root. "*" does not match "/", and "**/"
@@ -104,8 +104,8 @@ func (p *WritePaths) allows(name, root string) bool {
 
 func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
-// patchedByCommand returns the files of patches that a shell command applies with apply_patch, the
-// patch program of an agent.
+// patchedByCommand returns the files that a shell command patches with apply_patch, the patch
+// program of an agent.
 func patchedByCommand(args hooks.JSON, root string) []string {
 	texts, _ := commandsOf(args)
 	start := dirOf(args)
@@ -159,8 +159,8 @@ func compatPath(call hooks.ToolCall) (string, bool) {
 	return "", false
 }
 
-// compatGlob compiles a pattern for compat: "**" matches any characters, "*" any but "/", and "?"
-// one character.
+// compatGlob compiles a pattern for compat. "**" matches any characters, "*" any characters but
+// "/", and "?" one character.
 func compatGlob(glob string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^(?:")

@@ -20,7 +20,7 @@ type Alert struct {
 	Error  string // text of the error, which may contain a part of a payload
 }
 
-// AlertFunc sends an alert. It must return within the timeout of the hook that calls it.
+// AlertFunc sends an alert. It must return within the timeout of the calling hook.
 type AlertFunc func(context.Context, Alert) error
 
 func alertOf(title string, meta hooks.Meta, f hooks.Failure) Alert {
@@ -37,8 +37,8 @@ type Alerts struct {
 	send  AlertFunc
 }
 
-// NewAlerts returns a provider that sends an alert when a tool fails whose name matches one of
-// criticalTools. In a pattern, '*' matches any characters.
+// NewAlerts returns a provider that sends an alert when a critical tool fails. In the tool names,
+// '*' matches any characters.
 func NewAlerts(send AlertFunc, criticalTools ...string) (*Alerts, error) {
 	a := &Alerts{send: send}
 	for _, pattern := range criticalTools {

@@ -13,26 +13,25 @@ import (
 // BudgetOptions configures a [Budget]. Limit and Prices are required.
 type BudgetOptions struct {
 	Limit   float64          // in the currency of Prices
-	Prices  map[string]Price // prices by name of the model, in which '*' matches any characters
-	File    string           // file that stores the spending, empty to keep it in memory
+	Prices  map[string]Price // prices by model name, in which '*' matches any characters
+	File    string           // stores the spending, empty to keep it in memory
 	DenyAt  float64          // share of the limit, default 0.9
 	CheapAt float64          // share of the limit, default 0.7
-	Cheap   string           // name of the cheaper model, empty to keep the model
+	Cheap   string           // name of the cheaper model, empty for no other model
 	Report  BudgetReporter   // called at the end of each session, nil for no report
 }
 
-// Budget limits the spending of agents. When the spending reaches the share CheapAt of the limit,
-// sub-agents get a cheaper model. When it reaches DenyAt, no sub-agent can start.
+// Budget limits the spending of agents. When the spending reaches CheapAt, sub-agents get a cheaper
+// model. When it reaches DenyAt, no sub-agent can start. Both are shares of the limit.
 //
-// The spending includes the tokens of sub-agents that have ended and the tokens that are passed to
-// [Budget.Spend]. Running sub-agents can exceed the limit. If File is set, the spending survives
-// restarts, and processes with the same file share one budget. If a write to the file fails, the
-// hook fails.
+// The spending includes the tokens of ended sub-agents and the tokens passed to [Budget.Spend].
+// Running sub-agents can exceed the limit. If File is set, the spending survives restarts, and
+// processes with the same file share one budget. If a write to the file fails, the hook fails.
 type Budget struct {
 	opts   BudgetOptions
 	prices prices
 
-	mu      sync.Mutex // guards unsaved, and is locked while the file is read or written
+	mu      sync.Mutex // guards unsaved and the file
 	unsaved spending   // not in the file yet
 }
 
@@ -64,7 +63,7 @@ func NewBudget(opts BudgetOptions) (*Budget, error) {
 // Name returns "budget".
 func (*Budget) Name() string { return "budget" }
 
-// Register registers the hooks of b with the failure mode Block, so that no sub-agent can start
+// Register registers the hooks of b. They have the failure mode Block, so no sub-agent can start
 // while the spending is unknown.
 func (b *Budget) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	plain := struct {
@@ -94,7 +93,7 @@ func (b *Budget) SubagentStart(_ context.Context, _ hooks.Meta, s hooks.Subagent
 
 // SubagentStop adds the cost of the sub-agent's tokens to the spending.
 func (b *Budget) SubagentStop(ctx context.Context, _ hooks.Meta, data events.SubagentStoppedData) error {
-	used := events.Tokens{Output: data.TotalTokens} // the most expensive kind, because the kinds are unknown
+	used := events.Tokens{Output: data.TotalTokens} // priced as output, because the kind is unknown
 	if data.TokensUsed != nil {
 		used = *data.TokensUsed
 	}
@@ -114,8 +113,8 @@ func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.Se
 	return b.opts.Report(ctx, report)
 }
 
-// Spend adds the cost of the tokens used by model to the spending. If the write to the file fails,
-// this process adds the cost to the next write.
+// Spend adds the cost of the tokens to the spending. If the write to the file fails, the cost is
+// part of the next write.
 func (b *Budget) Spend(ctx context.Context, model string, used events.Tokens) error {
 	if used == (events.Tokens{}) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// spending is stored in a file, so its fields must not be renamed.
+// spending is the format of the file, so its fields must not be renamed.
 type spending struct {
 	Spent  float64          `json:"spent"`
 	Models map[string]usage `json:"models"`
@@ -55,8 +55,8 @@ func readSpending(path string) (spending, error) {
 	return s, nil
 }
 
-// addToFile adds the amounts in more to the file at path. The write is atomic and durable, and a
-// lock excludes other processes.
+// addToFile adds amounts to the file at path. The write is atomic and durable, and a lock excludes
+// other processes.
 func addToFile(ctx context.Context, path string, more spending) (err error) {
 	unlock, err := lock(ctx, path+".lock")
 	if err != nil {
@@ -75,8 +75,8 @@ func addToFile(ctx context.Context, path string, more spending) (err error) {
 	return replaceFile(path, append(data, '\n'))
 }
 
-// replaceFile leaves the file unchanged if it returns an error, so that a caller who writes again
-// counts nothing twice.
+// replaceFile leaves the file unchanged if it returns an error. The caller can then write again
+// without counting amounts twice.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -94,8 +94,8 @@ func replaceFile(path string, data []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	// The new file survives a power cut only after a sync of the directory. An error is ignored,
-	// because in the worst case a power cut restores the old file.
+	// Sync the directory so that the new file survives a power cut. An error is ignored, because in
+	// the worst case a power cut restores the old file.
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = dir.Sync()
 		_ = dir.Close()
@@ -105,8 +105,7 @@ func replaceFile(path string, data []byte) (err error) {
 
 const lockEvery = 5 * time.Millisecond
 
-// lock waits until it has locked the file at path or ctx ends. The end of the process releases the
-// lock.
+// lock waits until it has locked the file at path or ctx ends. The lock ends with the process.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -117,7 +116,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = f.Close() }, nil // Close cannot lose data, because the lock file is empty
+			return func() { _ = f.Close() }, nil // cannot lose data, because the lock file is empty
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			_ = f.Close()

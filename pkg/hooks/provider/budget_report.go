@@ -18,7 +18,7 @@ type BudgetReport struct {
 	Session string                  `json:"session,omitempty"` // the session that ended
 	Limit   float64                 `json:"limit"`
 	Spent   float64                 `json:"spent"`
-	Share   float64                 `json:"share"`  // spending as a share of the limit, 1 for the whole limit
+	Share   float64                 `json:"share"`  // share of the limit, 1 for the whole limit
 	Models  []ModelSpending         `json:"models"` // most expensive first
 	Ended   events.SessionEndedData `json:"ended"`
 }

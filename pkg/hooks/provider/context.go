@@ -16,19 +16,20 @@ import (
 
 // ContextOptions configures a [Context].
 type ContextOptions struct {
-	Dir        string // directory of the team's files below Meta.TeamRoot, default ".squad"
-	MaxEntries int    // number of entries from an agent's history, default 20
-	MaxBytes   int    // number of bytes that are read from each file, default 64 KiB
+	Dir        string // directory of the team below Meta.TeamRoot, default ".squad"
+	MaxEntries int    // maximum number of history entries, default 20
+	MaxBytes   int    // maximum bytes read from each file, default 64 KiB
 }
 
-// Context gives each agent the knowledge of its team and saves standing instructions. The context
-// of a session begins with the decisions (decisions.md), the newest entries of the agent's history
-// (agents/<agent>/history.md) and the skills that its charter mentions (skills/<skill>/SKILL.md). A
-// standing instruction in a prompt, such as "always use tabs", is added to the decisions.
+// Context is a provider that gives each agent the knowledge of its team and saves standing
+// instructions. It adds to the context of a session the decisions (decisions.md), the newest
+// entries of the agent's history (agents/<agent>/history.md) and the skills that its charter
+// mentions (skills/<skill>/SKILL.md). A standing instruction in a prompt, such as "always use
+// tabs", is added to the decisions.
 //
 // Context skips files that do not exist. If Meta.TeamRoot is empty, it does nothing. It never reads
-// or writes outside of the team's directory, even if a symbolic link or the name of an agent leads
-// there.
+// or writes outside of the team's directory, not even through a symbolic link or the name of an
+// agent.
 type Context struct {
 	opts ContextOptions
 	mu   sync.Mutex // serialises additions to the decisions
@@ -96,8 +97,8 @@ func (c *Context) open(meta hooks.Meta) (*os.Root, error) {
 	return dir, nil
 }
 
-// read returns the text of a file in dir, or "" for a missing file. Of a file with more than
-// MaxBytes, it returns only the last complete lines.
+// read returns the text of a file in dir, or "" for a missing file. If the file is larger than
+// MaxBytes, read returns only the last complete lines.
 func (c *Context) read(dir *os.Root, name string) (string, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

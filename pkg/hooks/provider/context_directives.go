@@ -57,8 +57,8 @@ func Directives(prompt string) []string {
 	return found
 }
 
-// plain removes invisible characters, which could hide the end of a sentence, and joins repeated
-// white space.
+// plain removes invisible characters, because they can hide the end of a sentence. It also joins
+// repeated white space.
 func plain(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
@@ -118,7 +118,7 @@ func (c *Context) addDecisions(meta hooks.Meta, directives []string) (err error)
 	if b.Len() == 0 {
 		return nil
 	}
-	_, err = f.WriteString(b.String()) // a single write, so that the lines of several processes are not mixed
+	_, err = f.WriteString(b.String()) // a single write, because several processes may write
 	return err
 }
 

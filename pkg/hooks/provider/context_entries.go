@@ -16,7 +16,7 @@ type entry struct {
 }
 
 // newest returns the n newest entries of history, in the order of the file. An entry without a date
-// has the date of the entry before it. Of two entries with the same date, the later one is newer.
+// gets the date of the previous entry. With equal dates, the later entry is newer.
 func newest(history string, n int) string {
 	entries := entriesOf(history)
 	if len(entries) == 0 {

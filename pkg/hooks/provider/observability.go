@@ -12,9 +12,9 @@ import (
 // Meter receives measurements. Its methods must be safe for concurrent use and must return quickly,
 // because they run within the timeout of a hook.
 type Meter interface {
-	// Add adds delta to the counter that name and attributes identify.
+	// Add adds delta to the counter with this name and these attributes.
 	Add(ctx context.Context, name string, delta int64, attributes ...slog.Attr)
-	// Record adds value to the distribution that name and attributes identify.
+	// Record adds value to the distribution with this name and these attributes.
 	Record(ctx context.Context, name string, value float64, attributes ...slog.Attr)
 }
 
@@ -35,16 +35,15 @@ type Span struct {
 
 // ObservabilityOptions configures an [Observability].
 type ObservabilityOptions struct {
-	Prefix     string      // prefix of all names, such as "squad" in "squad.agent.spawn", default "hooktrail"
+	Prefix     string      // prefix of all metric names, default "hooktrail"
 	Meter      Meter       // nil counts nothing
 	Tracer     Tracer      // nil sends no spans
 	Attributes []slog.Attr // added to all measurements and spans, such as the repository
 }
 
 // Observability counts tool calls, sessions, prompts, errors, compactions, sub-agents, steps and
-// runs, and measures their duration where they have an end. It never influences a run. The
-// attributes name agents, tools and models, but contain no prompts, arguments, results or error
-// texts.
+// runs, and measures how long they last. It never influences a run. The attributes name agents,
+// tools and models, but contain no prompts, arguments, results or error texts.
 type Observability struct {
 	opts ObservabilityOptions
 	now  func() time.Time

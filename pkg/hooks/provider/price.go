@@ -52,7 +52,7 @@ func newPrices(table map[string]Price) (prices, error) {
 				return p, fmt.Errorf("invalid price of %q: %v", name, v)
 			}
 		}
-		m, err := hooks.ForTool(name) // a pattern for tool names works for names of models too
+		m, err := hooks.ForTool(name) // the patterns of tool names work for model names too
 		if err != nil {
 			return p, fmt.Errorf("price of %q: %w", name, err)
 		}
@@ -63,8 +63,8 @@ func newPrices(table map[string]Price) (prices, error) {
 	return p, nil
 }
 
-// of returns the price of exactly this model, or else of the longest pattern that matches. An
-// unknown model costs the highest price, so that a new model is not free.
+// of returns the price of the model, or else of the longest pattern that matches its name. An
+// unknown model has the highest price, so that a new model is not free.
 func (p prices) of(model string) Price {
 	if price, ok := p.exact[model]; ok {
 		return price

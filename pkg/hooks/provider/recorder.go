@@ -14,15 +14,15 @@ type Recorder struct {
 	rest  []hooks.Appender
 }
 
-// NewRecorder returns a Recorder that sends each event to first, and then the event that first
-// returned to rest. If first fails, the Appenders in rest get the original event, which may contain
-// data that first would have redacted.
+// NewRecorder returns a Recorder. It sends each event to first, and the event that first returns to
+// rest. If first fails, rest gets the original event, which may contain data that first would have
+// redacted.
 func NewRecorder(first hooks.Appender, rest ...hooks.Appender) *Recorder {
 	return &Recorder{first: first, rest: rest}
 }
 
-// Append sends e to each Appender in order, even after a failure. It returns the event that the
-// first Appender returned, or e if that one failed, and the joined errors of all Appenders.
+// Append sends e to each Appender in order, even after a failure. It returns the event from the
+// first Appender, or e if that Appender failed, and the joined errors of all Appenders.
 func (r *Recorder) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	stored, err := r.first.Append(ctx, e)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 
 // ResilienceOptions configures a [Resilience].
 type ResilienceOptions struct {
-	Limit     int           // the breaker opens after more than this number of consecutive errors, 5 unless positive
+	Limit     int           // errors in a row before the breaker opens, 5 unless positive
 	Fallbacks []string      // fallback models after model errors, in order
 	Base      time.Duration // half of the shortest wait after a network error, 1 s unless positive
 	Alert     AlertFunc     // called when a breaker opens, nil for no alert
 }
 
-// Resilience decides how a run continues after an error. After a model error, it continues with the
-// next fallback model. After a network error, it waits, and the wait doubles each time.
+// Resilience decides how a run continues after an error. After a model error, the run continues
+// with the next fallback model. After a network error, it waits. The wait doubles each time.
 //
 // After more than Limit errors in a row, the circuit breaker of the run opens. Resilience then
 // sends one alert and refuses every retry. A completed step and the end of the run reset the count.
@@ -50,8 +50,8 @@ func NewResilience(opts ResilienceOptions) *Resilience {
 // Name returns "resilience".
 func (*Resilience) Name() string { return "resilience" }
 
-// Register registers the hooks of r with the failure mode Block, so that a retry is refused even if
-// the alert fails.
+// Register registers the hooks of r. They have the failure mode Block, so a retry is refused even
+// if the alert fails.
 func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	plain := struct {
 		hooks.Named
@@ -62,8 +62,8 @@ func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hook
 	return reg.Use(plain, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// ErrorOccurred decides whether the run retries after the failure f. It returns nil if r does not
-// handle f.
+// ErrorOccurred decides whether the run retries after a failure. It returns nil for failures that r
+// does not handle.
 func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks.Failure) (*hooks.Recovery, error) {
 	recovery, alarm := r.judge(meta.Tenant+"\x00"+meta.Run, f)
 	if !alarm || r.opts.Alert == nil {
@@ -72,8 +72,8 @@ func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks
 	return recovery, r.opts.Alert(ctx, alertOf("circuit breaker open", meta, f))
 }
 
-// judge counts f, unless f is a ToolError or PermissionError, and returns the recovery or nil. If
-// alarm is true, the caller must send an alert.
+// judge counts the failure and returns the recovery, or nil. It does not count tool and permission
+// errors. If alarm is true, the caller must send an alert.
 func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recovery, alarm bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,7 +20,7 @@ var routedPoints = []events.Kind{
 	events.ToolResult, events.RunStarted, events.StepFinished, events.RunFinished, events.SessionEnded, events.SubagentStopped,
 }
 
-// newInner returns an error if provider has a hook at a point that the router does not dispatch.
+// newInner returns an error if provider has a hook at a point that the router does not support.
 func newInner(provider any, opts hooks.Options) (*hooks.Registry, error) {
 	r := hooks.NewRegistry(opts)
 	if _, err := r.Use(provider); err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tenants returns a provider with separate rules for each tenant. It calls rules when it first sees
-// a tenant, and rules returns the provider for that tenant. If rules fails or Meta has no tenant,
+// Tenants returns a provider with separate rules for each tenant. When it first sees a tenant, it
+// gets the provider of the tenant from the function rules. If rules fails or Meta has no tenant,
 // the action is denied. After a failure, the next action calls rules again.
 //
 // Tenants share no state such as budgets or lockouts. The hooks of each tenant run in a separate
-// registry with opts, and each has opts.Timeout. All of them together have the timeout of one hook
-// in the outer registry.
+// registry with opts. All hooks of a tenant together have the timeout of one hook in the outer
+// registry.
 func Tenants(rules func(tenant string) (any, error), opts hooks.Options) hooks.Registrar {
 	opts.Appender = nil // the outer registry records the events
 	return &tenants{rules: rules, opts: opts, known: map[string]*tenant{}}
@@ -24,7 +24,7 @@ type tenants struct {
 	rules func(tenant string) (any, error)
 	opts  hooks.Options
 
-	mu    sync.Mutex // guards the field known, and is not locked while rules runs
+	mu    sync.Mutex // guards known, and is not locked while rules runs
 	known map[string]*tenant
 }
 
@@ -44,14 +44,14 @@ func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID,
 	return r.Use(n, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// ErrNoTenant is the reason why a dispatch without a tenant is denied.
+// ErrNoTenant is the reason for denying a dispatch without a tenant.
 const ErrNoTenant = hooks.Fault("no tenant")
 
-// errNoRules replaces an error of rules, whose text may not be recorded.
+// errNoRules replaces an error of rules, because the text of that error may not be recorded.
 const errNoRules = hooks.Fault("tenant has no rules")
 
-// of returns the registry of a tenant, and creates it on the first call. Concurrent callers wait
-// for it.
+// of returns the registry of a tenant. The first caller creates it, and concurrent callers wait for
+// it.
 func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) {
 	if name == "" {
 		return nil, ErrNoTenant
@@ -74,8 +74,8 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	}
 }
 
-// make creates the registry of a tenant and stores it, or an error, in own. After an error, it
-// removes the tenant from t.known, so that the next call tries again.
+// make creates the registry of a tenant. After an error, it removes the tenant from t.known, so
+// that the next call tries again.
 func (t *tenants) make(name string, own *tenant) {
 	defer func() {
 		if own.err != nil {

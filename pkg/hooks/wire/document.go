@@ -47,8 +47,7 @@ type document struct {
 	Sequence    uint64 `json:"sequence,omitempty"`
 }
 
-// Append appends the JSON text of d to dst. event is the name that the configuration of the hook
-// uses for the point.
+// Append appends d to dst as JSON. event is the name of the point in the configuration of the hook.
 func Append(dst []byte, event string, d hooks.Document) ([]byte, error) {
 	m := &d.Meta
 	out := document{

@@ -29,9 +29,9 @@ func (e *InvalidError) Error() string {
 func invalid(field, reason string) error { return &InvalidError{Field: field, Reason: reason} }
 
 // Parse decodes a document for hooks, or a CloudEvent whose kind is a hook point. The field event
-// names the point, either as in events or as in configuration files. If a document has no payload
-// and its point has no tool call, the unknown fields become the payload. Parse returns an
-// [InvalidError] for invalid data.
+// names the point as in events or as in configuration files. If a document has no payload and its
+// point has no tool call, the unknown fields become the payload. Parse returns an [InvalidError]
+// for invalid data.
 func Parse(data []byte) (hooks.Document, error) {
 	if len(data) > MaxBytes {
 		return hooks.Document{}, invalid("", fmt.Sprintf("longer than %d bytes", MaxBytes))
@@ -197,7 +197,7 @@ func fromEvent(data []byte) (hooks.Document, error) {
 	return out, nil
 }
 
-// AboutTool reports whether the documents of point describe a tool call.
+// AboutTool reports whether documents at this point describe a tool call.
 func AboutTool(point events.Kind) bool {
 	switch point { //nolint:exhaustive // all others do not
 	case events.ToolBefore, events.ToolResult, events.ToolResultStore, events.Approval:

@@ -16,7 +16,7 @@ const (
 	ActionContinue = "continue"
 )
 
-// The faults that a reply can have. They contain no text of the reply.
+// Faults of a reply. They contain no text of the reply.
 const (
 	ErrTooLong  = hooks.Fault("answer is too long")
 	ErrNoJSON   = hooks.Fault("answer is not one JSON object")
@@ -25,7 +25,7 @@ const (
 	ErrModified = hooks.Fault("answer modifies without saying how")
 )
 
-// reply contains either an action or, like an outcome, a verdict.
+// reply contains an action, or a verdict like an outcome.
 type reply struct {
 	Action   *string         `json:"action"`
 	Modified json.RawMessage `json:"modified_args"`
@@ -115,8 +115,8 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	}
 	out.Reason = r.Reason
 	if d.Point == events.ToolBefore {
-		// A reply that is an outcome always contains the arguments. They are a patch only if they
-		// differ from d.Args.
+		// An outcome always contains the arguments. They are a patch only if they differ from
+		// d.Args.
 		if args := present(r.Args); args != "" && !sameJSON(args, d.Args) {
 			out.Patch = args
 		}

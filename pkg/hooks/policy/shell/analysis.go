@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Limits of one analysis. A text that exceeds one of them adds [DoubtTooLarge].
+// Limits of one analysis. A text above a limit adds [DoubtTooLarge].
 const (
 	MaxText    = 64 << 10 // bytes of text
 	maxSteps   = 5_000    // statements, programs and scripts
@@ -42,7 +42,7 @@ const (
 type Word struct {
 	Text string // may contain [Hole], [HomeDir] and [TempDir]
 	Glob bool   // contains an unquoted *, ? or [
-	Fed  bool   // comes from the input of xargs or parallel, or from files that find or fd passes
+	Fed  bool   // comes from the input of xargs or parallel, or is a file that find or fd passes
 	Open bool   // contains a Hole whose text may contain slashes
 	proc bool   // contains a process substitution such as <(cmd)
 }
@@ -54,7 +54,7 @@ func (w Word) Known() bool { return !strings.Contains(w.Text, Hole) }
 type Command struct {
 	Name string // base name of the program, in lower case and without .exe
 	Args []Word
-	Dir  string // working directory, "" for the initial directory, may contain [Hole]
+	Dir  string // working directory, "" for the initial one. It can contain [Hole]
 }
 
 // Analysis is the result of [Analyze].
@@ -84,7 +84,8 @@ func Analyze(text string) *Analysis {
 	return w.out
 }
 
-// maxRetry limits the size of a text that parse tries again after Bash has rejected it.
+// maxRetry is the maximum size of a text that parse tries with other shells after Bash has rejected
+// it.
 const maxRetry = 8 << 10
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
@@ -135,8 +136,8 @@ func (w *walker) script(text string, st *state) {
 	w.uncalled(mark, st)
 }
 
-// nesting returns the maximum depth of parentheses in text, even in quotes. It runs before the
-// parser, which is slow on deep nesting.
+// nesting returns the maximum depth of parentheses in text, even in quotes. It runs first, because
+// the parser is slow on deep nesting.
 func nesting(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {

@@ -33,7 +33,7 @@ func (w *walker) redirects(list []*syntax.Redirect, st *state, in input) input {
 				in = w.source(r, st, in)
 			}
 		default:
-			w.out.Writes = append(w.out.Writes, w.expander(st).fields(r.Word)...) // ">&2" also adds a file named "2", which is harmless
+			w.out.Writes = append(w.out.Writes, w.expander(st).fields(r.Word)...) // for ">&2", this adds a file "2", which is harmless
 		}
 	}
 	return in
@@ -99,8 +99,8 @@ func hasProcess(word *syntax.Word) bool {
 	return false
 }
 
-// output returns what s writes into a pipe. Only simple calls of echo, printf and cat have a known
-// output.
+// output returns the text that s writes into a pipe. It is known only for simple calls of echo,
+// printf and cat.
 func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {
@@ -121,7 +121,7 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	case "printf":
 		return formats(args)
 	case "cat":
-		scratch := newWalker() // a separate walker, because w reports the redirections of s itself
+		scratch := newWalker() // w itself reports the redirections of s
 		scratch.work.depth, scratch.work.steps, scratch.work.bytes = w.work.depth, w.work.steps, w.work.bytes
 		if in = scratch.redirects(s.Redirs, st, in); len(args) == 0 && in.kind == inputText {
 			return in
@@ -130,12 +130,12 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	return input{kind: inputPipe}
 }
 
-// octal matches the octal escapes of echo, such as \0101, which [expand.Format] expects without the
+// octal matches an octal escape of echo, such as \0101. [expand.Format] expects it without the
 // first 0.
 var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
 
-// echoes returns the output of echo. Only some shells decode escapes without -e, so the result then
-// contains the text both undecoded and decoded.
+// echoes returns the output of echo. Without -e, only some shells decode escapes, so the result
+// contains the text both with and without decoding.
 func echoes(args []string) input {
 	escapes := false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
@@ -146,7 +146,7 @@ func echoes(args []string) input {
 	if !strings.Contains(text, `\`) {
 		return input{inputText, text}
 	}
-	plain, _, err := expand.Format(nil, octal.ReplaceAllString(text, `\$1`), nil) // Format copies "%" unchanged if it gets no arguments
+	plain, _, err := expand.Format(nil, octal.ReplaceAllString(text, `\$1`), nil) // without arguments, Format keeps "%"
 	switch {
 	case err != nil:
 		return input{kind: inputPipe}
@@ -188,7 +188,7 @@ func (w *walker) call(c *syntax.CallExpr, st *state, in input) {
 		argv = append(argv, w.expander(st).fields(arg)...)
 	}
 	w.run(argv, own, in)
-	if own != st { // keep variables that the command set, such as x in "IFS=: read x"
+	if own != st { // keep the variables of the command, such as x in "IFS=: read x"
 		for _, a := range c.Assigns {
 			if a.Name != nil {
 				own.restore(a.Name.Value, st)
@@ -216,7 +216,7 @@ func (w *walker) run(argv []Word, st *state, in input) {
 		w.run(args, st, in)
 		return
 	}
-	if program, ok := strings.CutPrefix(argv[0].Text, "="); ok { // in zsh, =name means the path of program name
+	if program, ok := strings.CutPrefix(argv[0].Text, "="); ok { // in zsh, =name is the path of a program
 		w.run(append([]Word{{Text: program}}, args...), st, in)
 	}
 	if strings.Contains(argv[0].Text, "=") { // an assignment that the parser did not recognise

@@ -14,11 +14,11 @@ const maxBraces = 64
 type expander struct {
 	work  *budget
 	st    *state
-	whole bool // do not split the values of variables into several words
+	whole bool // do not split variables into several words
 	out   []Word
 	text  strings.Builder
 	word  Word
-	begun bool // the current word exists, although its text can still be empty
+	begun bool // the current word exists, possibly with an empty text
 }
 
 func (e *expander) fields(word *syntax.Word) []Word {
@@ -166,8 +166,8 @@ func (e *expander) lit(s string, quoted, first bool) {
 	e.add(b.String())
 }
 
-// tilde adds the home directory for a word that begins with "~". s is the text after the "~", and
-// tilde returns s without the user name. It assumes that all homes are next to HomeDir.
+// tilde adds the home directory for a word that begins with "~". The parameter s is the text after
+// the "~". The result is s without the user name. All homes are assumed to be next to HomeDir.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {
@@ -194,8 +194,8 @@ func (e *expander) param(p *syntax.ParamExp) string {
 	return Hole
 }
 
-// opens reports whether x can lead to another directory through the text that replaces a variable,
-// such as y in "${v:-y}".
+// opens reports whether the default value in x can lead to another directory, such as y in
+// "${v:-y}".
 func (e *expander) opens(x *syntax.Expansion) bool {
 	if x.Op == syntax.ErrorUnset || x.Op == syntax.ErrorUnsetOrNull { // the text is only an error message
 		return false
@@ -215,7 +215,7 @@ func transforms(p *syntax.ParamExp) bool {
 		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
 }
 
-// output adds the output of a command substitution, which is unknown except for mktemp.
+// output adds the output of a command substitution. The output is unknown except for mktemp.
 func (e *expander) output(c *syntax.CmdSubst) {
 	if len(c.Stmts) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {

@@ -11,8 +11,8 @@ const (
 	maxFedText = 256 // bytes of one line
 )
 
-// feed returns a copy of words in which text replaces token, and whether any word contained token.
-// Words that consist only of token are marked as Fed.
+// feed returns a copy of words in which text replaces token, and reports whether any word contained
+// token. It marks words that were equal to token as Fed.
 func feed(words []Word, token, text string) ([]Word, bool) {
 	if len(text) > maxFedText {
 		text = Hole
@@ -102,8 +102,8 @@ var parallelOptions = options{
 		"--nice --results --retries --sshlogin --sshloginfile --tempdir --timeout --tmpdir --workdir --wd ",
 }
 
-// parallel analyses GNU parallel, which passes its arguments with each line of input to a shell.
-// Without a command in its arguments, it runs each line as a command.
+// parallel analyses GNU parallel. It passes its arguments and each line of input to a shell.
+// Without arguments, it runs each line as a command.
 func (p *process) parallel() {
 	args := p.args
 	for more := true; more; {
@@ -142,7 +142,7 @@ func (p *process) parallelLine(args []Word, line string) {
 
 func given(args []Word) []string {
 	if args[0].Text != ":::" && args[0].Text != ":::+" {
-		return []string{Hole} // "::::" reads the lines from files, which are unknown
+		return []string{Hole} // "::::" reads lines from unknown files
 	}
 	var lines []string
 	for _, a := range args {

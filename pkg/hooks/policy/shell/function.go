@@ -11,7 +11,7 @@ type function struct {
 	body   *syntax.Stmt
 	st     *state // the state of the shell at the definition
 	called bool
-	active bool // the analysis is inside of a call, so another call is recursive
+	active bool // a call of the function is being analysed, so another call is recursive
 }
 
 type functions struct{ list []*function }

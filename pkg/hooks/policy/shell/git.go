@@ -20,8 +20,8 @@ func Git(args []Word) (sub string, rest []Word) {
 	return strings.ToLower(rest[0].Text), rest[1:]
 }
 
-// git analyses the commands that git itself runs: from "submodule foreach", "bisect run", "rebase
-// --exec" and settings such as "-c alias.x=!command".
+// git analyses the commands that git itself runs. They come from "submodule foreach", "bisect run",
+// "rebase --exec" and settings such as "-c alias.x=!command".
 func (p *process) git() {
 	p.st = p.st.child()
 	sub, rest := Git(p.args)
@@ -50,8 +50,8 @@ func (p *process) git() {
 	}
 }
 
-// gitConfig analyses entry, the KEY=VALUE of an option -c. An alias counts only if it is the
-// subcommand in args. Settings such as core.pager name a program.
+// gitConfig analyses the KEY=VALUE of an option -c. An alias counts only if args use it as the
+// subcommand. Settings such as core.pager name a program.
 func (p *process) gitConfig(entry string, args []Word) {
 	key, text, _ := strings.Cut(entry, "=")
 	name, ok := strings.CutPrefix(strings.ToLower(key), "alias.")

@@ -8,7 +8,7 @@ import (
 
 type interpreter struct {
 	letters string // short options whose value is code
-	long    string // long options whose value is code, each between spaces
+	long    string // long options whose value is code, separated by spaces
 	first   bool   // the first operand is code
 }
 
@@ -54,8 +54,8 @@ func (c interpreter) reads(args []Word) bool {
 
 func (interpreter) operand(text string) bool { return !strings.HasPrefix(text, "-") }
 
-// option reports in found whether text is an option that takes code. If attached is true, text also
-// contains the code. Otherwise the next argument is the code.
+// option reports whether text is an option that takes code. If attached is true, text also contains
+// the code. Otherwise the code is the next argument.
 func (c interpreter) option(text string) (code string, attached, found bool) {
 	if strings.HasPrefix(text, "--") {
 		name, value, has := strings.Cut(text, "=")
@@ -81,11 +81,10 @@ var removesTrees = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_tree|remove_d
 
 type literal struct {
 	text    string
-	follows bool // only a comma separates this literal from the previous one
+	follows bool // only a comma is between the previous literal and this one
 }
 
-// literals returns the strings between quotes in code, with the quoting rules that most languages
-// share.
+// literals returns the quoted strings in code. It uses the quoting rules that most languages share.
 func literals(code string) []literal {
 	var out []literal
 	end := 0

@@ -4,7 +4,7 @@ import "mvdan.cc/sh/v3/syntax"
 
 const maxRounds = 8
 
-// loop analyses the body once for each word of the list, if there are at most maxRounds words.
+// loop analyses the body once for each word of a list, if the list has at most maxRounds words.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	forgetChanged(c, st)
 	iter, ok := c.Loop.(*syntax.WordIter)
@@ -33,7 +33,7 @@ func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 }
 
 // forgetChanged marks the variables that the loop changes as unknown, because their current values
-// are valid only in the first iteration.
+// apply only to the first iteration.
 func forgetChanged(loop syntax.Node, st *state) {
 	syntax.Walk(loop, func(n syntax.Node) bool {
 		switch n := n.(type) {

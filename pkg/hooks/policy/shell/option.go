@@ -3,23 +3,23 @@ package shell
 import "strings"
 
 type options struct {
-	flags    string // short options without a value. An unlisted letter may have a value
+	flags    string // short options without a value. Unlisted letters may have one
 	short    string // short options whose value is attached or the next word
 	attached string // short options whose value is always attached
-	long     string // long options whose value is the next word, each between spaces
+	long     string // long options whose value is the next word, separated by spaces
 	plus     bool   // options can begin with + too
 }
 
 type option struct {
 	letters string // such as "xvf"
 	long    string
-	value   Word // of the long option or of the last letter
+	value   Word // value of the long option or of the last letter
 	valued  bool
 	unsure  bool // contains an unknown letter, so the next word may be its value
 }
 
-// last returns the last letter of a group of short options, or 0 for a long option. Only the last
-// letter can have a value.
+// last returns the last letter of short options such as "xvf", or 0 for a long option. Only the
+// last letter can have a value.
 func (o option) last() byte {
 	if o.letters == "" {
 		return 0
@@ -27,8 +27,8 @@ func (o option) last() byte {
 	return o.letters[len(o.letters)-1]
 }
 
-// next reads the option at the start of args. rest contains the arguments after it and its value.
-// If there is no option, ok is false and rest begins with the first operand.
+// next reads the option at the start of args. It returns the option and the arguments after its
+// value. If ok is false, there is no option and rest begins with the first operand.
 func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
 	if len(args) == 0 {
 		return option{}, nil, false

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Full names of PowerShell options, which also accepts every prefix of a name.
+// Full names of PowerShell options. PowerShell also accepts every prefix of a name.
 const (
 	psCommand = "commandwithargs"
 	psEncoded = "encodedcommand"

@@ -10,7 +10,7 @@ import (
 var shells = set("bash sh dash zsh ksh mksh ash rbash yash csh tcsh fish")
 
 // process is one call of a program or builtin. A builtin changes st, the state of the shell. A
-// program cannot change the shell, so it gets a child of st.
+// program cannot change the shell, so st is then a child state.
 type process struct {
 	w    *walker
 	name string
@@ -19,8 +19,7 @@ type process struct {
 	in   input
 }
 
-// follow returns a function for the program or builtin called name. The function analyses the
-// program, or applies the effect of the builtin to the shell.
+// follow returns the function that analyses a program, or that applies a builtin to the shell.
 func follow(name string) func(*process) {
 	switch name {
 	case "cd", "chdir", "pushd":
@@ -72,8 +71,8 @@ func followProgram(name string) func(*process) {
 	return (*process).interpreter
 }
 
-// inShell analyses a command that exec, command, builtin or time runs. Only builtins such as cd in
-// "command cd x" change the current shell.
+// inShell analyses a command that exec, command, builtin or time runs. Only builtins change the
+// current shell, such as cd in "command cd x".
 func (p *process) inShell() {
 	rest := p.args
 	for more := true; more; {
@@ -114,8 +113,8 @@ func (p *process) source() {
 	}
 }
 
-// file analyses a shell that runs the script file name. Only a script from standard input can be
-// known, because files on disk are not read.
+// file analyses a shell that runs a script file. The script is known only if it comes from standard
+// input, because the analysis reads no files.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:
@@ -180,8 +179,8 @@ func (p *process) shell() {
 	}
 }
 
-// shellCode analyses "bash -c CODE NAME ARG…", where args begins with CODE. The words after NAME
-// become $1, $2 and so on.
+// shellCode analyses the arguments of "bash -c CODE NAME ARG…", beginning with CODE. The words
+// after NAME become $1, $2 and so on.
 func (p *process) shellCode(args []Word) {
 	if len(args) == 0 {
 		return

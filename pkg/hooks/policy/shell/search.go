@@ -12,8 +12,8 @@ const separators = "\n;|&(){}`"
 
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
-// lines searches text that does not parse. A shell may still run the lines before the syntax error,
-// and another shell may accept the whole text.
+// lines searches text that no parser accepts. A shell may still run the lines before the syntax
+// error, or accept the whole text.
 func (s search) lines(text string) {
 	st := s.st.clone()
 	mark := s.w.functions.mark() // an alias in text adds a function
@@ -38,8 +38,8 @@ func (s search) lines(text string) {
 
 var keywords = set("! if then elif else do while until time coproc")
 
-// foreign looks for a shell command in code of another language. It also searches the string
-// literals if code can start programs.
+// foreign looks for shell commands in code of another language. If the code can start programs, it
+// also searches the string literals.
 func (s search) foreign(code string) {
 	if len(code) > MaxText {
 		s.w.out.doubt(DoubtTooLarge)
@@ -77,8 +77,8 @@ func (s search) program(argv []Word) {
 	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
 }
 
-// tentatively discards the doubts that f adds, because the text may not be a command. It keeps them
-// if the analysis ran out of steps.
+// tentatively calls f and discards the doubts that f adds, because the text may not be a command.
+// It keeps them if the analysis ran out of steps.
 func (s search) tentatively(f func()) {
 	doubts := s.w.out.Doubts
 	f()

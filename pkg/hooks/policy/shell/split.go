@@ -47,8 +47,8 @@ func listed(p *syntax.ParamExp) bool {
 		p.Exp == nil && !p.Length && !p.Width && !p.IsSet && !transforms(p)
 }
 
-// parameters adds the positional parameters for $@ or $*, each as a separate word, except in a
-// quoted "$*" and in contexts without word splitting.
+// parameters adds the positional parameters for $@ or $*. Each becomes a separate word, except in a
+// quoted "$*" and where the shell does not split words.
 func (e *expander) parameters(name string, quoted bool) {
 	for i, word := range e.st.params {
 		switch {

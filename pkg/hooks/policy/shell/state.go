@@ -18,7 +18,7 @@ type value struct {
 
 type state struct {
 	vars   map[string]value // variables that are not in the map come from the environment
-	dir    string           // "" for the initial directory, may contain a Hole
+	dir    string           // "" for the initial directory. It can contain a Hole
 	params []Word           // "$@", nil if unknown
 }
 
@@ -38,8 +38,8 @@ func (s *state) child() *state {
 	return c
 }
 
-// merge combines the states after two branches. Facts that differ become unknown, because either
-// branch may have run.
+// merge combines the states after two branches. Facts that differ become unknown, because only one
+// branch has run.
 func (s *state) merge(other *state) {
 	s.mergeVars(other)
 	if s.dir != other.dir {
@@ -71,8 +71,8 @@ func (s *state) set(name, text string, exported bool) {
 	}
 }
 
-// maxParams limits the positional parameters, because a script can double them repeatedly with "set
-// -- \"$@\" \"$@\"".
+// maxParams limits the positional parameters, because a script can double them with "set -- \"$@\"
+// \"$@\"".
 const maxParams = 256
 
 func (s *state) positional(args []Word) {

@@ -2,8 +2,8 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// walker goes through syntax trees in the order of execution. The state of the shell is a parameter
-// of the methods, because each branch and subshell has a copy.
+// walker goes through syntax trees in the order of execution. Its methods get the state of the
+// shell as a parameter, because each branch and subshell has a copy.
 type walker struct {
 	out       *Analysis
 	work      budget
@@ -17,16 +17,15 @@ func newWalker() *walker {
 
 func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-// stmts analyses each statement in list with the same input, because any of them can be the
-// statement that reads the input.
+// stmts analyses each statement with the same input, because any statement can be the one that
+// reads it.
 func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
 		w.stmt(s, st, in)
 	}
 }
 
-// define adds the function f. A function without a name is a feature of zsh, which runs it
-// immediately.
+// define adds a function. In zsh, a function without a name runs immediately.
 func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	names := f.Names
 	if f.Name != nil {
@@ -40,8 +39,8 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled analyses the functions that were defined after the position mark and never called,
-// because code outside of the script may call them. It then removes all functions after mark.
+// uncalled analyses the functions after mark that were never called, because code outside of the
+// script may call them. It then removes all functions after mark.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {
@@ -150,7 +149,7 @@ func (w *walker) branch(c *syntax.IfClause, st *state, in input) {
 }
 
 func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
-	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt { // both sides of a pipe are subshells, but zsh runs the right side in the current shell
+	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt { // pipe sides are subshells, except the right side in zsh
 		w.stmt(c.X, st.clone(), in)
 		last := st.clone()
 		w.stmt(c.Y, last, w.output(c.X, st, in))
@@ -187,7 +186,7 @@ func (w *walker) substitutions(node syntax.Node, st *state) {
 	})
 }
 
-// isNil reports whether node is nil or contains a nil pointer, which [syntax.Walk] does not accept.
+// isNil reports whether node is nil or a nil pointer, which [syntax.Walk] does not accept.
 func isNil(node syntax.Node) bool {
 	switch n := node.(type) {
 	case nil:

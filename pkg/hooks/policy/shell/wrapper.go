@@ -8,7 +8,7 @@ type wrapper struct {
 	assigns  bool   // NAME=VALUE words can precede the other program
 	code     string // short options whose value is a shell script
 	first    string // required first argument, such as "run" in "uv run"
-	joined   bool   // the remaining arguments are joined and passed to a shell
+	joined   bool   // joins the remaining arguments and passes them to a shell
 }
 
 var wrappers = map[string]wrapper{
@@ -98,8 +98,8 @@ func (c wrapper) assign(args []Word, st *state) []Word {
 	return args
 }
 
-// skip returns the arguments after the options of c, and applies options that contain code, a
-// command or a directory. unsure is true if the next word may belong to an unknown option.
+// skip returns the arguments after the options of c. It applies options that contain code, a
+// command or a directory. unsure is true if the next word may be the value of an unknown option.
 func (p *process) skip(c wrapper, args []Word) (rest []Word, unsure bool) {
 	for {
 		opt, rest, ok := c.next(c.assign(args, p.st))

@@ -28,8 +28,8 @@ type Options struct {
 	NotAsked  string              // why JetStream is nil
 	Space     subjects.Space
 
-	// Wait limits the wait for the ledger and the count of events. Ask only waits if Written says
-	// that an auditor is writing to the ledger.
+	// Wait limits how long Ask waits, and how long Answer counts events. Ask waits for the ledger
+	// only if Written says that an auditor is writing to it.
 	Wait    time.Duration
 	Written bool
 
@@ -44,7 +44,7 @@ type Question struct {
 	notAsked string
 }
 
-// Ask notes which events exist now, and waits until they are in the ledger or the time is over. It
+// Ask notes which events exist now, and waits for a limited time until they are in the ledger. It
 // ignores errors of the broker, because a verification works without it.
 func Ask(ctx context.Context, o Options) *Question {
 	if o.Progress == nil {
@@ -66,8 +66,8 @@ func Ask(ctx context.Context, o Options) *Question {
 	return q
 }
 
-// awaitLedger waits until the ledger has all messages up to q.end. On an error it returns, because
-// the verification or Answer reports the error.
+// awaitLedger waits until the ledger has all messages up to q.end. It ignores errors, because the
+// verification or Answer reports them.
 func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 	for asked := (ledger.Position{}); ; {
 		c, err := q.opts.Ledger.Newest(ctx)
@@ -99,8 +99,8 @@ func pause(ctx context.Context, deadline time.Time) bool {
 	}
 }
 
-// Answer counts the events that existed at the time of Ask and that the ledger did not yet have when
-// it signed the checkpoint c.
+// Answer counts the events that existed at the time of [Ask] and that the checkpoint does not
+// cover.
 func (q *Question) Answer(ctx context.Context, c ledger.Checkpoint) verifier.AsOf {
 	a := verifier.AsOfCheckpoint(c)
 	a.NotAsked = q.notAsked

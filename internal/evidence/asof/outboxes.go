@@ -59,7 +59,8 @@ func inspect(o Options) outboxes {
 
 func (b *outbox) counts() bool { return b.now.Events+b.now.Lost+b.now.Damaged > 0 }
 
-// inspect reads the state of the outbox. Only events up to b.last count, which the first call sets.
+// inspect reads the state of the outbox. The first call sets b.last, and only events up to b.last
+// count.
 func (b *outbox) inspect(tenant string) error {
 	name := filepath.Base(b.dir)
 	s, err := publish.Inspect(b.dir)
@@ -90,8 +91,7 @@ func (b *outbox) inspect(tenant string) error {
 	return nil
 }
 
-// await waits until all events are in the stream, except those of outboxes without a sending
-// process.
+// await waits until all events are in the stream. It skips outboxes without a sending process.
 func (o *outboxes) await(ctx context.Context, deadline time.Time) {
 	for i := range o.list {
 		b := &o.list[i]
@@ -118,7 +118,8 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 }
 
 // missing returns the lost outboxes that had events of the tenant. It omits losses that the ledger
-// records, unless access records wait to be sent, because these may include the record of the loss.
+// records. If access records wait to be sent, it omits none, because they may include the record of
+// a loss.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil

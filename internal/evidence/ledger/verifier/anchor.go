@@ -36,13 +36,13 @@ type Pin struct {
 	Origin string        // origin of the ledgers; empty for all
 	Of     string        // data directory of the key, if known
 	Seen   time.Time
-	// Binding reports that the pin is for this very ledger. The result is then [AnchorDiverged]
-	// unless the pinned key is the ledger's key, or signed key changes connect the two keys.
+	// Binding means that the pin is for this very ledger. The result is then [AnchorDiverged] if
+	// the ledger has another key and no signed key changes connect the keys.
 	Binding bool
 }
 
-// Anchoring lists the evidence that can confirm a key. If it is nil, the report has no anchor,
-// and the caller has checked the key.
+// Anchoring lists the evidence that can confirm a key. It is nil if the caller has checked the key.
+// The report then has no anchor.
 type Anchoring struct {
 	Given string // how the user named the key, such as "--key", if they did
 	Pins  []Pin
@@ -58,11 +58,12 @@ func (p Pin) covers(tenant string) bool {
 	return err == nil && origin == p.Origin
 }
 
-// Vouch looks for a pin that confirms the key of the evidence. For each pin that covers the
-// tenant, it finds the keys that the key changes in orders connect with the pin. It returns
-// the keys of the first pin for which leads returns true. If there are binding pins, Vouch tries
-// only these. If no pin succeeds, it returns the keys that orders connect with key, which may
-// be nil. The anchor is nil if a is nil.
+// Vouch looks for a pin that confirms the ledger's key. It tries the pins for the tenant, or only
+// the binding ones if there are any. It passes each pinned key to leads, with the keys that orders
+// connect with it. A pin confirms the key if leads returns true.
+//
+// Vouch returns the keys of that pin. Without such a pin, or if the user named the key, it returns
+// the keys that orders connect with key, which may be nil. The anchor is nil if a is nil.
 func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyOrder, leads func(ledger.Keys) bool) (ledger.Keys, *Anchor) {
 	var own ledger.Keys
 	if key != nil {
@@ -127,8 +128,8 @@ func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
 	})
 }
 
-// concludeAnchor confirms the key if a trusted checkpoint, an anchored checkpoint or witnesses
-// confirm the ledger. If none does, it adds the remedy to the report.
+// concludeAnchor confirms the key with a trusted checkpoint, an anchored checkpoint or witnesses.
+// Otherwise it adds the remedy to the report.
 func (r *Report) concludeAnchor() {
 	if r.Anchor == nil || r.Anchor.State != AnchorNone {
 		return
@@ -155,14 +156,14 @@ func (r *Report) concludeAnchor() {
 
 func (a *Anchor) give(by string) { a.State, a.By, a.Reason = AnchorGiven, by, "" }
 
-// Witnessed makes an [AnchorNone] an [AnchorGiven] if enough witnesses cosigned.
+// Witnessed changes [AnchorNone] to [AnchorGiven] if enough witnesses cosigned.
 func (a *Anchor) Witnessed(w *Witnesses) {
 	if a.State == AnchorNone && w != nil && w.Met {
 		a.give("--witness-policy")
 	}
 }
 
-// Remedy adds the remedy to the reason of an [AnchorNone]. key is the id of the ledger's key.
+// Remedy adds the remedy to the reason of [AnchorNone]. key is the id of the ledger's key.
 func (a *Anchor) Remedy(key string) {
 	if a.Reason != "" {
 		a.Reason += ", and "

@@ -29,7 +29,7 @@ type completeness struct {
 
 	partial bool // only the records of some runs or of a time range are given
 	counter func(producerRunKey, uint64) (t tally, _ error)
-	// contents returns all contents that events with each number had, in the order of arrival.
+	// contents returns the contents of all events with each number, in the order of arrival.
 	contents func(s *sender, first, last uint64) (map[uint64][]events.Hash, error)
 }
 
@@ -99,7 +99,7 @@ func (c *completeness) manifest(r row, f fact, a ledger.Arrival) {
 	}
 }
 
-// again counts a repetition as an event with the run and kind of the leaf that it repeats.
+// again counts a repetition as an event with the run and kind of the repeated leaf.
 func (c *completeness) again(producer int64, a ledger.Arrival) error {
 	stmt := c.conn.Prep("SELECT l.run, coalesce(r.name, ''), l.kind FROM leaves l LEFT JOIN runs r ON r.run = l.run WHERE l.leaf = ?")
 	stmt.BindInt64(1, a.Leaf)
@@ -114,7 +114,7 @@ func (c *completeness) again(producer int64, a ledger.Arrival) error {
 	return nil
 }
 
-// Unlike an event, a repetition does not prolong the time for which the run counts as open.
+// A repetition does not prolong the time for which the run counts as open.
 func (c *completeness) repetition(key producerRunKey, run string, kind events.Kind, a ledger.Arrival) {
 	s, sequence, hash := c.sender(key.producer, a.Producer), uint64(a.Sequence), events.Hash(a.Hash)
 	if c.found.isForeign(numberedContent{s.name, sequence, hash}, ledger.ClassEvent, a) {
@@ -180,8 +180,8 @@ func (c *completeness) concludeSender(s *sender) (Producer, []Gap, error) {
 	return p, c.countable(gaps), nil
 }
 
-// silentBefore returns the time after which an open run must have had an event to count as open. A
-// later trusted checkpoint moves this time, because it shows that no event had arrived by then.
+// silentBefore returns the limit for open runs. A run whose last event is older counts as ended. A
+// later trusted checkpoint raises the limit, because it shows that no event had arrived by then.
 func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Duration) time.Time {
 	if silence <= 0 {
 		silence = DefaultSilence
@@ -190,13 +190,13 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 }
 
 // unproven reports whether the producer may have sent events that no check covers. tail is true if
-// the producer's last events are in no manifest.
+// no manifest lists the producer's last events.
 func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }
 
-// countable returns the gaps that count. In an export of a part of the ledger, only altered events
-// count, because missing numbers can belong to records outside the export.
+// countable returns the gaps that count. In a partial export, only altered events count, because
+// the missing numbers can be outside the export.
 func (c *completeness) countable(gaps []Gap) []Gap {
 	if !c.partial {
 		return gaps

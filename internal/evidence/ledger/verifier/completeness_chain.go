@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// link identifies the end of a manifest in a producer's chain. A manifest continues the chain there
-// if it names this hash and begins right after the number last.
+// link is the end of a manifest in a producer's chain. The next manifest names this hash and begins
+// with the number after last.
 type link struct {
 	hash string // hash of the previous manifest; "" at the start
 	last uint64
@@ -21,8 +21,8 @@ const (
 	maxOthers = 1 << 14
 )
 
-// other is a second event with a number that an earlier event has. Either event can be the forged
-// one until a manifest lists the number.
+// other is an event with the number of an earlier event. Either event can be forged until a
+// manifest lists the number.
 type other struct {
 	hash events.Hash
 	at   ledger.Arrival
@@ -43,13 +43,13 @@ type chain struct {
 	enrolment      Enrolment
 	unsignedLast   uint64 // last number that only unsigned manifests list
 	unsignedBefore time.Time
-	// Unsigned manifests list the first unsignedMissing ranges of missing.
+	// unsignedMissing is how many ranges at the start of missing are from unsigned manifests.
 	unsignedMissing int
 	tip             link
 	links           []link // recent places, including tip
 	resent          []events.Manifest
 	settled         settled // numbers whose contents a signed manifest has proved
-	tooMany         bool    // more manifests list numbers again than can be checked
+	tooMany         bool    // too many manifests list numbers again to check them all
 }
 
 // adopt makes the key of the first signed manifest the key of the producer.
@@ -70,8 +70,8 @@ func (s *sender) adopt(l listing) {
 // manifest adds a manifest to the producer's chain, or returns why the manifest is foreign.
 //
 // Normally a manifest must continue the previous one. A producer with a key may also continue an
-// earlier manifest and list events again. Producers do so if a foreign manifest made them believe
-// that these events are not in the stream.
+// earlier manifest and list events again. The producer does so if a foreign manifest made it
+// believe that these events are not in the stream.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -154,8 +154,8 @@ func (s *sender) reuse(sequence uint64, o other) {
 }
 
 // settleOthers decides which contents belong to the producer if several events have the same
-// number. It returns false if no combination of contents has the root of m. hashes has the content
-// that arrived first for each of numbers.
+// number. It returns false if no combination of contents has the root of the manifest. hashes are
+// the first contents of the numbers.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {
@@ -187,11 +187,12 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 	return true
 }
 
-// maxChoices limits how many hashes choose combines to roots, for all producers together.
+// maxChoices limits how many hashes choose tries, for all producers together.
 const maxChoices = 1 << 21
 
-// choose picks one content for each number so that the contents have the given root. ok is false if
-// no choice has it. choose tries the last contents, the first ones, and then all combinations.
+// choose picks one content for each number so that all of them have the given root. ok is false if
+// it finds no such choice. It tries the last contents, then the first ones, then other
+// combinations.
 func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
 	hashes := make([]events.Hash, len(choices))
 	fits := func(picked []int) bool {
@@ -228,7 +229,7 @@ func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int,
 	}
 }
 
-// checkResent compares the manifests that list numbers again with the contents.
+// checkResent checks the manifests that list numbers again.
 func (c *completeness) checkResent(s *sender) error {
 	for _, m := range s.resent {
 		if m.Count > maxUnlisted || c.contents == nil {

@@ -27,7 +27,7 @@ type producerRun struct {
 	sealOrder order
 	matched   bool
 
-	alive      bool   // a seal must follow an event of the run
+	alive      bool   // an event requires a seal after it
 	aliveNo    uint64 // highest number of such an event
 	aliveOrder order  // latest position in the stream of such an event
 	lastStored time.Time
@@ -71,7 +71,7 @@ func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash,
 		if seal == nil || sequence <= p.sealNo {
 			return
 		}
-		// A replayed run can contain another producer's seal, which counts only if it matches.
+		// A replayed run can contain the seal of another producer. It counts only if it matches.
 		if matched := !p.disordered && p.matches(&seal.RunSealedData); matched || seal.own {
 			p.seal, p.sealNo, p.sealOrder, p.matched = &seal.RunSealedData, sequence, at, matched
 		}
@@ -198,8 +198,8 @@ const (
 
 // stateOf returns the state of a run from its parts, one for each producer.
 //
-// A producer that must restart its numbers continues the run under another name. The seal under the
-// new name also covers the events under the old name, if settles is true for it.
+// A producer that must restart its numbers continues the run under another name. If settles returns
+// true, the seal under the new name also covers the events under the old name.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown

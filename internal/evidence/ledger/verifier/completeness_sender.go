@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxUnlisted limits how many events of a producer wait in memory for a manifest. A batch has
-// at most a thousand events, but a producer without manifests can send any number.
+// maxUnlisted limits how many events of a producer wait in memory for a manifest. A batch has at
+// most a thousand events, but a producer may never send a manifest.
 const maxUnlisted = 1 << 17
 
 type sender struct {
@@ -58,7 +58,7 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	return true
 }
 
-// addNumber returns false if the ascending ranges contain n.
+// addNumber adds n to ascending ranges. It returns false if they already contain n.
 func addNumber(ranges *[]events.Range, n uint64) bool {
 	list := *ranges
 	if last := len(list) - 1; last >= 0 && list[last].Last+1 == n {
@@ -104,9 +104,9 @@ func (s *sender) lostManifest(first, last uint64) {
 	}
 }
 
-// resolve compares the root in m with the events that m lists. It returns false if later events may
-// change the result, because listed events are missing, or because the root of a signed manifest
-// does not fit. isLast is true if no more events arrive.
+// resolve compares the root of a manifest with the listed events. It returns false if later events
+// may change the result, because a listed event is missing or the root of a signed manifest does
+// not match. isLast is true if no more events arrive.
 func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	hashes := make([]events.Hash, 0, min(m.Count, maxUnlisted))
 	var numbers []uint64 // only filled if there are several contents
@@ -179,11 +179,11 @@ func (s *sender) conclude() (Producer, []Gap) {
 		p.Received += r.Last - r.First + 1
 	}
 	for _, m := range s.partial {
-		// Some events may have arrived after m. If their hashes are no longer in memory, m
-		// cannot be checked.
+		// Some events may have arrived after m. Without their hashes in memory, m cannot be
+		// checked.
 		p.Unchecked = !s.resolve(m, true) && s.hasAllOf(m) || p.Unchecked
 	}
-	// Drop a gap without any event, because the loop below reports these events as missing.
+	// Drop gaps in which no event arrived. The loop below reports their events as missing.
 	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.hasAny(g.First, g.Last) })
 	next := uint64(1)
 	for _, r := range append(slices.Clone(s.received), events.Range{First: p.Sent + 1}) {
@@ -217,7 +217,7 @@ func (s *sender) explain(first, last uint64) []Gap {
 	return gaps
 }
 
-// covering returns the range that contains n, or false if none does. It lowers end to the last
+// covering returns the range that contains n, or false if there is none. It lowers end to the last
 // number of that range, or to the number before the next range.
 func covering(ranges []events.Range, n uint64, end *uint64) (events.Range, bool) {
 	for _, r := range ranges {

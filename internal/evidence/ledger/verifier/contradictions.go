@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DeniedResult is a successful result of a tool call that was denied. Of several results before the
-// denial it is the first one. Either the denial
-// was ignored, or the result is forged.
+// DeniedResult is a successful result of a denied tool call. Either the denial was ignored, or the
+// result is forged. If several results came before the denial, it is the first one.
 type DeniedResult struct {
 	Denied   int64  `json:"denied"` // leaf of the denial
 	Result   int64  `json:"result"` // leaf of the result
@@ -24,13 +23,13 @@ type DeniedResult struct {
 
 type callKey struct{ run, call string }
 
-// call is what a record says about a tool call.
+// call is a denied or successful tool call.
 type call struct {
 	callKey
 	isDenied bool // otherwise it succeeded
 }
 
-// callOf returns nil if e neither denies a tool call nor says that one succeeded.
+// callOf returns nil if e neither denies a tool call nor reports its success.
 func callOf(e events.Event) *call {
 	if e.ToolCall == "" {
 		return nil
@@ -60,8 +59,8 @@ func mayContain(data []byte, word string) bool {
 	return bytes.Contains(data, []byte(word)) || bytes.Contains(data, []byte(`\u`))
 }
 
-// calls has the first denial, and the first successful result, of each call by the hash of its key.
-// Denial and result can come from two outboxes, so either can arrive first.
+// calls has the first denial and the first successful result of each call. The keys are hashes. The
+// denial and the result can come from two outboxes, so either can arrive first.
 type calls struct {
 	denied    map[events.Hash]int64
 	succeeded map[events.Hash]success
@@ -72,8 +71,8 @@ type success struct {
 	producer string
 }
 
-// add returns the result of a denied call that f, or an earlier result of the call of f, is.
-// Records in quarantine are no results.
+// add stores a denial or a result. ok is true if it returns a result of a denied call. Results in
+// quarantine do not count.
 func (c *calls) add(f fact, producer string, isQuarantined bool) (d DeniedResult, ok bool) {
 	if f.call == nil {
 		return d, false
@@ -166,7 +165,8 @@ func (c *contradictions) fill(r *Report) {
 	r.DeniedResults, r.DeniedResultCount = c.denied, c.deniedCount
 }
 
-// originals adds the leaf of the first event to each finding. An export has no database for this.
+// originals adds the leaf of the first event to each finding. It does nothing for an export, which
+// has no database.
 func (c *contradictions) originals() error {
 	if c.conn == nil {
 		return nil

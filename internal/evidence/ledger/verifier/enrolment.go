@@ -69,16 +69,16 @@ func (l listing) isGranted() bool {
 	return l.Grant != nil && l.signature == signatureValid && l.grantFault == ""
 }
 
-// beginning is the manifest that begins the chain of a producer. Only its key, and successors
-// of that key, can continue the chain.
+// beginning is the first manifest in a producer's chain. Only its key and the successors of that
+// key can continue the chain.
 type beginning struct {
 	key     string
 	granted bool
 	first   bool // it starts at number 1, so unsigned manifests before it are foreign
 }
 
-// refusal returns why the manifest l is foreign, or "". The first manifest with an accepted grant,
-// or else the first signed manifest, determines the producer's key.
+// refusal returns why a manifest is foreign, or "". The producer's key is from the first manifest
+// with an accepted grant, or else from the first signed manifest.
 func (s *sender) refusal(l listing) string {
 	began := s.found.known.began[s.name]
 	key := cmp.Or(s.key, began.key)
@@ -93,14 +93,14 @@ func (s *sender) refusal(l listing) string {
 	return ""
 }
 
-// repeatsKeyChange reports whether l repeats the manifest that introduced the current key. A
-// producer repeats it if a foreign manifest made it believe that the stream lacks the key change.
+// repeatsKeyChange reports whether l repeats the manifest that introduced the current key. The
+// producer does so if a foreign manifest made it believe that the stream lacks the key change.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }
 
-// overtakes reports whether the chain begins with l, because l has a grant and all manifests before it
-// have none.
+// overtakes reports whether l is the true beginning of the chain. This is the case if l is the
+// first manifest with a grant and has another key.
 func (s *sender) overtakes(l listing) bool {
 	return l.isGranted() && !s.enrolment.Enrolled && s.key != "" && l.Key != s.key && !s.found.known.began[s.name].granted
 }

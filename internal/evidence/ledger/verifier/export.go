@@ -17,8 +17,8 @@ import (
 // ExportChecker checks the records of an export and computes the verdict on completeness. The
 // caller adds the records in stream order, and checks that their leaves are in a signed tree.
 //
-// An export of one run lacks the producers' other runs, so gaps in their numbers prove nothing.
-// Its completeness depends on the seals only.
+// An export of one run does not have the producers' other runs, so gaps in their numbers prove
+// nothing. Only the seals decide about completeness.
 type ExportChecker struct {
 	facts           *completeness
 	producers, runs map[string]int64
@@ -37,8 +37,8 @@ const (
 	TimeRange          // can cut a run in two
 )
 
-// NewExportChecker returns a checker without records. It accepts orders for tenant that keys have
-// signed. issuers has the orders about issuers in the export.
+// NewExportChecker returns a checker without records. It accepts orders for the tenant that one of
+// the keys signed. issuers are the orders about issuers in the export.
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
@@ -59,7 +59,7 @@ type ExportedRecord struct {
 	Stored  time.Time // zero if unknown
 }
 
-// Add adds a record. It returns an error and ignores the record if it does not match its leaf.
+// Add adds a record. If the record does not match its leaf, Add ignores it and returns an error.
 func (c *ExportChecker) Add(k ExportedRecord) error {
 	a := ledger.Arrival{Leaf: k.Index, Epoch: int64(k.Epoch), Stream: int64(k.Stream), Stored: nanoseconds(k.Stored)}
 	c.arrivals.Add(a)
@@ -126,8 +126,8 @@ func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 func (c *ExportChecker) Arrivals() (int64, tlog.Hash) { return c.arrivals.Count, c.arrivals.Digest }
 
 // Conclude writes the verdict on completeness to r. newest is the newest checkpoint that covers the
-// records. The sequences leaves and again yield all leaves and all repetitions once more, which
-// Conclude reads only if necessary.
+// records. leaves and again yield all leaves and all repetitions again. Conclude reads them only if
+// necessary.
 func (c *ExportChecker) Conclude(
 	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
 ) error {
@@ -146,13 +146,13 @@ func (c *ExportChecker) Conclude(
 	return c.facts.conclude(r, newest, silence)
 }
 
-// Without makes the checker ignore the events in f, which an earlier reading found to be foreign.
+// Without makes the checker ignore foreign events from an earlier reading.
 func (c *ExportChecker) Without(f ForeignRecords) {
 	c.facts.found.known = ForeignRecords{}.With(f)
 }
 
-// Foreign returns the foreign events that Conclude found. If there are any, the caller passes them
-// to [ExportChecker.Without] of another checker, and adds all records to that checker.
+// Foreign returns the foreign events that Conclude found. If there are any, the caller adds all
+// records to another checker and calls [ExportChecker.Without] on it.
 func (c *ExportChecker) Foreign() ForeignRecords { return c.facts.found.next }
 
 // Findings writes the records that contradict others to r, as [ExportChecker.Conclude] does.
@@ -193,8 +193,7 @@ func (c *ExportChecker) isSealChecked(key producerRunKey) bool {
 	return ok && p.seal != nil && !p.matched
 }
 
-// tallyOf counts the events up to number last. If a number has several contents, the first one
-// counts.
+// tallyOf counts the events up to number last. Only the first content of a number counts.
 func tallyOf(list []numbered, last uint64) (t tally) {
 	slices.SortStableFunc(list, func(a, b numbered) int { return cmp.Compare(a.sequence, b.sequence) })
 	for _, n := range list {

@@ -87,8 +87,9 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether the order o in leaf covers all records that refer to it. If o is for
-// a tree with more than leaf leaves, it was made for another ledger, and o.Leaves do not apply.
+// isCoveredBy reports whether an order covers all records that refer to it. If the order's tree has
+// more leaves than there are before the order, it was made for another ledger. Its Leaves then do
+// not apply.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false
@@ -114,8 +115,8 @@ func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
 	}
 }
 
-// Acknowledge adds an order that acknowledges findings but is not in the export. It ignores an
-// order without a valid signature. The caller checks that the order is in the ledger.
+// Acknowledge adds an acknowledgement from outside the export. It ignores an order without a valid
+// signature. The caller checks that the order is in the ledger.
 func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	o, said, ok := c.removed.open(leaf, c.removed.tenant, signed, time.Time{})
 	if ok && o.Action == events.AuditAcknowledge && said.Effect == "" {
@@ -124,7 +125,7 @@ func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	}
 }
 
-// Matters adds the findings that can be acknowledged to r. Call it when r has all other findings.
+// Matters adds the list of acknowledgeable findings to r. Call it when r has all findings.
 func (c *ExportChecker) Matters(r *Report) { c.facts.matters(r) }
 
 // ExpectsOrder reports whether the export needs the order at leaf as proof.
@@ -133,7 +134,7 @@ func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
 }
 
 // Redacted returns the orders in the export and counts the payloads that they destroyed. It counts
-// holds only for a whole ledger, see [Redacted.Part].
+// holds only in an export of a whole ledger, see [Redacted.Part].
 func (c *ExportChecker) Redacted() Redacted {
 	r, holds := Redacted{Erased: c.removed.erased, Pruned: c.removed.pruned, Part: c.facts.partial}, c.removed.holds
 	if r.Part {
@@ -143,8 +144,8 @@ func (c *ExportChecker) Redacted() Redacted {
 	return r
 }
 
-// MissingOrders returns an error for each order that is not in the export although destroyed
-// records refer to it. Call it after the last record.
+// MissingOrders returns an error for each order that destroyed records refer to but that is not in
+// the export. Call it after the last record.
 func (c *ExportChecker) MissingOrders() (errs []error) {
 	for order, c := range c.removed.claims {
 		errs = append(errs, fmt.Errorf("%d records are missing, from that of leaf %d on: leaf %d, which they name, brings no order",

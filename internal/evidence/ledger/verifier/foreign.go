@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Foreign is a record under the name of a producer who did not send it, as the producer's key
-// proves. It does not affect the verdict on that producer.
+// Foreign is a record under the name of a producer that did not send it. The producer's key proves
+// this. The record does not affect the verdict on the producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
 	Class          ledger.Class `json:"class"`
@@ -59,7 +59,7 @@ func signatureOf(m events.Manifest) signature {
 type ForeignRecords struct {
 	contents map[numberedContent]bool
 	ranges   map[string][]events.Range // by producer
-	began    map[string]beginning      // by producer, if another manifest seemed to begin its chain
+	began    map[string]beginning      // by producer, if its chain seemed to begin with another manifest
 }
 
 type numberedContent struct {
@@ -75,7 +75,7 @@ const maxReadings = 4
 // IsEmpty reports whether f has no records.
 func (f ForeignRecords) IsEmpty() bool { return len(f.contents)+len(f.ranges)+len(f.began) == 0 }
 
-// With returns the union of f and g, with ascending ranges that do not overlap.
+// With returns the union of f and g. Its ranges are ascending and do not overlap.
 func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
 	var u ForeignRecords
 	for _, part := range [...]ForeignRecords{f, g} {
@@ -127,8 +127,7 @@ func (f *ForeignRecords) addRange(producer string, r events.Range) {
 	}
 }
 
-// addBeginning replaces an earlier beginning only if b has a grant and the earlier one has
-// none.
+// addBeginning replaces an earlier beginning only if b is the first with a grant.
 func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	if f.began == nil {
 		f.began = make(map[string]beginning)
@@ -139,7 +138,7 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 }
 
 // dropOvertaken removes the events of each producer whose chain begins with another manifest than
-// known says, because this reading used the wrong key for them.
+// in known. This reading used the wrong key for them.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -150,7 +149,7 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// reason returns why an event is foreign, or "". The ranges in f must not overlap, see With.
+// reason returns why an event is foreign, or "". The ranges in f must not overlap.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent
@@ -162,7 +161,6 @@ func (f *ForeignRecords) reason(c numberedContent) string {
 	return ""
 }
 
-// firstEndingAt returns the index of the first range that ends at n or later.
 func firstEndingAt(list []events.Range, n uint64) int {
 	i, _ := slices.BinarySearchFunc(list, n, func(r events.Range, n uint64) int { return cmp.Compare(r.Last, n) })
 	return i
@@ -187,8 +185,7 @@ func (f *foreigners) addSecond(c numberedContent) {
 	}
 }
 
-// isEvent reports whether c is the content that counts for its number. That is the first content
-// under the number that is not foreign.
+// isEvent reports whether c counts for its number. The first content that is not foreign counts.
 func (f *foreigners) isEvent(c numberedContent) bool {
 	return !f.second[c] && (f.known.IsEmpty() || f.known.reason(c) == "")
 }
@@ -216,8 +213,8 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 }
 
 // unlisted finds foreign events of a producer with a key. An event is foreign if a manifest
-// declares its number as missing, or if no manifest lists it and its number does not continue the
-// listed ones. isPartial is true if the export lacks other events of the producer.
+// declares its number as missing. It is also foreign if no manifest lists it and numbers before it
+// are missing. isPartial is true if the export lacks other events of the producer.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {

@@ -14,22 +14,22 @@ type tailEvent struct {
 }
 
 func (t *tail) add(sequence uint64, stored time.Time) {
-	if len(*t) < maxUnlisted { // the oldest events decide, so later ones can be left out
+	if len(*t) < maxUnlisted { // the oldest events decide
 		*t = append(*t, tailEvent{sequence, stored})
 	}
 }
 
-// list removes the events up to number, which a manifest has listed.
+// list removes the events up to a number that a manifest has listed.
 func (t *tail) list(number uint64) {
 	*t = slices.DeleteFunc(*t, func(e tailEvent) bool { return e.sequence <= number })
 }
 
-// setFlight writes to p how many events of s are in flight, and since when. now is the time of the
-// newest checkpoint. Events are in flight if a manifest can still list them. A producer sends it
-// right after its events. Events that wait longer were perhaps forged, or their producer has ended.
+// setFlight writes to p how many events wait for a manifest, since when, and whether a manifest can
+// still list them. Producers send manifests soon after the events, so events that wait longer may
+// be forged. now is the time of the newest checkpoint.
 //
-// If the producer announced an interval, its oldest event in flight may be as old as its last
-// manifest may be, but not older than silence. For other producers the latest event counts.
+// If the producer announced an interval, the oldest event may wait for silentIntervals of it, but
+// not longer than silence. For other producers, only the latest event must be newer than silence.
 func (p *Producer) setFlight(s *sender, now time.Time, silence time.Duration) {
 	if p.Received == 0 || p.Manifests == 0 || s.highest() <= p.Listed {
 		return

@@ -62,7 +62,7 @@ func (r *records) indexes() error {
 	return r.blobIndex()
 }
 
-// index adds all entries of a database index to the multiset into. It checks their order, because
+// index adds the entries of a database index to a multiset. It also checks their order, because
 // queries miss entries that are out of order.
 func (r *records) index(what, query string, hasText bool, into *multiset) error {
 	var last, e entry

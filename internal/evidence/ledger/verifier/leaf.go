@@ -91,8 +91,7 @@ func (w *walk) compare(r row, f fact) {
 	if !fits(r, f) {
 		w.v.report.AddProblem("leaf %d says something else than its record", r.leaf)
 	}
-	// The content of a chunk must be stored separately if and only if the writer would do so,
-	// because readers look only there.
+	// Chunk content must be stored where the writer stores it, because readers look only there.
 	if f.split != (f.splits && string(r.fields.Class) == string(ledger.ClassEvent)) {
 		w.v.report.AddProblem("leaf %d: its record lies in the tables as no writer puts it there", r.leaf)
 	}

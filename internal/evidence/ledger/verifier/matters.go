@@ -52,8 +52,8 @@ type Acknowledgement struct {
 
 const matterHeader = "hooktrail/finding/v1"
 
-// detail is one line of the text that is hashed into a [Matter.ID], escaped as in a leaf, and
-// omitted if empty.
+// detail is one line of the text whose hash is the [Matter.ID]. Values are escaped as in a leaf.
+// Empty ones are omitted.
 type detail struct {
 	name  string
 	value any
@@ -87,7 +87,7 @@ type matters struct {
 	list   []Matter
 }
 
-// matters is called when all other findings about completeness are in r.
+// Call matters when r has all other findings about completeness.
 func (c *completeness) matters(r *Report) {
 	m := &matters{facts: c, report: r}
 	for _, g := range r.Gaps {
@@ -124,7 +124,7 @@ func (m *matters) add(x Matter, facts ...detail) bool {
 
 func (m *matters) unproven(p Producer) {
 	x := Matter{Kind: MatterUnproven, Producer: p.Name, First: p.Listed + 1, Last: p.Sent}
-	absent := "" // omitted, so that other ids do not depend on it
+	absent := "" // omitted if empty, so that other ids do not change
 	switch {
 	case p.Lost != nil:
 		x.Reason, absent = "its outbox is lost", fmt.Sprint("lost ", p.Lost.Last)
@@ -142,9 +142,8 @@ type foreignNumber struct {
 	sequence uint64
 }
 
-// foreign adds a finding for each record that is foreign, misaddressed, or has the id of another one.
-// It also counts conflicts over a number as acknowledged if all foreign records with that number are
-// acknowledged.
+// foreign adds findings about foreign records, misaddressed records and reused ids. A conflict over
+// a number counts as acknowledged if all foreign records with that number are acknowledged.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {
@@ -202,7 +201,7 @@ func (r *Report) contradicts() bool {
 }
 
 // extentOf describes how many events a run has so far. This is part of the id of a finding about
-// the run, so an acknowledgement no longer applies if the run continues.
+// the run. If the run continues, an earlier acknowledgement no longer applies.
 func (c *completeness) extentOf(run int64) (facts []detail) {
 	for key, p := range c.producerRuns {
 		if key.run == run {

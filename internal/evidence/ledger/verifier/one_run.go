@@ -63,8 +63,8 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// mayLack reports whether events of the run may be missing in the gap g. If the producer's seal
-// matches, no event of the run before that seal is missing.
+// mayLack reports whether the gap may contain events of the run. If the producer's seal matches, no
+// event before the seal is missing.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name
@@ -90,8 +90,8 @@ func (p *producerRun) lowest() uint64 {
 // IsOfNothing reports whether no record concerns the run and the time range.
 func (r Report) IsOfNothing() bool { return len(r.Producers) == 0 && len(r.Gaps) == 0 }
 
-// isQuiet reports whether nothing happened in the time range, which is normal. A ledger without
-// records is not.
+// isQuiet reports whether nothing happened in the time range, which is normal. It returns false for
+// an empty ledger.
 func (r *Report) isQuiet() bool {
 	return r.Completeness == Empty && r.Leaves > 0 && (!r.From.IsZero() || !r.To.IsZero())
 }

@@ -27,9 +27,9 @@ func newOrderLog(keys ledger.Keys) orderLog {
 	return orderLog{keys: keys, ids: make(map[string]bool), acknowledged: make(map[string]Acknowledgement)}
 }
 
-// open opens the signed order at leaf, which the server stored at time at. ok is false if no
-// valid key signed it, if it is for another tenant, or if the ledger has it already.
-// said.Effect is set if the order lacks a timely approval.
+// open opens the signed order at leaf. at is when the server stored the order. ok is false if no
+// valid key signed it, if it is for another tenant, or if the ledger already has it. said.Effect is
+// set if the approval is missing or late.
 func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledger.Order, said OrderAt, ok bool) {
 	o, approver, effect, err := l.rules.Open([]byte(signed), l.keys.At(leaf), at)
 	if err != nil || o.Tenant != tenant {
@@ -165,8 +165,7 @@ func (s *orders) removed(leaf int64, o ledger.Order, at time.Time) (ledger.Effec
 	return ledger.EffectDone, n, nil
 }
 
-// targets returns the records that the order o covers, without those that an earlier order
-// destroyed.
+// targets returns the records that an order covers and that no earlier order destroyed.
 func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, err error) {
 	conn := s.w.facts.conn
 	take := func(t ledger.Target) {
@@ -195,8 +194,8 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// selected reports whether sel, the selection of the order at leaf, selects the record t. If that
-// order destroyed t, selected trusts the table "erased" for the user and for a chunk's event.
+// selected reports whether the order at leaf selects a record. If the order destroyed the record,
+// its user and the event of a chunk are unknown. selected then trusts the table "erased".
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {
@@ -216,8 +215,8 @@ func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64
 	return err == nil && e.User == sel.User
 }
 
-// isTree reports whether o refers to the tree of this ledger. It can use the stored hashes, because
-// the walk has already checked them up to here.
+// isTree reports whether o refers to the tree of this ledger. It uses the stored hashes, because
+// the walk has already checked them.
 func (s *orders) isTree(o ledger.Order) bool {
 	if o.Size > s.w.tree.size {
 		return false

@@ -13,8 +13,8 @@ import (
 // silent.
 const silentIntervals = 3
 
-// Lost describes a producer.lost event. It records that a producer's outbox was missing when
-// its data directory was opened.
+// Lost describes a producer.lost event. Such an event records that a producer's outbox was missing
+// when the data directory was opened.
 type Lost struct {
 	Leaf   int64     `json:"leaf"`
 	By     string    `json:"by"` // producer that recorded it
@@ -28,7 +28,7 @@ type Lost struct {
 
 type pulse struct {
 	state    events.State
-	interval time.Duration // of its manifests while it is open; stays when it closes
+	interval time.Duration // between manifests; kept after the producer closes
 	heard    time.Time
 	at       order
 }
@@ -48,8 +48,8 @@ func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// settles reports whether a seal of s also ends the run for the producer other, because no event
-// that other sent before the seal can be unknown. A producer that announces no state counts as
+// settles reports whether a seal of s also ends the run for another producer. This requires that
+// all earlier events of the other producer are known. A producer that announces no state counts as
 // ended. So does a producer with a lost outbox, because the loss is reported separately.
 func settles(s, other *sender, seal order) bool {
 	switch {
@@ -63,8 +63,8 @@ func settles(s, other *sender, seal order) bool {
 	return seal.before(other.at)
 }
 
-// standing ranks producers by what they have proved about themselves. A seal only ends a run for
-// producers with the same or a lower standing. Otherwise any client could seal the runs of others.
+// standing ranks producers by the proof of their identity. A seal ends a run only for producers
+// with the same or a lower standing. Otherwise any client could seal the runs of others.
 func (s *sender) standing() int {
 	switch {
 	case s.enrolment.Enrolled:
@@ -75,8 +75,8 @@ func (s *sender) standing() int {
 	return 0
 }
 
-// lostOutboxes has the latest loss for each key that the events name. A stranger can report a loss
-// with another key, which must not replace the real loss.
+// lostOutboxes has the latest loss for each producer and key. A forged loss with another key must
+// not replace the real loss.
 type lostOutboxes map[lostKey]*Lost
 
 type lostKey struct{ producer, key string }
@@ -87,8 +87,8 @@ func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arriva
 	}
 }
 
-// assign sets the latest loss of each producer that no later manifest ended. It returns producers
-// that lost an outbox and have no record in the ledger.
+// assign sets the latest loss of each producer, unless a later manifest ended it. It returns the
+// lost producers without records in the ledger.
 func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	known := make(map[string]*sender, len(producers))
 	for _, s := range producers {
@@ -117,8 +117,9 @@ func (l *Lost) orLater(other *Lost) *Lost {
 	return l
 }
 
-// isEndedBy reports whether producer s signed a manifest after the loss with the key in the event.
-// If the event has no key, s must be enrolled, or must have signed a manifest before the loss.
+// isEndedBy reports whether a producer signed a manifest after the loss with the key in the event.
+// If the event has no key, the producer must be enrolled, or must have signed a manifest before the
+// loss.
 func (l *Lost) isEndedBy(s *sender) bool {
 	switch {
 	case !l.at.before(s.signed.last):

@@ -15,9 +15,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recording identifies the payload of a hook event. If a payload is recorded twice, both recordings
-// are equal. They omit the executions of hooks, because each recording runs its hooks separately.
-// They also omit the verdict of a recording without hooks.
+// recording identifies the payload of a hook event. Two recordings of a payload are equal. They
+// omit the executions of hooks, because each recording runs its hooks separately. They also omit
+// the verdict "none", because a recording without hooks has no verdict.
 type recording struct {
 	sum    events.Hash // zero if the event is unreadable
 	pruned bool        // only run and kind remain
@@ -69,8 +69,7 @@ type common struct {
 	Binary   []byte
 }
 
-// leaveOutDispatch removes the executions of hooks from c. It also removes a verdict of "none",
-// because an event without hooks has no verdict at all.
+// leaveOutDispatch removes the executions of hooks and a verdict of "none" from c.
 func (c *common) leaveOutDispatch(e events.Event) error {
 	out, err := events.Payload[events.Outcome](e)
 	if err != nil {
@@ -98,8 +97,8 @@ func strictness(v events.Verdict) int {
 
 var errOtherForm = errors.New("data has another form")
 
-// membersOf returns the members of a JSON object in their order. It rejects names that occur
-// twice, in upper or lower case, because readers disagree about such objects.
+// membersOf returns the members of a JSON object in their order. It rejects repeated names in upper
+// or lower case, because readers disagree about such objects.
 func membersOf(data json.RawMessage) (names []string, values []json.RawMessage, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -165,7 +164,8 @@ func (c *contradictions) addTwice(at FindingAt) {
 	}
 }
 
-// storedRecording returns an empty recording if the record is missing. The walk reports that.
+// storedRecording returns an empty recording if the record is missing. The walk reports missing
+// records.
 func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	err = ledger.EachTarget(conn, ledger.LeafRange{First: leaf, Last: leaf}, func(t ledger.Target) error {
 		l := ledger.Leaf{Run: t.Run, Kind: events.Kind(t.Kind)}
@@ -183,8 +183,8 @@ func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	return r, err
 }
 
-// CompareFirst compares records that have the same id with the first one of them. records
-// yields all added records once more. Call it before [ExportChecker.Conclude] and
+// CompareFirst compares records of the same id with the first record of that id. records yields all
+// added records again. Call CompareFirst before [ExportChecker.Conclude] and
 // [ExportChecker.Findings].
 func (c *ExportChecker) CompareFirst(records iter.Seq2[ExportedRecord, error]) error {
 	contrary := &c.facts.contrary

@@ -161,7 +161,7 @@ func (r *records) fact(stmt *sqlite.Stmt) (fact, error) {
 	return f, nil
 }
 
-// The bytes that column returns are valid until its next call.
+// The result of column is valid until the next call.
 func (r *records) column(stmt *sqlite.Stmt, column int) []byte {
 	n := stmt.ColumnLen(column)
 	if cap(r.buf) < n {
@@ -257,8 +257,8 @@ type recordQueue struct {
 	pending []fact
 }
 
-// next returns the record of a leaf, or false if there is none. The caller asks for ascending
-// leaves. Records in between have no leaf and are reported.
+// next returns the record of a leaf, or false if there is none. The leaf must be higher than in the
+// last call. next reports skipped records, because they have no leaf.
 func (q *recordQueue) next(leaf int64) (fact, bool) {
 	for {
 		if len(q.pending) == 0 {

@@ -171,8 +171,8 @@ type Producer struct {
 	Silent   bool         `json:"silent,omitempty"` // open, but its manifests stopped
 	Lost     *Lost        `json:"lost,omitempty"`   // its lost outbox, if any
 
-	// UnsignedBefore is when the first signed manifest arrived, if unsigned ones came before
-	// it. Nothing proves who sent those.
+	// UnsignedBefore is when the first signed manifest arrived, if unsigned ones came before it.
+	// Nothing proves who sent the unsigned ones.
 	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
 
 	Enrolment
@@ -259,8 +259,8 @@ func highest(exit int, statuses map[int]bool) int {
 	return exit
 }
 
-// isLifecycle reports whether a run with an event of kind k continues, so that it needs a seal
-// afterwards.
+// isLifecycle reports whether an event of kind k continues its run. The run then needs a seal after
+// the event.
 func isLifecycle(k events.Kind) bool {
 	return k != "" && k != events.Custom && k != events.BlobChunk && !ledger.IsServiceRecord(k)
 }

@@ -11,7 +11,7 @@ import (
 // ledger lacks. If only the file was verified, only Time, Created and Position are set.
 type AsOf struct {
 	Time time.Time `json:"time"` // time of the newest checkpoint
-	// Age is the age of that checkpoint by the clock of the reader, or 0 if unknown.
+	// Age is the age of the checkpoint by the clock of the reader, or 0 if unknown.
 	Age      time.Duration `json:"age_ns,omitempty"`
 	Created  time.Time     `json:"stream"`
 	Position uint64        `json:"position"` // stream sequence of the tenant's last message in the ledger
@@ -24,8 +24,7 @@ type AsOf struct {
 	Missing []MissingOutbox `json:"missing_outboxes,omitempty"`
 }
 
-// MissingOutbox describes an outbox that disappeared from the data directory without being
-// closed, or that is damaged.
+// MissingOutbox describes an outbox that is damaged, or that disappeared without being closed.
 type MissingOutbox struct {
 	Outbox   string `json:"outbox"`
 	Producer string `json:"producer"`
@@ -91,8 +90,8 @@ func (r *Report) SetAsOf(a AsOf) {
 	r.Exit = max(r.Exit, ExitIncomplete)
 }
 
-// LimitAge makes the report [Unproven] if the newest checkpoint or record is older than limit. It
-// needs the Age of [Report.SetAsOf].
+// LimitAge makes the report [Unproven] if the newest checkpoint or record is older than limit. Call
+// [Report.SetAsOf] first, which sets the Age.
 func (r *Report) LimitAge(limit time.Duration) {
 	if r.AsOf == nil || limit <= 0 {
 		return

@@ -17,11 +17,11 @@ import (
 // TimeStamps is the result of checking the time stamps of a ledger or bundle.
 type TimeStamps struct {
 	Stored  int        `json:"stored"`           // number of time stamps that are there
-	Checked bool       `json:"checked"`          // false if no certificates were given; then none is good or bad
+	Checked bool       `json:"checked"`          // false if no certificates were given; then none is good
 	Good    int        `json:"good"`             // tokens of a trusted authority about checkpoints of this ledger
-	Newest  *TimeStamp `json:"newest,omitempty"` // the earliest of the good ones that cover the most leaves
-	// Bad lists the first time stamps that are damaged, not from a trusted authority, or about
-	// other data than a checkpoint of this ledger. BadCount counts all of them.
+	Newest  *TimeStamp `json:"newest,omitempty"` // covers the most leaves; the earliest of several
+	// Bad lists the first time stamps that are damaged, untrusted, or about other data than a
+	// checkpoint of this ledger. BadCount counts all of them.
 	Bad      []BadTimeStamp `json:"bad,omitempty"`
 	BadCount int            `json:"bad_count,omitempty"`
 	// Diverged lists the first time stamps with a checkpoint that this ledger does not continue.
@@ -48,7 +48,8 @@ type BadTimeStamp struct {
 
 const maxStamps = 20 // number of listed time stamps
 
-// Lacks reports whether certificates were given, but a time stamp is bad or there is no good one.
+// Lacks reports whether a time stamp is bad or no time stamp is good. Without certificates it
+// returns false.
 func (t *TimeStamps) Lacks() bool { return t != nil && t.Checked && (t.Good == 0 || t.BadCount > 0) }
 
 func (t *TimeStamps) diverges() bool { return t != nil && t.DivergedCount > 0 }
@@ -89,14 +90,14 @@ type Stamp struct {
 	Stored   timestamp.Stored
 	token    *timestamp.Token
 	by       string
-	bad      string // why it does not count; empty if it may
+	bad      string // why it does not count, if so
 	diverged string
 	foreign  bool // not signed by a key of the ledger
 	compared bool
 }
 
 // CheckStamp checks the token of a stored time stamp. If roots is nil, it checks only that the
-// token is about the checkpoint. It does not check who signed the checkpoint.
+// token is for the checkpoint. CheckStamp does not check who signed the checkpoint.
 func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 	s := Stamp{Stored: stored}
 	err := stored.Err
@@ -154,8 +155,8 @@ func (s *Stamp) Open(keys ledger.Keys) {
 	}
 }
 
-// compareStamps compares the ledger as read so far with the time stamped checkpoints that have the
-// same number of arrivals. The stamps are sorted by that number.
+// compareStamps compares the ledger with the time stamped checkpoints that have as many arrivals as
+// the walk has read. The stamps are sorted by arrivals.
 func (w *walk) compareStamps() {
 	list := w.v.stamps
 	for ; w.nextStamp < len(list) && list[w.nextStamp].Arrivals <= w.arrivals.Count; w.nextStamp++ {

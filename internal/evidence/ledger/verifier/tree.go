@@ -14,7 +14,8 @@ import (
 // with the writer, so that it finds errors of the writer.
 type checkedTree struct {
 	size int64
-	// roots has the complete subtrees, the largest first, one for each 1 bit of size.
+	// roots are the roots of the complete subtrees, the largest first. There is one for each 1 bit
+	// of size.
 	roots  []tlog.Hash
 	stored *storedHashes
 }
@@ -84,7 +85,7 @@ func (s *storedHashes) fill() (bool, error) {
 	if number := s.stmt.ColumnInt64(0); number != s.rows {
 		s.bad = fmt.Sprintf("hashes: row %d is where row %d should be", number, s.rows)
 	}
-	// Readers compute the row of a hash, so only the last row may be shorter.
+	// Only the last row may be shorter, because readers compute the row of a hash.
 	if s.rows > 0 && s.length < ledger.HashesPerRow*tlog.HashSize {
 		s.bad = fmt.Sprintf("hashes: row %d is too short", s.rows-1)
 	}

@@ -26,7 +26,7 @@ func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 }
 
 // openTrusted checks the signatures of the trusted checkpoints. A checkpoint by another key counts
-// as a divergence, because this ledger may be in the place of another ledger with that key.
+// as a divergence, because this ledger may have replaced the ledger of that key.
 func (v *verifier) openTrusted() {
 	for i := range v.trusted {
 		t := &v.trusted[i]
@@ -49,8 +49,8 @@ func (v *verifier) openTrusted() {
 	}
 }
 
-// OtherKey explains the error of [ledger.OpenCheckpoint] for a checkpoint that only keys of another
-// ledger signed. For any other error it returns "". size is the number of leaves in the checkpoint.
+// OtherKey explains an error of [ledger.OpenCheckpoint] for a checkpoint that only other keys
+// signed. For any other error it returns "". size is the number of leaves in the checkpoint.
 func OtherKey(err error, keys ledger.Keys, size int64) string {
 	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
 	if !ok {

@@ -26,7 +26,7 @@ const DefaultSilence = 30 * time.Minute
 type Options struct {
 	Key    note.Verifier // from [ledger.ParseKey] if Anchor is set
 	Anchor *Anchoring    // nil if the caller has checked Key
-	// Changes are the changes of the key in the key folder, which the ledger may not have recorded.
+	// Changes are the key changes in the key folder. The ledger may not have recorded all of them.
 	Changes []ledger.KeyRotation
 	Tenant  string        // empty accepts any tenant
 	Run     string        // limits the verdict on completeness
@@ -35,15 +35,15 @@ type Options struct {
 	Silence time.Duration // [DefaultSilence] by default
 	// Trusted is a checkpoint that the user trusts, as a signed note, or nil.
 	Trusted []byte
-	// Anchored are checkpoints from anchors, which may be unreadable.
+	// Anchored are checkpoints from anchors. Some may be unreadable.
 	Anchored []Anchored
 	// Witnesses is the policy for cosignatures, if any. Witnessed is from
 	// [ledger.ReadWitnessed].
 	Witnesses *transparency.Policy
 	Witnessed []byte
 
-	// Stamps are the time stamps that are stored with the ledger. TSA has the certificates that
-	// the user trusts for them. Without TSA, only their checkpoints are compared.
+	// Stamps are the time stamps that are stored with the ledger. TSA has the certificates that the
+	// user trusts. If TSA is nil, [Verify] does not check who issued the time stamps.
 	Stamps []timestamp.Stored
 	TSA    *x509.CertPool
 
@@ -219,8 +219,8 @@ func (v *verifier) read(ctx context.Context, conns [readers]*sqlite.Conn) (*comp
 	return w.facts, nil
 }
 
-// conclude completes the report. failure is the error that ended the walk, or nil. conclude
-// reports it as a problem if it is damage, and returns it otherwise.
+// conclude completes the report. failure is the error that ended the walk, or nil. If it means
+// damage, it becomes a problem in the report. Otherwise conclude returns it.
 func (v *verifier) conclude(facts *completeness, failure error) error {
 	r := &v.report
 	if failure == nil && facts != nil {
@@ -248,7 +248,7 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 	return nil
 }
 
-// openSigned requires the canonical form and exactly one signature, by one of keys.
+// openSigned requires the canonical form and exactly one signature, by one of the keys.
 func openSigned(signed []byte, keys note.Verifiers) (ledger.Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if err != nil {

@@ -118,9 +118,9 @@ func (w *window) each(query string, do func(*sqlite.Stmt) error, args ...any) er
 // errFirst ends a query after the first row.
 var errFirst = errors.New("only the first row counts")
 
-// timesOf returns the times between which the server would have stored the events of the gap g.
-// after is the time of the event below the gap. until is the time of the event above the gap, or of
-// the first manifest that reaches the end of the gap, whichever is earlier.
+// timesOf returns the times between which the server would have stored the missing events. after is
+// the time of the event before the gap. until is the time of the event after the gap, or of an
+// earlier manifest that reaches the end of the gap.
 func (w *window) timesOf(g Gap) (after, until int64, err error) {
 	producer := w.number(g.Producer)
 	until = math.MaxInt64
@@ -155,7 +155,7 @@ func (w *window) timesOf(g Gap) (after, until int64, err error) {
 			return 0, 0, err
 		}
 	}
-	// The event below the gap may have arrived after the one above it.
+	// The event before the gap may have arrived later than the event after it.
 	return min(after, until), until, nil
 }
 

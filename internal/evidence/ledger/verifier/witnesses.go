@@ -8,13 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// WitnessLag is how much older than the newest checkpoint the cosigned one may be, because
-// witnesses need time to answer.
+// WitnessLag is how much older the cosigned checkpoint may be than the newest one. Witnesses need
+// time to answer.
 const WitnessLag = time.Minute
 
 // Witnesses reports how much of the ledger the witnesses of a policy have cosigned.
 type Witnesses struct {
-	Met    bool                      `json:"met"` // a checkpoint within [WitnessLag], or with all records, has enough cosignatures
+	Met    bool                      `json:"met"` // a checkpoint that is recent or has all records has enough cosignatures
 	By     []transparency.CosignedBy `json:"by"`
 	Of     int                       `json:"of"` // number of witnesses in the policy
 	Quorum bool                      `json:"quorum"`
@@ -24,8 +24,8 @@ type Witnesses struct {
 	Reason string                    `json:"reason,omitempty"` // why Met is false
 }
 
-// NewWitnesses checks signed, the cosigned note of checkpoint c, against a policy. newest is
-// the newest checkpoint of the ledger.
+// NewWitnesses checks the cosigned note of checkpoint c against a policy. newest is the newest
+// checkpoint of the ledger.
 func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.Checkpoint) *Witnesses {
 	found := policy.Check(signed)
 	w := &Witnesses{

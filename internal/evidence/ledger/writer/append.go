@@ -27,9 +27,9 @@ type Found struct {
 	StreamSequence uint64
 }
 
-// Append adds messages, in stream order, to the ledger and signs a new checkpoint, all in one
-// transaction. It skips messages that the ledger already has, so the caller may repeat a batch.
-// After an error the ledger is unchanged.
+// Append adds messages in stream order and signs a new checkpoint, all in one transaction. It skips
+// messages that the ledger already has, so the caller may repeat a batch. After an error the ledger
+// is unchanged.
 func (l *Ledger) Append(ctx context.Context, stream ledger.Stream, messages []ledger.Message) (done Appended, err error) {
 	err = sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		done, err = l.append(stream, messages)
@@ -71,7 +71,7 @@ func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Append
 }
 
 // Renew signs another checkpoint of the same tree. Its later time shows the verifier that no events
-// have arrived until then, so that silent runs count as ended.
+// have arrived, so that silent runs count as ended.
 func (l *Ledger) Renew(ctx context.Context) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {
@@ -87,13 +87,12 @@ func (l *Ledger) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Break records that the stream does not continue where the ledger ended, so that [verifier.Verify]
-// reports it. It signs a checkpoint with the position in at, and the caller then resumes reading
-// after that position. If ledger and stream share the message at that position, at contains its
-// hash.
+// Break records that the stream does not continue where the ledger ended. [verifier.Verify] reports
+// this. Break signs a checkpoint with the position at, and the caller then resumes reading after
+// that position. If the ledger and the stream share that message, at contains its hash.
 //
-// Break does nothing if the ledger is empty or has already reached the position, so the caller
-// may repeat it. When it returns nil, the checkpoint is on disk.
+// Break does nothing if the ledger is empty or has already reached the position, so the caller may
+// repeat it. When it returns nil, the checkpoint is on disk.
 func (l *Ledger) Break(ctx context.Context, at ledger.Position) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {

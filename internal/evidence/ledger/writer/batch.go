@@ -47,7 +47,7 @@ func (b *batch) message(m ledger.Message) error {
 	return b.store(m, r)
 }
 
-// store stores m as a leaf. If the ledger has an event with the same id, it stores a
+// store stores a message as a leaf. If the ledger has an event with the same id, it stores a
 // repetition, or a conflict if the content differs.
 func (b *batch) store(m ledger.Message, r record) error {
 	p, err := b.state.names.producer(r.leaf.Producer)

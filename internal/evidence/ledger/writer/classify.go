@@ -76,8 +76,8 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// compareQuarantine sets r.copy if the message has been in quarantine since an earlier epoch. A
-// restored stream is read again from its start, so such messages arrive again.
+// compareQuarantine sets r.copy if the message has been in quarantine since an earlier epoch. Such
+// messages arrive again when the auditor reads a restored stream.
 func (c classifier) compareQuarantine(r *record) error {
 	var number int64
 	if p := c.names.producers[r.leaf.Producer]; p != nil {
@@ -92,8 +92,8 @@ func (c classifier) compareQuarantine(r *record) error {
 	return err
 }
 
-// compareNumber checks whether the producer used the number of r before. It makes r a copy if the
-// bytes are the same, and a conflict if they differ.
+// compareNumber checks whether the producer used the number of r before. It marks r as a copy if
+// the bytes are the same, and as a conflict if they differ.
 func (c classifier) compareNumber(r *record) error {
 	p := c.names.producers[r.leaf.Producer]
 	if p == nil || int64(r.leaf.Sequence) > p.high {
@@ -155,15 +155,15 @@ func (c classifier) compareContent(r record) (first int64, same bool, err error)
 	return first, isSame(e, r.event), nil
 }
 
-// isSame reports whether two events with one id have the same content. An import of a log names no
-// user.
+// isSame reports whether two events with one id have the same content. The user may be missing,
+// because an import of a log names none.
 func isSame(e, f events.Event) bool {
 	return e.Type == f.Type && e.Run == f.Run && e.ToolCall == f.ToolCall && (e.User == f.User || e.User == "" || f.User == "") &&
 		bytes.Equal(e.Data, f.Data) && bytes.Equal(e.Binary, f.Binary)
 }
 
 // sameAsRemoved reports whether r has the run and kind of the event at leaf number first, whose
-// payload was destroyed. Otherwise an erased event that arrives again would be stored again.
+// payload was destroyed. Otherwise a new copy of the event would restore the payload.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)

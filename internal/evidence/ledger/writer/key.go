@@ -34,11 +34,10 @@ type Key struct {
 }
 
 // OpenKey returns the key in dir, and creates it if there is none. The private half is in
-// ledger.key, which only its owner can read, and the public half is in ledger.pub. Both are on
-// disk when OpenKey returns. Parallel calls, also of other processes, return the same key.
+// ledger.key, which only its owner can read, and the public half is in ledger.pub. Both are on disk
+// when OpenKey returns. Parallel calls return the same key, even in other processes.
 //
-// ledger.key can also name a key in an ssh-agent, see [Place]. OpenKey does not contact the
-// agent.
+// ledger.key can also name a key in an ssh-agent, see [Place]. OpenKey does not contact the agent.
 func OpenKey(dir string) (*Key, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make key folder: %w", err)
@@ -137,7 +136,8 @@ func writeTemporary(path, text string, mode fs.FileMode) (name string, err error
 	return f.Name(), f.Sync()
 }
 
-// publicHalf returns the verifier key for a signer key, whose last part is algorithm and seed.
+// publicHalf returns the verifier key of a signer key. The last part of a signer key contains the
+// algorithm and the seed.
 func publicHalf(private string) (string, error) {
 	parts := strings.SplitN(private, "+", 5)
 	seed, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])

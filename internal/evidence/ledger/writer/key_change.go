@@ -17,7 +17,7 @@ import (
 //
 // Several orders can name different successors of one key. changeKey accepts only the successor in
 // the local key folder, so that a thief of an old key cannot choose the new one. If the folder has
-// no successor, another auditor or a thief has the new key, and the error wraps [ErrKey].
+// no successor, the error wraps [ErrKey], because another auditor or a thief has the new key.
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != s.tenant {
@@ -52,13 +52,11 @@ func foreignKey(o ledger.Order, leaf int64) error {
 		ErrKey, leaf, o.By, ledger.FormatTime(o.Time), id)
 }
 
-// Missing returns the signed orders in the key folder that introduce newer keys and have not
-// reached the ledger.
+// Missing returns the orders in the key folder that change the key and have not reached the ledger.
 func (l *Ledger) Missing() []string { return l.opts.Key.Changes(l.tenant, l.orders.replaced) }
 
-// signAgain signs all checkpoints of a ledger again if an older key signed the newest one. It
-// is for the ledger of the tenant without a name, which has no readable events and therefore no
-// orders.
+// signAgain signs all checkpoints with the current key if an older key signed the newest one. Only
+// the ledger of the unnamed tenant needs this, because it has no readable events and so no orders.
 func (l *Ledger) signAgain(ctx context.Context) error {
 	newest, err := ledger.NewestNote(l.conn)
 	if err != nil || newest == nil {

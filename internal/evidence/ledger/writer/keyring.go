@@ -2,8 +2,8 @@ package writer
 
 import "github.com/hooktrail/hooktrail/internal/evidence/ledger"
 
-// ErrKey is wrapped if the current key of a ledger is not in the local key folder.
-// errors.Is(err, [ledger.ErrDamaged]) is also true for it.
+// ErrKey means that the ledger's current key is missing from the local key folder. errors.Is also
+// reports [ledger.ErrDamaged] for it.
 var ErrKey error = keyError{}
 
 type keyError struct{}
@@ -26,7 +26,7 @@ func (k *Key) first(tenant string) int {
 	return len(k.changes)
 }
 
-// Changes returns the signed orders for tenant that introduce the keys after index position.
+// Changes returns the tenant's signed orders that introduce the keys after index position.
 func (k *Key) Changes(tenant string, position int) (signed []string) {
 	return ledger.RotationOrders(k.changes[min(position, len(k.changes)):], tenant)
 }

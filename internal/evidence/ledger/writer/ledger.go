@@ -18,7 +18,7 @@ import (
 const (
 	pageBytes     = 8192
 	defaultCache  = 16 << 20
-	walPages      = 2000 // SQLite moves the log to the file when it has this many pages (16 MB)
+	walPages      = 2000 // size of the log, in pages, at which SQLite moves it to the file (16 MB)
 	minCacheBytes = 256 << 10
 )
 
@@ -54,12 +54,12 @@ type Ledger struct {
 	stale bool
 }
 
-// Open opens the ledger of tenant below dir for writing. If there is none, Open creates it with
-// a signed checkpoint of the empty tree, so that a ledger without its records cannot pass for a
-// new one.
+// Open opens the ledger of a tenant for writing, or creates it. A new ledger has a signed
+// checkpoint of the empty tree, so that a ledger without its records cannot pass for a new one.
 //
-// The error wraps [ledger.ErrDamaged] if the key did not sign the newest checkpoint or the file
-// does not match it, and [ErrKey] if the current key of the ledger is not in the key folder.
+// The error wraps [ledger.ErrDamaged] if the file does not match its newest checkpoint, or if the
+// key did not sign that checkpoint. It wraps [ErrKey] if the ledger's current key is not in the key
+// folder.
 func Open(ctx context.Context, dir, tenant string, opts Options) (*Ledger, error) {
 	if opts.Key == nil {
 		return nil, errors.New("open ledger: options: Key is missing")

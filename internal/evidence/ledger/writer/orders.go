@@ -24,8 +24,8 @@ type orders struct {
 	replaced int // keys in the ring that are no longer valid
 }
 
-// execute executes the order in the event e at leaf. stored is when the server stored e. Any
-// producer can publish such an event, so execute returns nil if it contains no valid order.
+// execute executes the order in an event. stored is when the server stored the event. Any producer
+// can publish such an event, so execute returns nil if the event has no valid order.
 func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.Outcome, error) {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
@@ -91,7 +91,7 @@ func (s *orders) lift(id string) bool {
 	return len(s.holds) < n
 }
 
-// remove destroys the payloads that o covers. If one of them is protected, it destroys none.
+// remove destroys the payloads that an order covers, or none if one of them is protected.
 func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect ledger.Effect, removed int64, err error) {
 	targets, young, err := s.targets(leaf, o, stored)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect le
 	return ledger.EffectDone, int64(len(targets)), s.payloads.removeBlobs(blobs)
 }
 
-// targets returns the leaves that o covers. young reports whether the retention floor protects one
-// of them.
+// targets returns the leaves that an order covers. young reports whether the retention floor
+// protects one of them.
 func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets []int64, young bool, err error) {
 	ranges := o.Leaves
 	if same, err := s.tree.isTreeOf(o); err != nil {
@@ -149,8 +149,8 @@ func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets 
 	return targets, young, nil
 }
 
-// bySelection returns the leaves that an order for another tree destroys here. It returns none for
-// an order to prune, because the next pruning covers the expired records of this tree.
+// bySelection returns the leaves that an order for another tree destroys here. An order to prune
+// destroys none, because the next pruning covers the expired records of this tree.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

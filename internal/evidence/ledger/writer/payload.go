@@ -16,7 +16,7 @@ import (
 
 type payloads struct{ conn *sqlite.Conn }
 
-// store stores the content of a blob chunk once for all events with that content.
+// store stores a payload. Events with the same blob chunk share its content.
 func (p payloads) store(leaf int64, data []byte, r record) error {
 	stmt := p.conn.Prep("INSERT INTO payloads (leaf, bytes, blob, cut) VALUES (?, ?, ?, ?)")
 	stmt.BindInt64(1, leaf)

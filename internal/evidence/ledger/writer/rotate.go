@@ -26,12 +26,12 @@ const (
 type Rotation struct {
 	Dir     string
 	Tenants []string // tenants with a ledger
-	// Newest has the newest checkpoint of each ledger that has one.
+	// Newest has the newest checkpoint of each ledger, if any.
 	Newest map[string][]byte
 	Order  ledger.Order // only By, Reason, Ticket and Time are set
 	Signer Place        // a file by default
-	// Destroy deletes the private half of the old key. If Destroy is false, Rotate moves it to the
-	// folder retired.
+	// Destroy deletes the private half of the old key. By default, Rotate moves it to the folder
+	// retired.
 	Destroy bool
 
 	step func(name string) error // for tests, called after each step
@@ -93,8 +93,8 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	return done, err
 }
 
-// next stores the new key and returns it. If an earlier rotation crashed, next uses the key file
-// that it left, unless that file or r.Signer names a key in an ssh-agent.
+// next stores and returns the new key. It uses the key file of an earlier rotation that crashed,
+// unless that file or r.Signer names a key in an ssh-agent.
 func (r Rotation) next(old *Key) (*Key, error) {
 	next, path := &Key{}, filepath.Join(r.Dir, nextFile)
 	if err := next.read(path); err == nil && (next.agent || r.Signer.Agent) {
@@ -175,8 +175,7 @@ func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 }
 
 // countersign signs the newest checkpoint of a ledger with the next key. It returns nil if the old
-// key did not sign that checkpoint, so that the new key confirms no foreign history. The auditor
-// then reports the ledger at its next start.
+// key did not sign that checkpoint, so that the new key confirms no foreign history.
 func countersign(newest []byte, tenant string, old, next *Key) []byte {
 	newest = ledger.Countersigned(newest, tenant, old.changes)
 	c, err := ledger.OpenCheckpoint(newest, note.VerifierList(old.verifier))

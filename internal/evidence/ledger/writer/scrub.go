@@ -17,12 +17,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// markerName is a file next to a ledger, which exists from before a payload is destroyed until
-// the ledger's file and log contain no remains of it.
+// markerName is a file next to a ledger. It exists while the ledger's file or log may contain
+// remains of destroyed payloads.
 const markerName = "ledger.scrub"
 
-// ErrScrubLater is wrapped if [Ledger.Scrub] cannot finish because another process reads the
-// ledger.
+// ErrScrubLater means that [Ledger.Scrub] cannot finish because another process reads the ledger.
 var ErrScrubLater = errors.New("ledger is being read: destroyed payloads remain in its log")
 
 // Unclean reports whether the ledger of tenant below dir may contain remains of destroyed
@@ -46,9 +45,9 @@ func hasMarker(path string) (bool, error) {
 // Unclean reports whether [Ledger.Scrub] is needed.
 func (l *Ledger) Unclean() bool { return l.scrubber.unclean }
 
-// Scrub removes the remains of destroyed payloads from the ledger's file and log. It rewrites
-// the whole file, which temporarily needs the same space on disk again. SQLite's secure_delete
-// is not enough, because SQLite can move rows and leave copies of them behind.
+// Scrub removes the remains of destroyed payloads from the ledger's file and log. It rewrites the
+// whole file, so it temporarily needs twice the space. SQLite's secure_delete is not enough,
+// because SQLite can move rows and leave copies of them behind.
 //
 // After [ErrScrubLater] or a crash, the caller repeats Scrub.
 func (l *Ledger) Scrub(ctx context.Context) error {
@@ -117,8 +116,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 	return atomicfile.SyncDir(folder)
 }
 
-// SQLite puts the temporary file of vacuum in the ledger's folder, because it can be too large
-// for memory, and some containers cannot write to /tmp.
+// SQLite puts the temporary file of vacuum in the ledger's folder. The file can be too large for
+// memory, and some containers cannot write to /tmp.
 func (s *scrubber) vacuum() error {
 	folder := strings.ReplaceAll(filepath.Dir(s.path), "'", "''")
 	return errors.Join(

@@ -23,8 +23,8 @@ func openLimit() int {
 	return int(min(max(files.Cur/16, maxParallel), maxOpen))
 }
 
-// Set opens the ledgers of all tenants below a folder for writing, and leaves the most recently
-// used ones open. They share one cache.
+// Set opens the ledgers of all tenants below a folder for writing. The most recently used ones stay
+// open and share one cache.
 type Set struct {
 	dir   string
 	opts  Options

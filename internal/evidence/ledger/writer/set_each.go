@@ -10,11 +10,11 @@ import (
 // for the disk, so it can exceed the number of CPUs.
 const maxParallel = 16
 
-// Each calls fn in parallel for each of tenants, which must be distinct, with the ledger or
-// with the error of [Open]. It returns when all calls have returned.
+// Each calls fn for each tenant, in parallel, with the ledger or with the error of [Open]. The
+// tenants must be distinct. Each returns when all calls have returned.
 //
-// Only fn may use the ledger until it returns. If fn returns true, the caller retains the
-// ledger and returns it later with [Set.Release].
+// During its call, only fn may use the ledger. If fn returns true, the caller retains the ledger
+// and returns it later with [Set.Release].
 func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error) (retained bool)) {
 	next := make(chan string)
 	var wg sync.WaitGroup
@@ -51,9 +51,9 @@ func (s *Set) openFirst(tenants []string) []string {
 	return append(first, rest...)
 }
 
-// Acquire takes the ledger of tenant out of the Set, and opens it like [Open] if necessary. The
-// caller may use it in parallel with the Set until [Set.Release]. Meanwhile, the Set must not
-// be asked for that tenant. Acquire may close another ledger.
+// Acquire takes the ledger of a tenant out of the Set, and opens it like [Open] if necessary. Until
+// [Set.Release], the caller may use it in parallel with the Set, but must not ask the Set for that
+// tenant. Acquire may close another ledger.
 func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	l, old, opts, err := s.reserve(tenant)
 	if old != nil {
@@ -71,9 +71,8 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// reserve counts the ledger of tenant as acquired. If the ledger is open, reserve returns it as l.
-// Otherwise it returns the options to open it with. The caller must then close old, if it is not
-// nil.
+// reserve counts the ledger of a tenant as acquired, and returns it if it is open. Otherwise it
+// returns the options for opening it. The caller must then close old, if it is not nil.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,8 +43,8 @@ func (p Place) reference() (string, error) {
 	return agentWord + " " + verifier, err
 }
 
-// Choose creates the key in dir at p if there is none, and then returns true. If the key is at
-// another place than p, the error says how to move it.
+// Choose creates the key of dir at p and returns true, or returns false if dir has a key. If that
+// key is at another place, the error says how to move it.
 func (p Place) Choose(dir string) (made bool, err error) {
 	if !HasKey(dir) {
 		return p.create(dir)

@@ -81,14 +81,13 @@ func (t *merkleTree) isTreeOf(o ledger.Order) (bool, error) {
 	return root == o.Root, err
 }
 
-// edge is the right edge of a Merkle tree, which suffices to append leaves and compute the
-// root.
+// edge is the right edge of a Merkle tree. It is enough to append leaves and compute the root.
 type edge struct {
 	size   int64
 	levels [64]tlog.Hash // last complete hash of each level
 }
 
-// append returns the hashes that leaf completes, in stored order.
+// append adds a leaf and returns the hashes that it completes, in stored order.
 func (e *edge) append(leaf []byte) ([]tlog.Hash, error) {
 	hashes, err := tlog.StoredHashes(e.size, leaf, tlog.HashReaderFunc(e.read))
 	if err != nil {

@@ -2,12 +2,12 @@
 //
 // Data flow:
 //
-//	tracker   the service: reads the stream and applies the rules to each event
-//	rules     fold events into issues, and explain each decision
-//	deferred  finds work that an agent put off, in the text of a step
+//	tracker   reads the stream and applies the rules to each event
+//	rules     decides on issues and explains each decision
+//	deferred  finds deferred work in the text of a step
 //	store     writes issues, decisions and effects to SQLite
-//	beads     copies issues to a Beads workspace, as files or through its command
-//	replay    folds a history under other rules and compares the results
+//	beads     copies issues to a Beads workspace, as files or with the command bd
+//	replay    repeats the decisions on a history under other rules and compares the results
 //
 // The tracker publishes each decision as an event, so the evidence wing records it.
 package tracking

@@ -2,32 +2,31 @@
 // there.
 //
 // A [Backend] is the workspace of one tenant. Callers make the changes of an issue in the order of
-// their times, and may repeat them in this order, for example after a crash. A transition that is
-// older than the latest one has no effect.
+// their times. They may repeat changes in this order, for example after a crash. A transition that
+// is older than the latest transition has no effect.
 //
-// A table in the tracker's database contains three states of each issue: the wanted one, the one
-// last written to the workspace, and the one being written. If the workspace contains anything
-// else, a person wrote it. Such edits stay in the workspace, and Edits returns them until they are
-// acknowledged. For titles, assignees, descriptions, notes, priorities and the status, people have
-// priority over the tracker. Elements that people add to a list stay, and the tracker does not add
-// elements again that they removed.
+// A table in the tracker's database contains three states of each issue: the wanted state, the last
+// written state, and the state being written. If the workspace contains anything else, a person
+// wrote it. Such edits stay in the workspace, and Edits returns them until they are acknowledged.
+// In titles, assignees, descriptions, notes, priorities and the status, people have priority over
+// the tracker. Elements that people add to a list stay, and elements that they remove stay removed.
 //
 // # The embedded backend
 //
-// [Store] writes the file .beads/issues.jsonl for each workspace, in the export format of Beads and
-// sorted by id. It replaces the whole file atomically. `bd import` can read the file, and people
-// and programs may edit it. Lines of other issues stay unchanged to the byte, and so do unknown
-// fields. If a line is unreadable, the log gives its position, and the next export first copies the
-// whole file to issues.jsonl.rejected-… in the same folder.
+// [Store] writes the file .beads/issues.jsonl for each workspace. The file is in the export format
+// of Beads, sorted by id, and replaced atomically. `bd import` can read it, and people and programs
+// may edit it. Lines of other issues and unknown fields stay unchanged. If a line is unreadable,
+// the log gives its position. The next export first copies the whole file to
+// issues.jsonl.rejected-… in the same folder.
 //
 // # The bd backend
 //
-// [BD] stores issues in real Beads workspaces, which bd init creates in one folder for each tenant.
-// In each workspace, only one bd process runs at a time. A round of at most ten issues consists of
-// show, one import for all new issues, one batch for status changes, one batch for links, calls for
-// texts, labels and comments, and show again. A change counts as stored only if the last show
-// returns it. Issues that a person deletes with bd stay deleted. If bd refuses an issue three
-// times, BD skips it until it changes or the tracker restarts.
+// [BD] stores issues in real Beads workspaces. bd init creates them in one folder for each tenant.
+// In each workspace, only one bd process runs at a time. A round handles at most ten issues. It
+// consists of show, one import for all new issues, one batch for status changes, one batch for
+// links, calls for texts, labels and comments, and show again. A change counts as stored only if
+// the last show returns it. Issues that a person deletes with bd stay deleted. If bd refuses an
+// issue three times, BD skips it until it changes or the tracker restarts.
 //
 // BD relies on these facts. They come from the source code of bd (1.0.3 to 1.0.5) and from running
 // bd 1.0.5, which passes TestBackends if HOOKTRAIL_TEST_BD contains its path:

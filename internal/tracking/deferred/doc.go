@@ -1,25 +1,24 @@
-// Package deferred finds deferred work in the English texts that agents write at the end of a step:
-// follow-ups, next steps and omissions for which a person would file an issue.
+// Package deferred finds deferred work in the English texts that agents write at the end of a step.
+// Deferred work is a follow-up, a next step or an omission for which a person would file an issue.
 //
-// It reads each line and each sentence, and recognises two forms:
+// It reads each line and each sentence, and recognises labels and cues.
 //
 // A label is a phrase such as "Follow-up: …", "Next steps:" above a list, or a heading "Remaining".
-// The text after a label becomes an item. Numbers and semicolons separate several items. After a
-// label for remaining work, commas between short names do too.
+// The text after a label is an item. Numbers and semicolons separate several items. After a label
+// for remaining work, commas between short names also do.
 //
 // A cue is a phrase within a clause, as in "deferred the lexer", "the lexer is out of scope" or "I
 // did not add tests". A clause with a cue gives one item.
 //
 // Denials ("no follow-up needed"), finished work ("removed all TODO comments"), conditions,
 // questions and offers give no items. Neither do code, quotations, quoted lines, tables and other
-// languages. Some texts only look like deferred work: a "todo list" is a product, "3 skipped" is a
-// test result, and "2 convoys remain open" is a status. In doubt, the package misses an item rather
-// than invents one.
+// languages. Some texts only look like deferred work. A "todo list" is a product, "3 skipped" is a
+// test result, and "2 convoys remain open" is a status. In doubt, the package misses an item.
 //
-// An item consists of words of the text, in the order of the text. All functions are pure. They
-// read only the last 16 KiB of a text, in time proportional to its length.
+// An item consists of words of the text in their order. All functions are pure. They read only the
+// last 16 KiB of a text, in time proportional to its length.
 //
-// Two files measure the quality of the cues: testdata/sentences.jsonl has labelled texts, and
+// Two files measure the quality of the cues. testdata/sentences.jsonl has labelled texts, and
 // testdata/real.jsonl has labels for recorded sessions. Before adding a cue, add a sentence to the
 // group "dev". Do not tune cues with the texts marked "held-out".
 package deferred

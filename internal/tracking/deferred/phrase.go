@@ -15,7 +15,7 @@ import (
 //	^        no word, marks the beginning of the item
 //	$        no word, matches only at the end of the text
 //
-// A "?" after an element for one word makes it optional.
+// A "?" makes an element for one word optional.
 type phrase []element
 
 type element struct {

@@ -5,10 +5,10 @@ import "github.com/hooktrail/hooktrail/internal/tracking/rules"
 // Erased replaces texts that an order erased.
 const Erased = "erased"
 
-// EraseReasons erases the texts of d. Ids, times, rules and counters stay.
+// EraseReasons erases the texts of a decision. Ids, times, rules and counters stay.
 func EraseReasons(d *rules.Decision) { d.Reason, d.Flip = Erased, "" }
 
-// EraseEffect erases the texts of f, and of an issue that it creates.
+// EraseEffect erases the texts of an effect and of the issue that it creates.
 func EraseEffect(f *rules.Effect) {
 	if f.Issue != nil {
 		made := *f.Issue

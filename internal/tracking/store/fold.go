@@ -12,7 +12,7 @@ import (
 )
 
 // A Fold folds events into a database, in the caller's transaction. It writes decisions and effects
-// at once, but keeps the state in memory until Flush. Only one goroutine may use it.
+// at once. The state stays in memory until Flush. A Fold is not safe for concurrent use.
 type Fold struct {
 	conn   *sqlite.Conn
 	config rules.Config
@@ -33,7 +33,7 @@ func (f *Fold) begin() {
 	f.state = rules.NewState(f.back)
 }
 
-// DataError reports an event with invalid data, which can never be folded.
+// DataError reports an event with invalid data. A retry cannot succeed.
 type DataError struct {
 	Event events.Event
 	Cause error // may quote the event
@@ -47,9 +47,9 @@ func (e *DataError) Error() string {
 // Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Cause }
 
-// Take folds e, which the server stored at the time at. It writes the decision on e and those on
-// earlier events whose grace period has ended. For invalid data, it changes nothing and returns a
-// [*DataError]. The fold can then continue with the next event.
+// Take folds an event and writes the new decisions. These can include decisions on earlier events
+// whose grace period has ended. at is the time when the server stored the event. For invalid data,
+// Take changes nothing and returns a [*DataError], and the fold can continue with the next event.
 func (f *Fold) Take(e events.Event, at time.Time) error {
 	decisions, err := f.state.Apply(e, f.config)
 	if f.back.err != nil {
@@ -58,7 +58,7 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	if err != nil {
 		return &DataError{e, err}
 	}
-	// An event of another kind needs a row only if it fired a timer and got a decision.
+	// Other events need a row only if they got a decision, because they fired a timer.
 	own := func(d rules.Decision) bool { return d.Event == e.ID && d.Source == e.Source }
 	if rules.Considered(e.Kind()) || slices.ContainsFunc(decisions, own) {
 		if err := f.arrive(e, at); err != nil {
@@ -68,7 +68,7 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	return f.save(decisions)
 }
 
-// Release ends all grace periods after the last event.
+// Release ends all grace periods. Call it after the last event.
 func (f *Fold) Release() error {
 	decisions, err := f.state.Release(f.config)
 	if f.back.err != nil {
@@ -80,7 +80,7 @@ func (f *Fold) Release() error {
 	return f.save(decisions)
 }
 
-// Flush writes the state to the database and drops it from memory.
+// Flush writes the state to the database and removes it from memory.
 func (f *Fold) Flush() error {
 	if err := SaveChanges(f.conn, f.state.Changes()); err != nil {
 		return fmt.Errorf("save state: %w", err)
@@ -122,7 +122,8 @@ func (f *Fold) find(d rules.Decision) (r row, err error) {
 	return row{seq: f.conn.LastInsertRowID()}, err
 }
 
-// saveDecision keeps an existing decision on the event, and only adds the issues and effects of d.
+// saveDecision stores a decision with its issues and effects. If the event already has a decision,
+// it adds only the issues and effects.
 func (f *Fold) saveDecision(d rules.Decision) error {
 	r, err := f.find(d)
 	if err != nil {

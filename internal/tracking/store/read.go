@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// An Order is an SQL expression that orders issues.
+// An Order is an SQL expression for the order of issues.
 type Order string
 
 // The orders of issues.
@@ -19,8 +19,8 @@ const (
 	ByMaking Order = "julianday(json_extract(record, '$.created')), (SELECT min(e.seq) FROM effect e WHERE e.issue = record.id), id"
 )
 
-// EachIssue calls do for the issues of tenant, or of all tenants if it is empty. It stops at the
-// first error.
+// EachIssue calls do for each issue of a tenant. An empty tenant means all tenants. EachIssue stops
+// at the first error.
 func EachIssue(conn *sqlite.Conn, tenant string, order Order, do func(rules.Issue) error) error {
 	return Records(conn, do, "SELECT record FROM record WHERE kind = 'issue' AND (?1 = '' OR tenant = ?1) ORDER BY "+string(order), tenant)
 }
@@ -31,8 +31,8 @@ func Find(conn *sqlite.Conn, tenant, id string) (found rules.Issue, err error) {
 	return found, err
 }
 
-// EachOccurrence calls do with the event ids of an issue's occurrences, ordered by event time. It
-// stops at the first error.
+// EachOccurrence calls do for each occurrence of an issue, with the id of the event. It calls do in
+// the order of event times and stops at the first error.
 func EachOccurrence(conn *sqlite.Conn, tenant, id string, do func(event string) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error { return do(stmt.ColumnText(0)) },
 		"SELECT d.event FROM touched t JOIN decision d ON d.seq = t.decision "+
@@ -46,7 +46,7 @@ type Effect struct {
 	Refused string // why the backend refused the effect, or empty
 }
 
-// EachEffect calls do for the effects on an issue in the order of creation. It stops at the first
+// EachEffect calls do for each effect on an issue in the order of creation. It stops at the first
 // error.
 func EachEffect(conn *sqlite.Conn, tenant, id string, do func(Effect) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error {

@@ -13,21 +13,21 @@ import (
 func File(dataDir string) string { return filepath.Join(dataDir, "tracker", "tracker.db") }
 
 // Schema returns the schema of the tracker's database. It contains the tables of this package and
-// those that the statements in extra create. A change of a table or record requires a new version,
-// so that the tracker rebuilds the file from the stream.
+// the SQL statements in extra. If a table or record changes, increase the version. The tracker then
+// rebuilds the file from the stream.
 func Schema(extra string) projection.Schema {
 	return projection.Schema{Name: "tracker", Version: 4, Tables: tables + extra}
 }
 
-// Read runs fn on a snapshot of the database, even while a tracker writes to it. If there is no
-// file, the error wraps [fs.ErrNotExist].
+// Read runs fn on a snapshot of the database, even while a tracker writes to it. If the file is
+// missing, the error wraps [fs.ErrNotExist].
 func Read(ctx context.Context, dataDir string, fn func(*sqlite.Conn) error) error {
 	return projection.Read(ctx, File(dataDir), Schema(""), fn)
 }
 
 // The tables record and timer contain the state of package rules. The table decision has a row for
-// each event that gets a decision. Its columns id and record are NULL during a grace period. The
-// text of these statements is part of the file format.
+// each event with a decision. Its columns id and record are NULL during a grace period. The text of
+// these statements is part of the file format.
 const tables = `
 CREATE TABLE scope (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// Sorting is the layout of times in the database, which sorts as text.
+// Sorting is the layout of times in the database. Their text order is their time order.
 const Sorting = "2006-01-02T15:04:05.000000000Z"
 
 // Sortable formats t in the layout Sorting.
@@ -39,8 +39,8 @@ func (s *stored) Timers(tenant string, at time.Time, limit int) (list []rules.Ti
 	return list, s.note(err)
 }
 
-// note keeps the first error of the database. A Fold needs it to tell a database error from an
-// invalid event.
+// note stores the first error of the database. With it, a Fold can distinguish a database error
+// from an invalid event.
 func (s *stored) note(err error) error {
 	if s.err == nil {
 		s.err = err

@@ -17,9 +17,9 @@ const (
 
 type backend interface {
 	Workspace(tenant string) beads.Backend
-	// Flush makes all changes durable. Only then do effects count as settled.
+	// Flush makes all changes durable. Effects are settled only after Flush.
 	Flush(ctx context.Context) error
-	// Export writes changed issues where people read them. It sets its own deadlines.
+	// Export writes the changed issues to the workspaces. It sets its own deadlines.
 	Export(ctx context.Context) error
 }
 

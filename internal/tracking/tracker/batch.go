@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch folds messages and carries out erasure orders in one transaction. Only one goroutine may
-// use it.
+// batch folds messages and carries out erasure orders in one transaction. It is not safe for
+// concurrent use.
 type batch struct {
 	conn  *sqlite.Conn
 	marks *consume.Marks
@@ -22,15 +22,14 @@ type batch struct {
 	state     *store.Fold
 	published [][2]string // tenant and id of each issue.decided event
 
-	orderKey  func() (note.Verifier, error)         // returns the key that signs orders, or nil if there is none yet
-	keyOrders func(tenant string) ([]string, error) // returns the orders that changed the key, even those not yet in the stream
+	orderKey  func() (note.Verifier, error)         // returns the key that signs orders, or nil if it is unknown
+	keyOrders func(tenant string) ([]string, error) // returns the orders that changed the key, including orders that are not in the stream yet
 	erased    bool                                  // an order erased texts
-	unchecked bool                                  // an order was stored unchecked, because no key is known
+	unchecked bool                                  // an order was stored without a check, because no key is known
 	tenants   map[string]bool                       // tenants with events in the batch
 }
 
-// fold adds a message to the batch. The error is a [*consume.Poison] if the message can never be
-// folded.
+// fold adds a message to the batch. If a retry cannot succeed, the error is a [*consume.Poison].
 func (b *batch) fold(m consume.Message) error {
 	if m.Address.Manifest {
 		return nil
@@ -52,13 +51,14 @@ func (b *batch) fold(m consume.Message) error {
 	}
 	err = b.state.Take(e, m.Stored)
 	if _, ok := errors.AsType[*store.DataError](err); ok {
-		// The cause may quote the event, but a dead letter must not.
+		// A dead letter must not quote the event, and the cause may do so.
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
 	return err
 }
 
-// save makes the state and the published decisions visible to later queries in the transaction.
+// save writes the state and the published decisions, so that later queries in the transaction find
+// them.
 func (b *batch) save() error {
 	if err := b.state.Flush(); err != nil {
 		return err

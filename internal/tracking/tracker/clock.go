@@ -19,27 +19,27 @@ import (
 
 const (
 	clockCheck = time.Second
-	// clockGrace is how long a timer must be overdue before a tick, because earlier events may
-	// still arrive.
+	// clockGrace is the time between the end of a timer and a tick. Earlier events may still arrive
+	// during this time.
 	clockGrace = 2 * time.Second
-	// clockQuiet is how long a tenant must receive no events before the wall clock advances its
-	// time. The wait is needed because imported events have old timestamps.
+	// clockQuiet is the time without events after which the wall clock advances the time of a
+	// tenant. The wait protects imports, whose events have old timestamps.
 	clockQuiet = 5 * time.Second
 )
 
 // A ticker advances the time of tenants that receive no events. The time of a tenant is the latest
-// timestamp of its events. When a timer is due by the wall clock, the ticker publishes a
-// clock.ticked event with the due time. The timer fires when the tracker reads that event.
+// timestamp of its events. If a timer is due by the wall clock, the ticker publishes a clock.ticked
+// event with the due time. The timer fires when the tracker reads this event.
 type ticker struct {
 	db     *projection.DB
 	outbox outbox
 	logger *slog.Logger
 	caught func() bool // reports whether the whole stream is read
 
-	mu    sync.Mutex           // guards heard. No other lock is taken under it
-	heard map[string]time.Time // when the tracker last read events of a tenant
+	mu    sync.Mutex           // guards heard. Holders take no other lock
+	heard map[string]time.Time // time of the last read of a tenant's events
 
-	sent map[string]string // id of the latest tick by tenant, used only by the goroutine of run
+	sent map[string]string // id of the latest tick by tenant. Only the goroutine of run uses it
 }
 
 func newTicker(db *projection.DB, box outbox, logger *slog.Logger, caught func() bool) *ticker {
@@ -98,7 +98,7 @@ func (t *ticker) tick(ctx context.Context) error {
 }
 
 // releaseHeld publishes a clock.ticked event for each tenant with an overdue grace period. It
-// returns the number of these tenants.
+// returns the number of such tenants.
 func (t *ticker) releaseHeld(ctx context.Context) (int, error) {
 	due, err := t.due(ctx, time.Now().Add(-clockGrace), rules.GraceTimers)
 	for _, d := range due {
@@ -130,11 +130,10 @@ func (t *ticker) quiet(tenant string, now time.Time) bool {
 
 type dueTimer struct {
 	rules.Timer
-	id string // id of the clock.ticked event, derived from the timer and the latest decision of the tenant
+	id string // id of the clock.ticked event, from the timer and the latest decision of the tenant
 }
 
-// due returns the latest due timer of each tenant. It considers only timers whose id begins with
-// prefix.
+// due returns the latest due timer of each tenant. Only timers whose id begins with prefix count.
 func (t *ticker) due(ctx context.Context, at time.Time, prefix string) (list []dueTimer, err error) {
 	err = t.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		err := store.Each(conn, func(stmt *sqlite.Stmt) error {

@@ -39,13 +39,13 @@ type Closing struct {
 	By     string       `json:"by"`
 	Reason string       `json:"reason"` // as stored, with secrets redacted
 	Event  string       `json:"event"`  // issue.edited event
-	Taken  bool         `json:"taken"`  // a tracker has applied the event. Otherwise the next tracker will
+	Taken  bool         `json:"taken"`  // a running tracker has applied the event
 	Status rules.Status `json:"status"` // status of the issue when Close returns
 }
 
 // Close closes an issue for a person. It stores an issue.edited event in the outbox of edits. If a
-// tracker runs on dataDir, Close waits for its decision. Otherwise the next tracker closes the
-// issue.
+// tracker runs on dataDir, Close waits for the tracker's decision. Otherwise the next tracker
+// closes the issue.
 func Close(ctx context.Context, dataDir string, c CloseRequest) (Closing, error) {
 	issue, err := find(ctx, dataDir, c.Tenant, c.Issue)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	unknownAuthor = "somebody"
 )
 
-// An editor publishes edits by people. It collects them from the workspaces, and from the outbox in
+// An editor publishes edits by people. It reads them from the workspaces and from the outbox in
 // which commands store them.
 type editor struct {
 	opts   Options
@@ -62,7 +62,8 @@ func (e *editor) logOnce(ctx context.Context, before string, err error) string {
 	return err.Error()
 }
 
-// drain publishes the edits that exist now. Edits in an unreadable workspace stay for a later run.
+// drain publishes the edits that exist now. If a workspace is unreadable, its edits stay for a
+// later run.
 func (e *editor) drain(ctx context.Context) error {
 	e.logOnce(ctx, "", e.poll(ctx))
 	if err := ctx.Err(); err != nil {
@@ -108,7 +109,7 @@ func (e *editor) pollTenant(ctx context.Context, tenant string) error {
 func (e *editor) publish(ctx context.Context, tenant string, edit beads.Edit) error {
 	at := edit.At
 	if now := time.Now(); at.IsZero() || at.After(now) {
-		at = now // a future time would advance the time of the tenant
+		at = now // a time in the future would advance the time of the tenant
 	}
 	event := events.Event{
 		ID:     events.DeriveID(string(events.IssueEdited), tenant, edit.ID),

@@ -22,7 +22,7 @@ func EditOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox",
 
 var editRedactor = sync.OnceValues(func() (*redact.Redactor, error) { return redact.New(redact.Options{}) })
 
-// setEdit redacts secrets and personal data in d.Value, unless that is the name of an assignee.
+// setEdit redacts secrets and personal data in d.Value. The name of an assignee stays.
 func setEdit(e *events.Event, d events.IssueEditedData) error {
 	if d.Action != string(beads.ActionAssigned) && d.Value != "" {
 		r, err := editRedactor()
@@ -48,9 +48,9 @@ func setEdit(e *events.Event, d events.IssueEditedData) error {
 // RecordEdit stores a person's edit as an event and returns it. It redacts secrets and personal
 // data in the text.
 //
-// When RecordEdit succeeds, the event is on disk in an outbox below dataDir. No broker and no
-// tracker need to run. The next tracker sends the event to the stream, and applies the edit when it
-// reads it there. Several processes may call RecordEdit concurrently.
+// When RecordEdit succeeds, the event is on disk in an outbox in dataDir. No broker or tracker need
+// run. The next tracker sends the event to the stream and applies the edit when it reads the event
+// there. Several processes may call RecordEdit concurrently.
 func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEditedData) (events.Event, error) {
 	d.User = osuser.Current()
 	e, err := events.New(events.IssueEdited, editSource, d)

@@ -29,9 +29,10 @@ type pendingEffect struct {
 	outcome string // why the backend refused the effect, or empty
 }
 
-// settle applies the pending effects. An effect is settled once it is applied, or once the backend
-// has refused it permanently. After any other failure it stays pending, and settle skips later
-// effects on the issue or, if the workspace is unavailable, on all issues of the tenant.
+// settle applies the pending effects. An effect is settled after the backend has applied it or
+// refused it permanently. After any other failure, the effect stays pending, and settle skips later
+// effects on the same issue. If the workspace is unavailable, it skips all later effects of the
+// tenant.
 func (s *settler) settle(ctx context.Context) error {
 	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {
@@ -46,7 +47,7 @@ func (s *settler) settle(ctx context.Context) error {
 	}
 }
 
-// maxBlockedPages limits how many pages in a row settle reads without settling an effect.
+// maxBlockedPages is the number of pages in a row that settle reads without a settled effect.
 const maxBlockedPages = 20
 
 type blocked struct {
@@ -70,8 +71,8 @@ func (w *blocked) add(p pendingEffect, err error) {
 	}
 }
 
-// settlePage marks the applied effects at the end, or every maxMarkDelay, so that a crash repeats
-// few of them.
+// settlePage applies the effects of a page. It marks them as settled at the end or every
+// maxMarkDelay, so that a crash repeats few effects.
 func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *blocked) error {
 	var done []pendingEffect
 	w.pages++
@@ -184,7 +185,8 @@ func bead(i rules.Issue) beads.Issue {
 	return b
 }
 
-// beadStatus converts flapping to open, because Beads has no such status. A label marks the issue.
+// beadStatus returns open for the status flapping, which Beads does not have. A label marks the
+// issue.
 func beadStatus(s rules.Status) beads.Status {
 	if s == rules.Flapping {
 		return beads.Open

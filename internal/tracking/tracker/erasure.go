@@ -13,13 +13,13 @@ import (
 type erasure struct {
 	conn   *sqlite.Conn
 	tenant string
-	run    string // the run, if the order erases a whole run
+	run    string // run that the order erases as a whole, or empty
 	events []string
 	runs   map[string]bool
 	issues map[string]bool
 }
 
-// event erases the texts of an event. It also marks the event, so that a later decision on it gets
+// event erases the texts of an event. It also marks the event, so that a later decision on it has
 // no texts.
 func (e *erasure) event(t target) error {
 	e.events = append(e.events, t.event)
@@ -42,8 +42,8 @@ func (e *erasure) event(t target) error {
 	return nil
 }
 
-// issue erases all texts of an issue, because it is not recorded which event each text came from.
-// It adds an effect that erases the same texts in the backend.
+// issue erases all texts of an issue, because texts are stored without their event. It adds an
+// effect that erases the texts in the backend.
 func (e *erasure) issue(seq int64, id string) error {
 	if e.issues[id] {
 		return nil

@@ -34,8 +34,8 @@ type Reasoning struct {
 	rules.Decision
 }
 
-// Why explains the issue with this id, or else the event with this id. It only reads the files in
-// dataDir. If they contain neither, the error wraps [ErrNotFound].
+// Why explains the issue with this id. If there is no such issue, it explains the event with this
+// id. Why only reads files in dataDir. If they contain neither, the error wraps [ErrNotFound].
 func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err error) {
 	err = store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		x, err = Explain(conn, tenant, id)
@@ -54,12 +54,13 @@ func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err er
 	return x, nil
 }
 
-// IsEmpty reports whether neither an issue nor an event was found.
+// IsEmpty reports whether x explains neither an issue nor an event.
 func (x *Explanation) IsEmpty() bool {
 	return x.Issue == nil && len(x.Decisions) == 0 && x.Unconsidered == ""
 }
 
-// Explain is like [Why] for a database with the tables of package store. The result may be empty.
+// Explain is like [Why], but reads a database with the tables of package store. The result may be
+// empty.
 func Explain(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
 	x := Explanation{Subject: id, Decisions: []Reasoning{}}
 	found, err := issueOf(conn, tenant, id)
@@ -116,10 +117,11 @@ func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 	}, until, tenant, x.Subject)
 }
 
-// ConsideredKinds lists the kinds of events that get decisions, for messages.
+// ConsideredKinds is the part of a message that lists the kinds of events with decisions.
 const ConsideredKinds = "considered are run events, step.finished, error, issue.edited, clock.ticked and successful results of denied tool calls"
 
-// unconsidered searches the ledger, because the tracker does not store events without a decision.
+// unconsidered explains an event in the ledger, because the tracker does not store events without a
+// decision.
 func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {
 	none := fmt.Errorf("%w: %s in tenant %s, and no event with that id has a decision or is in a ledger here; %s",
 		ErrNotFound, id, tenant, ConsideredKinds)
@@ -147,7 +149,7 @@ func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, erro
 	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", oneLine(id), entry.Kind), nil
 }
 
-// NotConsidered explains an event whose kind gets no decisions.
+// NotConsidered explains an event of a kind that gets no decisions.
 func NotConsidered(id string, kind events.Kind) string {
 	if kind == events.IssueDecided {
 		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", oneLine(id))

@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// maxReadRetry limits the pause before the stream is read again. The pause can be short, because
-// reading usually fails while the backend is unavailable, and Apply then only returns the latest
-// error of the settler.
+// maxReadRetry is the maximum pause before a new attempt to read the stream. Most attempts fail
+// while the backend is unavailable. They cost little, because Apply only returns the latest error
+// of the settler.
 const maxReadRetry = 5 * time.Second
 
 func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
@@ -46,9 +46,9 @@ func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publis
 	return settleRest(reading, opts, s)
 }
 
-// releaseHeld ends the grace periods that are over by the wall clock. It publishes clock.ticked
-// events and then reads them. Normally a later event ends a grace period, but a drain cannot wait
-// for one.
+// releaseHeld publishes clock.ticked events and then reads them. They end the grace periods that
+// are over by the wall clock. A drain cannot wait for later events, which normally end grace
+// periods.
 func releaseHeld(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
 	t := newTicker(r.db, outbox, opts.Logger, nil)
 	n, err := t.releaseHeld(ctx)
@@ -70,7 +70,7 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	return consume.Run(ctx, opts.Broker.JetStream(), consume.Options{
 		Durable: Name, Space: opts.Broker.Space(), Tenant: opts.Tenant, Drain: opts.Drain, Logger: opts.Logger,
 		RetryMax: maxReadRetry, Progress: r.progress, OnGap: opts.onHole,
-		// Decisions on events of the old stream remain valid, and no event gets a second decision.
+		// Decisions on events of the old stream stay valid. No event gets a second decision.
 		OnStreamChanged: func(reason string) error {
 			opts.Logger.WarnContext(ctx, "tracking continued in another stream", "reason", reason)
 			return nil
@@ -78,8 +78,8 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	}, r)
 }
 
-// settleRest settles pending effects. A drain continues until the backend is stuck. A stop gives up
-// after stopTimeout.
+// settleRest settles pending effects. A drain continues while the backend makes progress. A stop
+// ends after stopTimeout.
 func settleRest(ctx context.Context, opts Options, s *settler) error {
 	if opts.Drain && ctx.Err() == nil {
 		return stuckCause(ctx, s.finish(ctx, true))

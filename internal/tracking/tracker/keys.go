@@ -15,12 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// maxUnsigned limits how many orders of a tenant are stored although no known key has signed them.
-// Their key may become known later.
+// maxUnsigned limits the stored orders of a tenant that no known key has signed. The tracker may
+// learn their key later.
 const maxUnsigned = 1000
 
-// orderKey returns Options.OrderKey, or else the key of the auditor on the same data directory. It
-// returns nil if there is neither.
+// orderKey returns Options.OrderKey. If it is empty, orderKey returns the key of the auditor in
+// DataDir, or nil without an auditor.
 func (o Options) orderKey() (note.Verifier, error) {
 	if o.OrderKey != "" {
 		v, _, err := ledger.ParseVerifier(o.OrderKey)
@@ -33,8 +33,8 @@ func (o Options) orderKey() (note.Verifier, error) {
 	return v, err
 }
 
-// keyOrders returns the orders that changed the key of tenant. It reads them from the auditor's
-// files, so some may not be in the stream yet. With Options.OrderKey, it returns none.
+// keyOrders returns the orders that changed the key of a tenant. It reads the files of the auditor,
+// so the stream may lack some of the orders. With Options.OrderKey, it returns none.
 func (o Options) keyOrders(tenant string) ([]string, error) {
 	if o.OrderKey != "" {
 		return nil, nil
@@ -42,7 +42,8 @@ func (o Options) keyOrders(tenant string) ([]string, error) {
 	return ledger.ReadKeyOrders(filepath.Join(o.DataDir, "keys"), tenant)
 }
 
-// keys returns nil if no key is known. Each key is valid for a range of order numbers.
+// keys returns the keys that sign orders, each for a range of order numbers. It returns nil if no
+// key is known.
 func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	key, err := b.orderKey()
 	if key == nil || err != nil {
@@ -66,7 +67,8 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	return &keys, err
 }
 
-// changeKey also checks the stored orders, because the new key may have signed one of them.
+// changeKey stores an order that changes the key. The new key may have signed stored orders, so
+// changeKey checks them again.
 func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
 	if err := b.storeOrder(tenant, event, signed, "key", upto); err != nil {
 		return err

@@ -17,24 +17,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An order is an order of the ledger, signed with the ledger's key. Issues quote events, so an
-// order to erase or prune events also removes texts from the decisions on them and from their
-// issues. Ids, times, statuses and links stay.
+// An order is a signed order of the ledger. Issues and decisions quote events. An order to erase or
+// prune events also removes the texts from their decisions and issues. Ids, times, statuses and
+// links stay.
 type order struct {
 	ledger.Order
-	upto  int64 // number of the last decision that the order affects
+	upto  int64 // number of the last affected decision
 	rules ledger.Rules
 	at    time.Time // when the server stored the order, or zero
 }
 
-// handleOrder carries out the order in e. If none of the keys that the tracker knows has signed the
-// order, handleOrder keeps it until the tracker learns another key. stored is the server's time of e.
+// handleOrder carries out the order in an event. If no known key has signed the order, handleOrder
+// stores it until the tracker learns another key. stored is the server's time of the event.
 func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
 		return nil //nolint:nilerr // an unreadable record contains no order
 	}
-	// Queries below must see the decisions of this batch.
+	// The queries below must see the decisions of this batch.
 	if err := b.save(); err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	return b.storeUnsigned(e.Tenant, e.ID, d.Order, upto)
 }
 
-// carryOut carries out an order, but only once. It returns false if no known key has signed the
-// order. An order that needs an approval has no effect until it arrives again with the approval.
+// carryOut carries out an order once. It returns false if no known key has signed the order. An
+// order that needs an approval has no effect until it arrives again with the approval.
 func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, at time.Time) (signed bool, err error) {
 	rules, err := b.rules(tenant)
 	if err != nil {
@@ -88,7 +88,7 @@ func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, 
 	return true, store.Run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, selection)
 }
 
-// apply returns the values of the columns state and note.
+// apply carries out the order and returns the values for the columns state and note.
 func (b *batch) apply(o order) (state, note string, err error) {
 	switch o.Action { //nolint:exhaustive // the other actions do not affect texts
 	case events.AuditHold:
@@ -147,10 +147,11 @@ type target struct {
 	user   string
 	time   time.Time
 	stored time.Time       // when the server stored the event
-	record *rules.Decision // nil while the event is in a grace period
+	record *rules.Decision // nil during the grace period of the event
 }
 
-// matches compares the time range of the selection s with at.
+// matches reports whether the selection contains the event. The time range of the selection applies
+// to the given time.
 func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	for _, f := range [...]struct{ want, have string }{{s.Run, t.run}, {s.Event, t.event}, {s.User, t.user}} {
 		if f.want != "" && f.want != f.have {
@@ -165,8 +166,8 @@ func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	return (s.From.IsZero() || !at.Before(s.From)) && (s.To.IsZero() || at.Before(s.To))
 }
 
-// erase erases the texts of the events that o selects. If a legal hold protects one of them, an
-// erasure order erases nothing, and a prune order erases only the unprotected ones.
+// erase erases the texts of the selected events. If a legal hold protects one of them, an erasure
+// order erases nothing. A prune order skips protected events.
 func (b *batch) erase(o order) error {
 	targets, err := b.targets(o)
 	if err != nil {

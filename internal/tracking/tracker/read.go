@@ -17,7 +17,8 @@ import (
 // ErrNotFound is returned for an unknown issue or event.
 var ErrNotFound = errors.New("no such issue")
 
-// Issue is an issue in JSON results. Later versions may add fields but never rename them.
+// Issue is an issue in JSON results. Later versions keep the names of its fields and may add
+// fields.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`
@@ -39,8 +40,8 @@ type Issue struct {
 	Runs        []string  `json:"runs"` // first runs with an occurrence
 }
 
-// List returns the issues of tenant in the order of creation. An empty tenant means all tenants.
-// List only reads the files in dataDir. Without files, there are no issues.
+// List returns the issues of a tenant in the order of creation. An empty tenant means all tenants.
+// List only reads files in dataDir. Without files, it returns no issues.
 func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {

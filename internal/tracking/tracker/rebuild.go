@@ -16,14 +16,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// ErrBeginning means that the stream has lost events from which issues were made.
+// ErrBeginning means that the stream has lost events that led to issues.
 var ErrBeginning = errors.New("the stream has lost its first messages")
 
 // RebuildOptions configures [Rebuild].
 type RebuildOptions struct {
 	Options // Rebuild ignores Drain
 
-	// Partial allows a stream that has lost events with decisions.
+	// Partial allows a rebuild although the stream has lost events with decisions.
 	Partial bool
 }
 
@@ -33,21 +33,21 @@ type Rebuilt struct {
 	Events uint64   `json:"events"`
 	Gained []string `json:"gained"`
 	Lost   []string `json:"lost"` // issues that no longer exist
-	// Gone is the number of events that have a decision in the old file and are no longer in the
-	// stream. It is -1 if there is no readable old file.
+	// Gone is the number of events with a decision in the old file that are no longer in the
+	// stream. Without a readable old file, Gone is -1.
 	Gone int64 `json:"gone"`
 }
 
-// Rebuild builds a new tracker file from the stream, under the configuration of opts, and replaces
-// the old file. A crash leaves either the old or the new file.
+// Rebuild builds a new tracker file from the stream and replaces the old file. It uses the
+// configuration in opts. A crash leaves either the old or the new file.
 //
-// Rebuild publishes no decisions. The next tracker publishes those on events without a published
-// decision in the old file. Rebuild keeps edits and texts by people, and does not repeat effects
+// Rebuild publishes no decisions. If no decision on an event was published before, the next tracker
+// publishes the new decision. Rebuild keeps edits and texts by people, and does not repeat effects
 // that the old file has settled.
 //
 // If the stream has lost events with decisions, Rebuild changes nothing and returns an error that
-// wraps [ErrBeginning], unless opts.Partial is set. Rebuild also fails while a tracker runs on the
-// data directory.
+// wraps [ErrBeginning]. opts.Partial allows such a rebuild. Rebuild fails while a tracker runs on
+// the data directory.
 func Rebuild(ctx context.Context, opts RebuildOptions) (_ Rebuilt, err error) {
 	if err := opts.Validate(); err != nil {
 		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)

@@ -20,8 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// closeLog moves the write-ahead log into the main file. It reports whether that is a readable
-// tracker file.
+// closeLog moves the write-ahead log into the main file. It reports whether the result is a
+// readable tracker file.
 func closeLog(ctx context.Context, path string) (readable bool) {
 	if _, err := os.Stat(path); err != nil {
 		return false
@@ -37,11 +37,10 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
-// carry copies data from the old file that is not in the stream. These are the workspaces with
+// carry copies data that the stream does not have from the old file. It copies the workspaces with
 // texts by people, and the marks of settled effects and published decisions.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
-	// A decision that was published before is not published again, even if the new decision
-	// differs.
+	// A published decision is not published again, even if the new decision differs.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
 	if !r.hasOld {
 		return db.Tx(ctx, func(conn *sqlite.Conn) error { return store.Run(conn, published) })
@@ -70,8 +69,8 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	})
 }
 
-// compare records the differences from the old file. It fails if the stream has lost events with
-// decisions, unless Partial is set.
+// compare records the differences between the old and the new file. Without Partial, it fails if
+// the stream has lost events with decisions.
 func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	r.done.Gained, r.done.Lost = []string{}, []string{}
 	count := func(conn *sqlite.Conn) error {
@@ -118,7 +117,7 @@ func texts(conn *sqlite.Conn, query string) (list []string, err error) {
 	return list, err
 }
 
-// A changedIssue is an issue of the old file whose effects differ in the new file.
+// A changedIssue is an issue of the old file that has other effects in the new file.
 type changedIssue struct {
 	tenant, id string
 	now        rules.Issue // zero if it no longer exists
@@ -144,7 +143,7 @@ func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// correct sets the new status of changed issues in the backend. The new effects would not set it,
+// correct sets the new status of changed issues in the backend. The new effects cannot do this,
 // because the backend ignores effects that are older than the latest change of an issue.
 func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.changed {
@@ -174,8 +173,8 @@ func (r *rebuilding) correct(ctx context.Context) error {
 	return r.backend.Flush(ctx)
 }
 
-// swap replaces the database at oldPath with the database at newPath. The new database must be
-// closed, and the write-ahead log of the old database must be empty.
+// swap replaces the old database with the new one. The new database must be closed, and the
+// write-ahead log of the old database must be empty.
 func swap(newPath, oldPath string) error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(oldPath + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

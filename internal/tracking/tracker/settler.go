@@ -19,16 +19,16 @@ const (
 	roundSize  = 500 // effects or decisions per transaction
 	firstRetry = 200 * time.Millisecond
 	maxRetry   = 10 * time.Second
-	// callTimeout limits one call of the backend. It exceeds the deadline of the bd command.
+	// callTimeout limits one call of the backend. It is longer than the deadline of a bd call.
 	callTimeout = 30 * time.Second
-	// An export writes whole files, which is slow for large workspaces. The pause after it is
-	// exportPause times the time that it took, at most maxExportPause.
+	// An export of large workspaces is slow, because it writes whole files. After an export that
+	// took t, the pause is exportPause times t, but at most maxExportPause.
 	exportPause    = 20
 	maxExportPause = 10 * time.Second
 	noTimeout      = time.Duration(0)
 )
 
-// A settler applies effects to the backend and publishes decisions. One goroutine does this in
+// A settler applies effects to the backend and publishes decisions. One goroutine repeats this in
 // rounds.
 type settler struct {
 	db      *projection.DB
@@ -38,22 +38,22 @@ type settler struct {
 	stage   func(string)
 
 	wake   chan struct{} // capacity 1
-	caught atomic.Bool   // all messages from before the start have been read
+	caught atomic.Bool   // all messages up to target have been read
 	scrub  atomic.Bool   // the write-ahead log may contain erased texts
 
-	// Fields below are only used by the goroutine of the rounds.
-	scrubAgain bool      // scrub again when all workspaces are up to date
+	// Only the goroutine of the rounds uses these fields.
+	scrubAgain bool      // scrub again after an export without a failed workspace
 	exported   time.Time // when the latest export ended
 	cost       time.Duration
 
-	mu     sync.Mutex // guards target, failed and since. No other lock is taken under it
-	target *uint64    // last sequence of the stream at the start, nil until known
+	mu     sync.Mutex // guards target, failed and since. Holders take no other lock
+	target *uint64    // last sequence of the stream at the start, or nil if unknown
 	failed error
-	since  time.Time // when the backend last accepted a change, or zero if none is pending
+	since  time.Time // last time when the backend accepted a change, or zero without pending changes
 }
 
 type outbox interface {
-	// Append stores e durably. For a repeated id, it returns [publish.ErrDuplicate].
+	// Append stores the event durably. For a repeated id, it returns [publish.ErrDuplicate].
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
@@ -71,8 +71,8 @@ func (s *settler) wakeUp() {
 	}
 }
 
-// noteProgress lets the settler publish decisions once all messages from before the start have been
-// read. These messages may include the same decisions, which an earlier tracker published.
+// noteProgress allows the settler to publish decisions after all messages from before the start
+// have been read. An earlier tracker may have published the same decisions in these messages.
 func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return
@@ -124,8 +124,8 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
-// call runs do, which calls the backend. If do does not return within limit, the error wraps
-// ErrUnavailable. With noTimeout, do sets its own deadlines.
+// call runs a call of the backend with a time limit. After the limit, the error wraps
+// ErrUnavailable. With noTimeout, the backend sets its own deadlines.
 func (s *settler) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	s.mu.Lock()
 	if s.since.IsZero() {
@@ -144,7 +144,7 @@ func (s *settler) call(ctx context.Context, limit time.Duration, do func(context
 	return err
 }
 
-// noteAccepted records that the backend has accepted a change. If all is true, no further change is
+// noteAccepted records that the backend has accepted a change. all means that no further change is
 // pending.
 func (s *settler) noteAccepted(all bool) {
 	s.mu.Lock()
@@ -169,7 +169,8 @@ func (s *settler) report(ctx context.Context, err error) {
 }
 
 // finish settles and exports all effects, and retries until ctx ends. It publishes decisions only
-// if all messages from before the start have been read. drained means that they have been read.
+// after all messages from before the start have been read. drained tells finish that this has
+// happened.
 func (s *settler) finish(ctx context.Context, drained bool) error {
 	if drained {
 		s.caught.Store(true)
@@ -183,7 +184,7 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 		}
 		if err == nil {
 			s.noteAccepted(true)
-			return nil // closing the database empties its log, so no scrub is needed
+			return nil // the caller closes the database and so empties the log, so no scrub is needed
 		}
 		if ctx.Err() == nil {
 			s.report(ctx, err)
@@ -197,9 +198,9 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 	}
 }
 
-// round settles effects, publishes decisions and exports the workspaces. If one step fails, the
-// others still run, because the cause may be a single workspace. During the pause after an export,
-// round does not export, but returns the rest of the pause as again.
+// round settles effects, publishes decisions and exports the workspaces. After a failed step, round
+// continues with the next step, because the cause may be a single workspace. In the pause after an
+// export, it returns the rest of the pause instead of an export.
 func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	settled := s.settle(ctx)
 	if settled != nil {
@@ -227,8 +228,8 @@ func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	return 0, errors.Join(err, e)
 }
 
-// export updates the workspaces, and scrubs the database if texts were erased. If a workspace
-// fails, it scrubs again when all workspaces are up to date.
+// export updates the workspaces. If texts were erased, it also scrubs the database. After a failed
+// workspace, it scrubs again when all workspaces are up to date.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.call(ctx, noTimeout, s.backend.Export)

@@ -24,7 +24,7 @@ type Details struct {
 	Refused     []Refusal    `json:"refused,omitempty"`
 }
 
-// Transition is a status change. The first one is the creation.
+// Transition is a status change. The first transition is the creation.
 type Transition struct {
 	To      rules.Status `json:"to"`
 	At      time.Time    `json:"at"`
@@ -33,7 +33,7 @@ type Transition struct {
 	Refused string       `json:"refused,omitempty"`
 }
 
-// PersonEdit is a person's edit with the tracker's decision.
+// PersonEdit is a person's edit and the tracker's decision on it.
 type PersonEdit struct {
 	Event  string    `json:"event"`
 	At     time.Time `json:"at"`
@@ -48,8 +48,8 @@ type Refusal struct {
 	Reason string    `json:"reason"`
 }
 
-// Show returns an issue with its history. It only reads the files in dataDir. If there is no such
-// issue, the error wraps [ErrNotFound].
+// Show returns an issue with its history. It only reads files in dataDir. If the issue is missing,
+// the error wraps [ErrNotFound].
 func Show(ctx context.Context, dataDir, tenant, id string) (Details, error) {
 	d := Details{Events: []string{}, Transitions: []Transition{}, Edits: []PersonEdit{}}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) (err error) {

@@ -11,8 +11,8 @@ import (
 
 var errStuck = errors.New("the backend accepts no issues")
 
-// endWhenStuck calls end if changes are pending but the backend has accepted none for the time
-// limit. If the number of incomplete issues changes, that counts as progress.
+// endWhenStuck calls end if changes are pending and the backend accepts none for the time limit. A
+// change in the number of incomplete issues counts as progress.
 func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
 	tick := time.NewTicker(max(limit/20, time.Millisecond))
 	defer tick.Stop()
@@ -29,7 +29,7 @@ func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end con
 		if since.IsZero() || time.Since(since) < limit {
 			continue
 		}
-		if n := s.backlog(ctx); n != backlog { // there is progress, or this is the first count
+		if n := s.backlog(ctx); n != backlog { // first count, or progress
 			backlog = n
 			s.noteAccepted(false)
 			continue
@@ -43,7 +43,7 @@ func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end con
 }
 
 type backlogCounter interface {
-	// Backlog counts the issues that are incomplete in the workspaces.
+	// Backlog returns the number of issues that are incomplete in their workspace.
 	Backlog(ctx context.Context) (int, error)
 }
 

@@ -35,12 +35,12 @@ type Options struct {
 	Broker  *broker.Broker
 	DataDir string
 	Tenant  string       // empty means all tenants
-	Drain   bool         // return once all events that were in the stream at the start are handled
+	Drain   bool         // return after handling all events that were in the stream at the start
 	Config  rules.Config // zero means the default
 	Logger  *slog.Logger
 
-	// OrderKey is the verifier key of the ledger, which must sign erasure orders. Empty means the
-	// key of the auditor in DataDir.
+	// OrderKey is the verifier key of the ledger that signs erasure orders. Empty means the key of
+	// the auditor in DataDir.
 	OrderKey string
 
 	// Backend is [EmbeddedBackend] or [BDBackend]. Empty means EmbeddedBackend.
@@ -48,17 +48,17 @@ type Options struct {
 	// BD is the path of the Beads CLI. Empty means bd in PATH.
 	BD string
 
-	// SettleTimeout limits how long a drain waits while the backend accepts no changes. Zero means
-	// DefaultSettleTimeout. Without Drain, there is no limit.
+	// SettleTimeout is the longest time that a drain waits while the backend accepts no changes.
+	// Zero means DefaultSettleTimeout. Without Drain, there is no limit.
 	SettleTimeout time.Duration
 
 	Heartbeat time.Duration // of the outboxes, as in [publish.Options]
 
-	// Progress receives reports on how far the stream is read. If the tracker waits, Err is the
-	// reason. All calls come from one goroutine.
+	// Progress receives reports about the position in the stream. While the tracker waits, Err is
+	// the reason. All calls come from one goroutine.
 	Progress func(consume.Progress)
 
-	onHole func(consume.Gap) // receives ranges of messages that were lost before the tracker read them
+	onHole func(consume.Gap) // receives ranges of messages that the stream lost before the tracker read them
 
 	backend backend      // for tests
 	stage   func(string) // for tests, called between the stages
@@ -92,17 +92,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run reads the stream and maintains the issues until ctx ends. Then it settles pending effects for
-// at most ten seconds and returns nil. It waits while another process uses the tracker's files.
+// Run reads the stream and maintains the issues until ctx ends. It then settles pending effects for
+// at most ten seconds and returns nil. If another process uses the tracker's files, Run waits.
 //
-// With Drain, Run returns nil once it has handled all events from before the start and ended the
-// grace periods that are over by the wall clock.
+// With Drain, Run handles all events from before the start, ends the grace periods that are over by
+// the wall clock, and returns nil.
 func Run(ctx context.Context, opts Options) (err error) {
 	if err := opts.Validate(); err != nil {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	opts = opts.withDefaults()
-	// If ctx ends before the tracker has started, that is a clean stop, except in a drain.
+	// An end of ctx before the tracker has started is a clean stop, except in a drain.
 	fail := func(err error) error {
 		if ctx.Err() != nil && !opts.Drain {
 			return nil
@@ -154,8 +154,7 @@ func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	return publish.Open(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: filepath.Join(opts.DataDir, "outbox", Name), Journal: publish.JournalDir(opts.DataDir), Name: Name,
 		Redactor: publish.NoRedaction, // decisions contain only names
-		// A decision counts as published once it is in the outbox, so the outbox must not lose it
-		// in a crash.
+		// A decision in the outbox counts as published, so the outbox must not lose it in a crash.
 		Durability: publish.DiskDurability, Unique: true, Heartbeat: opts.Heartbeat,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),

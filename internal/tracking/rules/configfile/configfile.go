@@ -20,7 +20,7 @@ import (
 
 const maxBytes = 256 << 10
 
-// An Error is a mistake in a configuration file, with its position.
+// An Error is a mistake in a configuration file and its position.
 type Error struct {
 	Line, Column int
 	Message      string
@@ -29,7 +29,7 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message) }
 
 type field struct {
-	path  string                  // names of the section and the field, joined by a dot
+	path  string                  // name of the section, a dot, and name of the field
 	about string                  // comment in the default file
 	at    func(*rules.Config) any // returns a pointer to the value
 	least int64
@@ -70,8 +70,8 @@ var fields = []field{
 	{"digest.pause", "minimum time between two updates of its description", func(c *rules.Config) any { return &c.Digest.Pause }, 1},
 }
 
-// Read reads a configuration file. Missing limits keep their defaults. Read returns an [*Error] for
-// invalid YAML, an unknown name or an invalid value.
+// Read reads a configuration file. Missing limits have their default values. For invalid YAML, an
+// unknown name or an invalid value, it returns an [*Error].
 func Read(r io.Reader) (rules.Config, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
@@ -80,7 +80,7 @@ func Read(r io.Reader) (rules.Config, error) {
 	return Parse(data)
 }
 
-// Parse is like [Read], for a file that is already in memory.
+// Parse is like [Read] for a file in memory.
 func Parse(data []byte) (rules.Config, error) {
 	if len(data) > maxBytes {
 		return rules.Config{}, &Error{1, 1, fmt.Sprintf("more than %d bytes", maxBytes)}
@@ -168,7 +168,7 @@ func readSection(c *rules.Config, prefix string, n *yaml.Node) error {
 	return nil
 }
 
-// findField returns nil and true for the path of a section.
+// findField returns the field with a path. For the path of a section, it returns nil and true.
 func findField(path string) (f *field, section bool) {
 	for i := range fields {
 		if fields[i].path == path {

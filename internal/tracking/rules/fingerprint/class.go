@@ -7,8 +7,9 @@ import (
 	"unicode"
 )
 
-// Ordinary returns words of error classes. A class with such a word describes an error of the work
-// and not of the infrastructure. An entry of several words matches only these words in a row.
+// Ordinary returns words of error classes. A class with such a word is an error of the work and not
+// of the infrastructure. An entry with several words matches only if they appear in this order
+// without a gap.
 func Ordinary() []string {
 	return []string{
 		// the code under work
@@ -29,8 +30,8 @@ func Ordinary() []string {
 
 var vague = []string{"error", "errors", "err", "exception", "failure", "failed", "fail", "fatal", "other", "unknown", "none", "generic", "general"}
 
-// Class returns the normalised class of an infrastructure error. It returns "" if class names no
-// cause or contains one of the phrases in ordinary.
+// Class returns the normalised class of an infrastructure error. It returns "" if the class names
+// no cause or contains a phrase in ordinary.
 func Class(class string, ordinary []string) string {
 	words := classWords(class)
 	named := slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(vague, w) })
@@ -45,9 +46,9 @@ func Class(class string, ordinary []string) string {
 	return strings.Join(words, "_")
 }
 
-// ClassInText returns the class in an error message of a model provider's API, as Claude Code and
-// the providers' libraries write it, or "". It ignores all other text, which may be about the work,
-// such as "expected 200, got 503".
+// ClassInText returns the class in an error message of a model provider's API, or "". It knows the
+// formats of Claude Code and of the providers' libraries. It ignores other text, such as "expected
+// 200, got 503", because such text may be about the work.
 func ClassInText(text string) string {
 	text = cut(text, 1000)
 	for _, form := range providerErrors {
@@ -77,8 +78,8 @@ func inRow(words, sequence []string) bool {
 	return false
 }
 
-// classWords returns lower-case words. "RateLimited", "rate-limited" and "rate_limited" give the
-// same words, and "HTTPError" gives "http" and "error".
+// classWords splits a class into lower-case words. "RateLimited", "rate-limited" and "rate_limited"
+// give the same words. "HTTPError" gives "http" and "error".
 func classWords(class string) []string {
 	var b strings.Builder
 	runes := []rune(cut(class, 100))

@@ -14,8 +14,8 @@ const (
 	maxRaw    = 4000 // maximum length of the input
 )
 
-// variable matches what differs between occurrences of an error. The replacement "#" has no digit,
-// so normalising twice changes nothing.
+// variable matches the parts of an error that differ between occurrences. The replacement "#"
+// contains no digit, so a second normalisation changes nothing.
 var variable = []*regexp.Regexp{
 	regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
 	regexp.MustCompile(`\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d([.,]\d+)?)?(z|[+-]\d\d:?\d\d)?)?`),
@@ -32,9 +32,9 @@ var (
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )
 
-// Normalise returns a form of an error message that is the same for all reports of the error. It is
-// one line in lower case with at most 300 characters, with "#" for ids, times and numbers.
-// Normalising it again changes nothing.
+// Normalise returns the same form for all reports of an error. The form is one line in lower case
+// with at most 300 characters. It has "#" in place of ids, times and numbers. A second
+// normalisation changes nothing.
 func Normalise(text string) string {
 	s := strings.ToLower(deferred.Clean(text, maxRaw))
 	for _, v := range variable {

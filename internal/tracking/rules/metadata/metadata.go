@@ -1,5 +1,5 @@
-// Package metadata reads the free-form metadata and the summaries of events. Producers choose the
-// types of the values, so each function accepts several types and ignores others.
+// Package metadata reads the metadata and the summaries of events. Producers choose the types of
+// the values. Each function accepts several types and ignores others.
 package metadata
 
 import (
@@ -36,9 +36,9 @@ func Amount(v any) int {
 	return Number(v)
 }
 
-// Remaining returns the items that a partial success left undone, from the members remaining,
-// remaining_items and partial_success. partial_success can also be a flag. partial is true if there
-// are such items or if the flag is set.
+// Remaining returns the undone items of a partial success. It reads the members remaining,
+// remaining_items and partial_success of the metadata, and partial_success can also be a flag.
+// partial is true if there are items or the flag is set.
 func Remaining(metadata map[string]any) (items []string, partial bool) {
 	for _, name := range []string{"remaining", "remaining_items", "partial_success"} {
 		items = append(items, listed(metadata[name])...)
@@ -50,8 +50,8 @@ func Remaining(metadata map[string]any) (items []string, partial bool) {
 	return distinct(items), len(items) > 0 || truth(flag)
 }
 
-// Deferred returns the deferred work in metadata["deferred"]. If that is missing or only a flag,
-// Deferred reads the items from summary.
+// Deferred returns the deferred work in metadata["deferred"]. If this member is missing or a flag,
+// Deferred reads the work from the summary.
 func Deferred(metadata map[string]any, summary string) []string {
 	flag, present := metadata["deferred"]
 	items := listed(flag)
@@ -125,7 +125,7 @@ func FirstSentence(text string) string {
 	return deferred.Clean(strings.TrimRight(strings.TrimSpace(line), ".:"), 200)
 }
 
-// Name returns a text or number as a name, and otherwise "".
+// Name returns a text or number as a name. For other types, it returns "".
 func Name(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -9,10 +9,10 @@ import (
 // Likeness selects the properties that count in a comparison.
 type Likeness struct {
 	Titles      bool
-	Transitions bool // all statuses of an issue, not only the last one
+	Transitions bool // all statuses of an issue instead of only the last one
 }
 
-// Canon returns the issues of o as sorted lines without their ids and times.
+// Canon returns the issues of an outcome as sorted lines without ids and times.
 func Canon(o Outcome, like Likeness) []string {
 	names := make(map[string]string)
 	for _, i := range o.Issues {

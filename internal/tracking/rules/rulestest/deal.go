@@ -19,16 +19,17 @@ var Epoch = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 type Delivery struct {
 	Event   events.Event
 	Restart bool
-	IssueOf string // the event edits the issue that covers this one
+	IssueOf string // if set, the event edits the issue that covers this event
 }
 
-// Deal converts the events of sc to CloudEvents in the order of delivery. Second 0 is at [Epoch].
+// Deal converts the events of a scenario to CloudEvents in the order of delivery. Second 0 is at
+// [Epoch].
 func Deal(tb testing.TB, sc Scenario) []Delivery {
 	tb.Helper()
 	return DealFrom(tb, sc, Epoch)
 }
 
-// DealFrom is like [Deal], with second 0 at start.
+// DealFrom is like [Deal], but second 0 is at start.
 func DealFrom(tb testing.TB, sc Scenario, start time.Time) []Delivery {
 	tb.Helper()
 	list := make([]Delivery, 0, len(sc.Events))
@@ -98,8 +99,8 @@ func (se Event) failure() *events.Failure {
 	return &events.Failure{Message: se.Err, Class: class}
 }
 
-// metadata uses the names that events use, such as work_item for workItem. It omits values that are
-// attributes or fields of an event.
+// metadata returns the metadata of an event with its names, such as work_item. It leaves out values
+// that are attributes or fields of an event.
 func (se Event) metadata() map[string]any {
 	m := make(map[string]any)
 	for name, v := range se.Meta {
@@ -130,7 +131,7 @@ func Twice(list []Delivery) []Delivery {
 	return twice
 }
 
-// Jitter delays each delivery by a random time below limit, which changes the order.
+// Jitter delays each delivery by a random time below limit and so changes the order.
 func Jitter(list []Delivery, limit time.Duration, seed uint64) []Delivery {
 	type late struct {
 		Delivery

@@ -14,7 +14,7 @@ type Verdict struct {
 	Problems []string
 }
 
-// Add adds the numbers of other, but not its problems.
+// Add adds the numbers of other to v. It does not add the problems.
 func (v *Verdict) Add(other Verdict) {
 	v.Right += other.Right
 	v.Issues += other.Issues
@@ -24,7 +24,7 @@ func (v *Verdict) Add(other Verdict) {
 // Precision returns the share of right issues among all issues.
 func (v Verdict) Precision() float64 { return share(v.Right, v.Issues) }
 
-// Recall returns the share of right issues among the wanted ones.
+// Recall returns the share of right issues among the wanted issues.
 func (v Verdict) Recall() float64 { return share(v.Right, v.Wanted) }
 
 func share(n, of int) float64 {
@@ -34,9 +34,10 @@ func share(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-// Judge compares o with the labels of sc. An issue can match an expected issue of its tenant if
-// Covers contains its first event. The best match counts. A second issue for an expected one is a
-// duplicate, an issue without a match is spam, and a required issue without a match is a miss.
+// Judge compares an outcome with the labels of a scenario. An issue can match an expected issue of
+// its tenant if Covers contains its first event. The best match counts. A second issue for an
+// expected issue is a duplicate, an issue without a match is spam, and a required issue without a
+// match is a miss.
 func Judge(sc Scenario, o Outcome) Verdict {
 	v := Verdict{Issues: len(o.Issues)}
 	pairs := match(sc, o)

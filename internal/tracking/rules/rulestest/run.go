@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Outcome is the result of a history in the format of the command whatif.
+// Outcome is the result of a history, in the format of the command whatif.
 type Outcome struct {
 	Issues    []Issue    `json:"issues"`
 	Decisions []Decision `json:"decisions"`
@@ -31,7 +31,7 @@ type Issue struct {
 	Links       []rules.Link `json:"links"`
 }
 
-// Transition is a status change. The first one is the creation.
+// Transition is a status change. The first transition is the creation.
 type Transition struct {
 	To    string    `json:"to"`
 	At    time.Time `json:"at"`
@@ -47,8 +47,8 @@ type Decision struct {
 	Issues []string `json:"issues"`
 }
 
-// Events returns the events of list before normalisation. An edit names the issue that exists under
-// the configuration c.
+// Events returns the events of the deliveries before normalisation. Edits name the issues that
+// exist under the given configuration.
 func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -64,8 +64,9 @@ func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	return plain
 }
 
-// Run folds the deliveries and returns the result. Each batch uses a new State with the same store.
-// batch returns the size of the next batch. If it is nil, only a restart creates a new State.
+// Run folds the deliveries and returns the result. The function batch returns the size of the next
+// batch, and each batch uses a new State with the same store. If batch is nil, only a restart
+// creates a new State.
 func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outcome {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -218,8 +219,8 @@ type stored struct {
 	Labels []string `json:"labels"`
 }
 
-// reconcile compares the stored issues with those that result from effects, to which it copies the
-// stored kinds, titles, statuses and links.
+// reconcile compares the stored issues with the issues that result from effects. It copies kinds,
+// titles, statuses and links from the stored issues.
 func (r *runner) reconcile() {
 	r.tb.Helper()
 	for id, is := range r.stored {
@@ -247,7 +248,8 @@ func (r *runner) reconcile() {
 	}
 }
 
-// complete checks that each considered event has one decision, and each other event at most one.
+// complete checks the number of decisions. A considered event must have one, and another event at
+// most one.
 func (r *runner) complete(list []Delivery) {
 	r.tb.Helper()
 	count := make(map[[2]string]int)

@@ -43,7 +43,7 @@ type Event struct {
 
 	Event   string `json:"event"`
 	Issue   string `json:"issue"`
-	IssueOf string `json:"issue_of"` // the event edits the issue that covers this one
+	IssueOf string `json:"issue_of"` // if set, the event edits the issue that covers this event
 	Action  string `json:"action"`
 	By      string `json:"by"`
 	Value   string `json:"value"`
@@ -54,7 +54,7 @@ type Expected struct {
 	Key      string   `json:"key"`
 	Tenant   string   `json:"tenant"`
 	Kind     Words    `json:"kind"`
-	Covers   []string `json:"covers"` // events of which one must be the first of the issue
+	Covers   []string `json:"covers"` // events that may be the first event of the issue
 	All      bool     `json:"all"`    // all events of Covers must be occurrences
 	Final    Words    `json:"final"`  // last status
 	Optional bool     `json:"optional"`
@@ -65,13 +65,13 @@ type Expected struct {
 	Title    string   `json:"title"`
 }
 
-// Limits of the result of a scenario. 0 means no limit.
+// Limits contains limits for the result of a scenario. 0 means no limit.
 type Limits struct {
 	Transitions int `json:"max_transitions"` // of all issues together, including their creation
 	Issues      int `json:"max_issues"`
 }
 
-// Words are the values that a label allows. A scenario file has one text or a list.
+// Words are the values that a label allows. In a scenario file, they are a text or a list.
 type Words []string
 
 // UnmarshalJSON reads a string, a list of strings, or an object with a type.
@@ -98,8 +98,8 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Load returns the recorded scenarios and the scenarios in testdata. With the race detector,
-// it returns only a fifth of those in testdata, because a fold uses one goroutine.
+// Load returns the recorded scenarios and the scenarios in testdata. With the race detector, it
+// returns only a fifth of the scenarios in testdata, because a fold uses one goroutine.
 func Load(tb testing.TB) []Scenario {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is needed
@@ -111,7 +111,7 @@ func Load(tb testing.TB) []Scenario {
 	return list
 }
 
-// Given returns the recorded scenarios, or skips the test if there are none.
+// Given returns the recorded scenarios. Without recordings, it skips the test.
 func Given(tb testing.TB) []Scenario {
 	tb.Helper()
 	return read(tb, realdata.Path(tb, "..", "tracker-scenarios-dev.json"))

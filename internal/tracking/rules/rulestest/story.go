@@ -28,7 +28,7 @@ func At(tb testing.TB, tenant, run string, seconds int, kind events.Kind, payloa
 	return e
 }
 
-// StepAt returns the end of a step with the role CODER and the summary out.
+// StepAt returns the end of a step with the role CODER and the given summary.
 func StepAt(tb testing.TB, tenant, run string, seconds int, name string, status events.StepStatus, out string) events.Event {
 	tb.Helper()
 	e := At(tb, tenant, run, seconds, events.StepFinished, events.StepFinishedData{
@@ -38,7 +38,7 @@ func StepAt(tb testing.TB, tenant, run string, seconds int, name string, status 
 	return e
 }
 
-// Story returns events of two tenants that result in most kinds of issues.
+// Story returns events of two tenants that cause most kinds of issues.
 func Story(tb testing.TB) []events.Event {
 	tb.Helper()
 	const deferred = "Done. Out of scope: migrate the schema. Next steps: add retry; write docs; tune the cache; drop the flag"
@@ -58,7 +58,7 @@ func Story(tb testing.TB) []events.Event {
 	}
 }
 
-// LongStory is [Story] with a later event that ends all grace periods.
+// LongStory is [Story] and a later event that ends all grace periods.
 func LongStory(tb testing.TB) []events.Event {
 	tb.Helper()
 	return append(Story(tb), At(tb, "beta", "r2", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))

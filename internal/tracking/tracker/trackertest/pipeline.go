@@ -1,4 +1,4 @@
-// Package trackertest has the setup of the tests of the tracker and its command.
+// Package trackertest provides a server and a data directory for tests of the tracker.
 package trackertest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A Pipeline is a NATS server and a tracker's data directory.
+// A Pipeline is a NATS server and the data directory of a tracker.
 type Pipeline struct {
 	TB      testing.TB
 	Server  *natstest.Server
@@ -47,7 +47,7 @@ func (p *Pipeline) Publish(name string, list ...events.Event) {
 	}
 }
 
-// Stored returns the valid events in the stream of one kind, or of all kinds if it is empty.
+// Stored returns the valid events of one kind in the stream. An empty kind means all kinds.
 func (p *Pipeline) Stored(kind events.Kind) (list []events.Event) {
 	p.TB.Helper()
 	for _, m := range p.Server.Messages(p.TB) {
@@ -81,7 +81,7 @@ func ReadBeads(tb testing.TB, path string) map[string]beads.Issue {
 	return list
 }
 
-// FilesWith returns the paths of the files below dir that contain text.
+// FilesWith returns the paths of the files in dir that contain text. It also searches subfolders.
 func FilesWith(tb testing.TB, dir, text string) (files []string) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -23,17 +23,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// closeTimeout limits how long a stop waits for open HTTP requests. Without a drain, it also limits
-// how long the publisher still sends waiting events.
+// closeTimeout is the longest time that a stop waits for open HTTP requests. In a stop without a
+// drain, it is also the time in which the publisher still sends events.
 const closeTimeout = 10 * time.Second
 
 // Options configures [Run].
 type Options struct {
 	DataDir      string // required
-	NATSURL      string // of an external broker; empty starts the embedded one
+	NATSURL      string // of an external broker. Empty starts the embedded broker
 	Login        broker.Login
 	Auth         broker.AuthMode
-	NATSListen   string // of the embedded broker; empty picks a free loopback port once
+	NATSListen   string // of the embedded broker. Empty chooses a free loopback port once
 	HTTPListen   string // required
 	AllowRemote  bool   // allow an HTTPListen address outside the loopback
 	Access       publisher.Access
@@ -71,8 +71,8 @@ func (o Options) Validate() error {
 	return publisher.Options{Listen: o.HTTPListen, AllowRemote: o.AllowRemote, Access: o.Access}.Validate()
 }
 
-// Run runs all services until ctx ends, then drains them. A drain that exceeds its deadline is only
-// logged. Run fails if the broker is unreachable or the HTTP address is in use.
+// Run runs all services until ctx ends, and then drains them. If a drain exceeds its deadline, Run
+// only logs that. Run fails if the broker is unreachable or the HTTP address is in use.
 func Run(ctx context.Context, opts Options) error {
 	return broker.Use(ctx, broker.Options{
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
@@ -104,8 +104,8 @@ func newApp(opts Options, b *broker.Broker) *app {
 		Logger: opts.Logger, Registry: a.registry,
 	}
 	if opts.DrainTimeout > 0 {
-		// The tracker gets a third of the drain time, so that an unavailable backend leaves time
-		// for the other services.
+		// Give the tracker a third of the drain time. Even with an unavailable backend, the other
+		// services then have time.
 		a.consumers.Track.SettleTimeout = opts.DrainTimeout / 3
 	}
 	a.services = append(a.services, newService(publisherName, a.publish), newService(outboxName, a.forwardShared))
@@ -188,8 +188,7 @@ func (a *app) start(ctx context.Context, s *service) (stop func()) {
 	}
 }
 
-// drain stops the services in the order of the data flow. Then it runs the consumers until they
-// have handled all messages.
+// drain stops the services in the order of the data flow. Then the consumers handle all messages.
 func (a *app) drain(ctx context.Context, stops []func()) {
 	began := time.Now()
 	log := a.opts.Logger

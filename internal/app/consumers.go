@@ -46,7 +46,7 @@ const (
 	metricsName   = "metrics"
 )
 
-// stages returns the consumers in groups. A group reads the events that earlier groups publish.
+// stages returns the consumers in groups. Each group reads the events that earlier groups publish.
 func (c Consumers) stages() [][]consumer {
 	return [][]consumer{
 		{{trackerName, c.runTracker}},
@@ -54,8 +54,8 @@ func (c Consumers) stages() [][]consumer {
 	}
 }
 
-// Drain runs the consumers until they have handled every message of the stream, including messages
-// that they publish themselves.
+// Drain runs the consumers until they have handled every message of the stream. That includes
+// messages that the consumers publish during the drain.
 func (c Consumers) Drain(ctx context.Context) error {
 	var errs []error
 	for _, stage := range c.stages() {

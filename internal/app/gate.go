@@ -9,10 +9,10 @@ import (
 type gate struct {
 	mu       sync.RWMutex // guards handler and deadline
 	handler  http.Handler // nil while the publisher does not run
-	deadline time.Time    // when the publisher must end; set when the drain starts
+	deadline time.Time    // when the publisher must end. Zero before the drain
 }
 
-// ServeHTTP passes requests to the publisher, or answers 503 while the publisher is not running.
+// ServeHTTP passes requests to the publisher. While the publisher does not run, it answers 503.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.RLock()
 	handler := g.handler
@@ -31,7 +31,7 @@ func (g *gate) open(handler http.Handler) {
 	g.handler = handler
 }
 
-// close rejects further requests and returns the publisher's deadline.
+// close rejects further requests and returns the deadline of the publisher.
 func (g *gate) close() (deadline time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -37,7 +37,7 @@ const (
 	stableAfter = 10 * time.Minute // a longer run resets the pause to firstPause
 )
 
-// service runs a function and restarts it when it ends early.
+// service runs a function and restarts it after an early end.
 type service struct {
 	name string
 	run  func(ctx context.Context, report report) error
@@ -46,8 +46,8 @@ type service struct {
 	status ServiceStatus
 }
 
-// report receives the error that stops the progress of a running service, or nil, and the number of
-// unhandled stream messages.
+// report receives the number of unhandled stream messages. err is the error that stops the progress
+// of a running service, or nil.
 type report func(err error, lag uint64)
 
 func newService(name string, run func(ctx context.Context, report report) error) *service {

@@ -1,5 +1,5 @@
-// Package platform contains the packages that know nothing about events, evidence or issues.
+// Package platform contains packages that do not depend on events, evidence or issues.
 //
-// All other packages may import them, except cli, which is only for commands. They import no other
-// package of this module.
+// They import no other package of this module. Any package may import them, but cli is only for
+// commands.
 package platform

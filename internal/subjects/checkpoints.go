@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// CheckpointBucket returns the name of the key-value bucket of checkpoints and leases.
+// CheckpointBucket returns the name of the key-value bucket with checkpoints and leases.
 func (s Space) CheckpointBucket() string { return s.stream("CHECKPOINTS") }
 
-// CheckpointStream returns the name of the stream that stores the bucket.
+// CheckpointStream returns the name of the stream behind the bucket.
 func (s Space) CheckpointStream() string { return "KV_" + s.CheckpointBucket() }
 
 // AllCheckpoints returns the filter for all keys of the bucket.
@@ -16,8 +16,7 @@ func (s Space) AllCheckpoints() string { return s.checkpoint(">") }
 
 func (s Space) checkpoint(key string) string { return "$KV." + s.CheckpointBucket() + "." + key }
 
-// CheckpointKey returns the key of a tenant's newest checkpoint, and the subject to which it is
-// written.
+// CheckpointKey returns the key of a tenant's newest checkpoint and the subject for writing it.
 func (s Space) CheckpointKey(tenant string) (key, subject string, err error) {
 	if key, err = Token(tenant); err != nil {
 		return "", "", fmt.Errorf("tenant id: %w", err)
@@ -25,15 +24,15 @@ func (s Space) CheckpointKey(tenant string) (key, subject string, err error) {
 	return key, s.checkpoint(key), nil
 }
 
-// LeaseKey returns the key of an auditor's lease, and the subject to which it is written. durable
-// is the consumer of the active auditor.
+// LeaseKey returns the key of an auditor's lease and the subject for writing it. durable is the
+// consumer of the active auditor.
 func (s Space) LeaseKey(durable string) (key, subject string) {
 	key = "lease." + durable
 	return key, s.checkpoint(key)
 }
 
-// Standby returns the name of the standby's durable, given the name of the active service's
-// durable.
+// Standby returns the name of the standby's durable consumer. Its argument is the durable consumer
+// of the active service.
 func Standby(durable string) string {
 	name, tenant, alone := strings.Cut(durable, "==")
 	if !alone {

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// DecisionQueue is the queue group that all decision services join.
+// DecisionQueue is the queue group of all decision services.
 const DecisionQueue = "hooktrail"
 
-// DecisionTimeout is the header with the timeout of a request in milliseconds.
+// DecisionTimeout is the header with a request's timeout in milliseconds.
 const DecisionTimeout = "Hooktrail-Timeout-Ms"
 
-// Headers of an error response: the reason, and an HTTP status code.
+// Headers of an error response. They contain the reason and an HTTP status code.
 const (
 	ServiceError     = "Nats-Service-Error"
 	ServiceErrorCode = "Nats-Service-Error-Code"
 )
 
-// Decisions returns the subject of requests for decisions of a tenant.
+// Decisions returns the subject of a tenant's requests for decisions.
 func (s Space) Decisions(tenant string) (string, error) {
 	return subject(s, "decide", part{"tenant id", tenant})
 }
@@ -28,7 +28,7 @@ func (s Space) Decisions(tenant string) (string, error) {
 // AllDecisions returns the filter for all requests for decisions.
 func (s Space) AllDecisions() string { return s.prefix() + "decide.*" }
 
-// DecisionTenant returns the tenant that a request's subject names.
+// DecisionTenant returns the tenant in the subject of a request.
 func (s Space) DecisionTenant(subject string) (string, error) {
 	token, ok := strings.CutPrefix(subject, s.prefix()+"decide.")
 	if !ok {
@@ -41,8 +41,9 @@ func (s Space) DecisionTenant(subject string) (string, error) {
 	return tenant, nil
 }
 
-// CheckReply rejects a reply subject that belongs to the server or to this space. The client may
-// not publish to such a subject, but the service that answers may, and would do so for the client.
+// CheckReply rejects a reply subject that belongs to the server or to this space. The client has no
+// right to publish to such a subject. The service that answers has this right and would publish
+// there for the client.
 func (s Space) CheckReply(subject string) error {
 	if strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, s.prefix()) {
 		return fmt.Errorf("%w: %q is not a reply subject", ErrSubject, clip(subject))
@@ -55,8 +56,8 @@ func SetTimeout(header map[string][]string, d time.Duration) {
 	header[DecisionTimeout] = []string{strconv.FormatInt(max(d.Milliseconds(), 1), 10)}
 }
 
-// Timeout returns the timeout of a request. If the header is missing, invalid or greater than
-// limit, it returns limit.
+// Timeout returns the timeout of a request, which is at most limit. If the header is missing or
+// invalid, Timeout returns limit.
 func Timeout(header map[string][]string, limit time.Duration) time.Duration {
 	values := header[DecisionTimeout]
 	if len(values) != 1 {
@@ -69,7 +70,7 @@ func Timeout(header map[string][]string, limit time.Duration) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// ErrSubject is wrapped if a subject cannot be used for a request or a reply.
+// ErrSubject means that a subject cannot be used for a request or a reply.
 var ErrSubject = errors.New("invalid subject")
 
 // CheckRequest rejects a subject that is invalid or belongs to the server.

@@ -2,11 +2,11 @@ package subjects
 
 import "strings"
 
-// guardedPrefix marks chain lookups that the embedded server must check.
+// guardedPrefix marks lookups of chains that the embedded server must check.
 const guardedPrefix = "_HTLOOKUP."
 
-// GuardLookups redirects the chain lookups in routes to [GuardedLookups]. The stream itself would
-// also answer lookups with wildcards, and thereby reveal the ids and last manifests of other
+// GuardLookups redirects the chain lookups in routes to [GuardedLookups]. Without this, the stream
+// would also answer lookups with wildcards and reveal the ids and last manifests of other
 // producers.
 func GuardLookups(s Space, routes []Route) []Route {
 	guarded := make([]Route, 0, len(routes))
@@ -22,8 +22,8 @@ func GuardLookups(s Space, routes []Route) []Route {
 // GuardedLookups returns the filter for all redirected lookups.
 func GuardedLookups(s Space) string { return guardedPrefix + s.AllChains() }
 
-// ChainLookup converts the subject of a guarded lookup to the subject of the request to the stream. It
-// returns false unless the lookup names exactly one chain.
+// ChainLookup converts the subject of a guarded lookup to the subject of a request to the stream.
+// The lookup must name exactly one chain. Otherwise ChainLookup returns false.
 func ChainLookup(s Space, guarded string) (subject string, ok bool) {
 	chain, ok := strings.CutPrefix(guarded, guardedPrefix)
 	if !ok {

@@ -8,13 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Role names the task of a broker client, which determines the client's rights.
+// Role is the role of a broker client. It determines the client's rights.
 type Role string
 
 // The roles. The zero Role is Owner.
 const (
 	Owner         Role = ""          // all rights
-	PublisherRole Role = "publisher" // writes events of all tenants, and makes and requests decisions
+	PublisherRole Role = "publisher" // writes events of all tenants, requests and makes decisions
 	AuditorRole   Role = "auditor"   // reads all messages, and writes access records
 	TrackerRole   Role = "tracker"   // reads all messages, and writes decisions about issues
 	MetricsRole   Role = "metrics"
@@ -44,8 +44,8 @@ var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events
 
 var auditorKinds = []events.Kind{events.AuditAccessed, events.ProducerLost, events.GapRecorded, events.BlobChunk}
 
-// RoleRights returns the minimum rights of a role. durable is the client's consumer. inbox is the
-// prefix of its replies, to which no other client may subscribe.
+// RoleRights returns the minimum rights of a role. durable is the consumer of the client. inbox is
+// the prefix of the client's replies, and no other client may subscribe to it.
 func RoleRights(s Space, role Role, durable, inbox string) Rights {
 	r := Rights{Subscribe: []string{inbox + ".>"}}
 	ev := s.EventStream()
@@ -56,7 +56,7 @@ func RoleRights(s Space, role Role, durable, inbox string) Rights {
 		r.Publish = append(r.Publish, "$JS.API.STREAM.MSG.GET."+ev)
 		r.consume(s, durable)
 	}
-	// The auditor stores messages that it cannot handle in quarantine instead.
+	// The auditor needs no dead letters, because it stores unhandled messages in quarantine.
 	if role.Consumes() && role != AuditorRole {
 		r.Publish = append(r.Publish, s.prefix()+"dlq."+string(role))
 	}
@@ -65,7 +65,7 @@ func RoleRights(s Space, role Role, durable, inbox string) Rights {
 		return Rights{Publish: []string{">"}, Subscribe: []string{">"}}
 	case PublisherRole:
 		r.Publish = append(r.Publish, publisherSubjects(s)...)
-		// The publisher looks up how far the auditors have read.
+		// The publisher looks up the positions of the auditors.
 		r.Publish = append(r.Publish, "$JS.API.CONSUMER.INFO."+ev+".*")
 		r.decide(s)
 	case TrackerRole:
@@ -106,13 +106,12 @@ func chainLookup(s Space, subject string) string {
 }
 
 // Route forwards messages from a restricted client's account to the owner's account. From and To
-// have the same wildcards. The client chooses the reply subject, and the server delivers the reply
-// with the rights of the restricted account.
+// have the same wildcards. The client chooses the reply subject. The server delivers the reply with
+// the rights of the restricted account.
 type Route struct{ From, To string }
 
 // TenantRoutes returns the routes of a tenant's account. Each route has two forms. In the first
-// form, the client's subject contains the tenant's token. In the second form, the route adds the
-// token.
+// form, the client's subject contains the tenant. In the second form, the route adds the tenant.
 func TenantRoutes(s Space, tenant string) ([]Route, error) {
 	token, err := Token(tenant)
 	if err != nil {
@@ -141,22 +140,22 @@ func LocalRoutes(s Space) []Route {
 	return routes
 }
 
-// IsServiceKind reports whether only services of Hooktrail may record events of kind k. That
-// includes such kinds of later versions. Seals, gaps and chunks are not service kinds, because the
-// outbox of an engine records them too and signs them with its key.
+// IsServiceKind reports whether only Hooktrail's services may record events of kind k. It also
+// covers such kinds of later versions. Seals, gaps and chunks are not service kinds, because the
+// outboxes of engines record and sign them too.
 func IsServiceKind(k events.Kind) bool {
 	prefix, _, dotted := strings.Cut(string(k), ".")
 	return dotted && slices.Contains([]string{"audit", "clock", "issue", "producer"}, prefix)
 }
 
-// serviceKinds returns the known kinds for [IsServiceKind]. NATS rights can only match whole
-// tokens, and a kind is one token. So no right can exclude unknown kinds by their prefix.
+// serviceKinds returns the known service kinds. A kind is one token, and NATS rights match only
+// whole tokens. So no right can exclude unknown kinds by their prefix.
 func serviceKinds() []events.Kind {
 	return slices.DeleteFunc(events.Kinds(), func(k events.Kind) bool { return !IsServiceKind(k) })
 }
 
-// RouteRights returns the rights of a client that has only these routes. The rights exclude the
-// event kinds that are reserved for services.
+// RouteRights returns the rights of a client that has only these routes. The client cannot publish
+// events of service kinds.
 func RouteRights(s Space, routes []Route) Rights {
 	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
 	for _, kind := range serviceKinds() {

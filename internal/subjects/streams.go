@@ -3,8 +3,8 @@ package subjects
 import "fmt"
 
 // LoopbackInbox is the inbox prefix of clients without credentials and of tenants' engines.
-// Services of the embedded server use [ServiceInbox] instead, so that no other client can read
-// their replies.
+// Services of the embedded server use [ServiceInbox], so that other clients cannot read their
+// replies.
 const (
 	LoopbackInbox = "_INBOX"
 	ServiceInbox  = "_HTINBOX"
@@ -13,8 +13,8 @@ const (
 // EventSubjects returns the subjects of the event stream.
 func EventSubjects(s Space) []string { return []string{s.AllEvents(), s.AllChains()} }
 
-// DeadLetterSubjects returns the subjects of the dead-letter stream, including the server's
-// advisories about messages that it no longer delivers.
+// DeadLetterSubjects returns the subjects of the dead-letter stream. They include advisories about
+// messages that the server no longer delivers.
 func DeadLetterSubjects(s Space) []string {
 	return []string{
 		s.AllDeadLetters(),
@@ -31,8 +31,8 @@ func AdvisorySubjects(s Space) []string {
 	}
 }
 
-// Durable returns the name of a service's durable consumer. If tenant is empty, the consumer reads
-// all tenants.
+// Durable returns the name of a service's durable consumer. The consumer reads the events of the
+// tenant. An empty tenant means all tenants.
 func (s Space) Durable(consumer, tenant string) (string, error) {
 	c, err := FileName(consumer)
 	if err != nil || consumer == "" {

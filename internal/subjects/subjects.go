@@ -24,10 +24,10 @@ const DefaultPrefix = "hooktrail."
 // DefaultStreamPrefix is the default prefix of stream names.
 const DefaultStreamPrefix = "HOOKTRAIL_"
 
-// Space contains the prefixes of one deployment. Several deployments can share a NATS account if
-// their prefixes differ.
+// Space contains the prefixes of one deployment. With different prefixes, several deployments can
+// share a NATS account.
 type Space struct {
-	Prefix       string // prefix of subjects, with a dot at the end; DefaultPrefix if empty
+	Prefix       string // prefix of subjects with a final dot. Empty means DefaultPrefix
 	StreamPrefix string // prefix of stream names; DefaultStreamPrefix if empty
 }
 
@@ -72,7 +72,8 @@ func (s Space) EventStream() string { return s.stream("EV") }
 // DeadLetterStream returns the name of the stream with dead letters.
 func (s Space) DeadLetterStream() string { return s.stream("DLQ") }
 
-// AdvisoryStream returns the name of the stream with advisories about the event stream.
+// AdvisoryStream returns the name of the stream with the server's advisories about the event
+// stream.
 func (s Space) AdvisoryStream() string { return s.stream("ADV") }
 
 // Event returns the subject of an event.
@@ -130,7 +131,7 @@ func (s Space) Tenant(tenant string) ([]string, error) {
 	return []string{s.prefix() + "ev." + t + ".>", s.prefix() + "chain." + t + ".>"}, nil
 }
 
-// Address contains the ids in a subject. The address of a manifest has no Run and no Kind.
+// Address contains the ids in a subject. In the address of a manifest, Run and Kind are empty.
 type Address struct {
 	Tenant   string
 	Producer string

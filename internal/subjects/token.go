@@ -21,7 +21,7 @@ const (
 	hexDigits  = "0123456789ABCDEF"
 )
 
-// Token encodes id as one token of a subject. Letters, digits, "_" and "-" are unchanged. Every
+// Token encodes id as one token of a subject. Letters, digits, "_" and "-" stay unchanged. Every
 // other byte becomes "=" and two hex digits. The empty id becomes "=". Token rejects an id that is
 // longer than [MaxID] or not valid UTF-8.
 func Token(id string) (string, error) {
@@ -58,7 +58,7 @@ func escape(id string) string {
 	return string(b)
 }
 
-// ParseToken decodes a token of [Token]. It rejects a token that Token never returns.
+// ParseToken decodes a token. It rejects texts that [Token] never returns.
 func ParseToken(token string) (string, error) {
 	if token == emptyToken {
 		return "", nil
@@ -102,16 +102,16 @@ func unescape(token string) (id string, bad int) {
 	return string(b), -1
 }
 
-// FileName encodes id as a file name. The name is the [Token] of id or, if that is longer than 200
-// bytes, its start, "==" and a hash. On a case-sensitive file system, different ids have different
-// names.
+// FileName encodes id as a file name. The name is the [Token] of id. If the token is longer than
+// 200 bytes, the name is its start, "==" and a hash. On a case-sensitive file system, different ids
+// have different names.
 func FileName(id string) (string, error) {
 	const most = 200
 	token, err := Token(id)
 	if err != nil || len(token) <= most {
 		return token, err
 	}
-	// Token never returns a text that contains "==", so no other id has this name.
+	// Tokens never contain "==", so no other id has this name.
 	sum := sha256.Sum256([]byte(id))
 	return token[:128] + "==" + hex.EncodeToString(sum[:]), nil
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Write replaces the file at path. Only its owner can read the new file. Other processes read
-// either the old or the complete new content. When Write returns nil, the new content is on disk. A
-// crash can leave a temporary file ".new-*" in the same folder.
+// either the old or the new content. When Write returns nil, the new content is on disk. A crash
+// can leave a temporary file ".new-*" in the same folder.
 func Write(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*") // mode 0600
@@ -31,7 +31,7 @@ func Write(path string, data []byte) (err error) {
 	return SyncDir(dir)
 }
 
-// SyncDir syncs a directory to disk, so that new and renamed entries survive a crash.
+// SyncDir syncs a directory to disk. Its new and renamed entries then survive a crash.
 func SyncDir(dir string) (err error) {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package cli contains what all commands share: flags and environment variables, logs, signals and
-// exit statuses.
+// Package cli provides flags, environment variables, logs, signals and exit statuses for all
+// commands.
 //
-// Flags override environment variables, and both override defaults. Results go to stdout,
-// everything else to stderr. Only [Main] prints errors and exits.
+// Flags override environment variables, and both override defaults. Results go to stdout, and all
+// other output goes to stderr. Only [Main] prints errors and exits.
 package cli
 
 import (
@@ -42,7 +42,7 @@ func (e *StatusError) Error() string {
 // Unwrap returns Err.
 func (e *StatusError) Unwrap() error { return e.Err }
 
-// Coded is an error of another package that determines the exit status of the command.
+// Coded is an error with an exit status for the command. Other packages implement it.
 type Coded interface {
 	error
 	ExitStatus() int
@@ -51,13 +51,13 @@ type Coded interface {
 // Exit returns an error that makes the command exit with status and print nothing.
 func Exit(status int) error { return &StatusError{Status: status} }
 
-// Usage returns an error for an invalid command line, with the status [ExitUsage].
+// Usage returns an error about an invalid command line. Its exit status is [ExitUsage].
 func Usage(format string, args ...any) error {
 	return &StatusError{Status: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
 // Main runs cmd with the arguments of the process and exits. The first SIGINT or SIGTERM cancels
-// the context of the command. The second one kills the process.
+// the context of the command. The second signal kills the process.
 func Main(cmd *cobra.Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -67,8 +67,7 @@ func Main(cmd *cobra.Command) {
 	os.Exit(Execute(ctx, cmd, os.Args[1:]))
 }
 
-// Execute runs cmd with args and returns the exit status. If a write to stdout fails, the command
-// fails too.
+// Execute runs cmd and returns the exit status. If a write to stdout fails, the command fails too.
 func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	prepare(cmd)
 	out := &result{w: cmd.OutOrStdout()}
@@ -98,7 +97,7 @@ func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	return status
 }
 
-// Group returns a command that only has subcommands. Alone, it prints its help.
+// Group returns a command with subcommands. Without a subcommand, it prints its help.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(commands...)

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// natsVariables maps flags to environment variables of the NATS tools. These variables set the
-// flags as the HOOKTRAIL_ variables do.
+// natsVariables maps flags to the environment variables of the NATS tools. They work like the
+// HOOKTRAIL_ variables.
 var natsVariables = map[string]string{ //nolint:gosec // names of variables
 	"nats-url":   "NATS_URL",
 	"nats-creds": "NATS_CREDS",
@@ -44,8 +44,8 @@ type Login struct {
 	Key   string // file with the key of the certificate
 }
 
-// Register adds the shared flags to cmd and its subcommands. Flags that are not on the command line
-// get their values from the environment.
+// Register adds the shared flags to cmd and its subcommands. Flags that are missing on the command
+// line get their values from the environment.
 func (s *Shared) Register(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&s.DataDir, "data-dir", DefaultDataDir(), "`folder` that holds everything")
@@ -66,8 +66,8 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return err
 		}
-		// Check the flags here, because cobra reports these errors with the status of a failed
-		// command and not of a usage error.
+		// Check the flags here, because cobra would report these errors with another exit status
+		// than usage errors.
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return Usage("%w", err)
 		}
@@ -88,8 +88,8 @@ func (s *Shared) Register(cmd *cobra.Command) {
 	}
 }
 
-// givenLogin returns the name of a login flag on the command line, or "". It ignores environment
-// variables, because they may be set for other tools.
+// givenLogin returns the name of a login flag on the command line, or "". Environment variables do
+// not count, because they may be set for other tools.
 func givenLogin(flags *pflag.FlagSet) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Name != "nats-url" && strings.HasPrefix(f.Name, "nats-") && natsVariables[f.Name] != "" {
@@ -99,7 +99,7 @@ func givenLogin(flags *pflag.FlagSet) (name string) {
 	return name
 }
 
-// TenantOrDefault returns the tenant for a command that uses a single one.
+// TenantOrDefault returns the value of --tenant, or "default".
 func (s *Shared) TenantOrDefault() string {
 	if s.Tenant == "" {
 		return "default"
@@ -107,8 +107,8 @@ func (s *Shared) TenantOrDefault() string {
 	return s.Tenant
 }
 
-// DefaultDataDir returns $XDG_DATA_HOME/hooktrail, or ~/.local/share/hooktrail if that variable is
-// not set.
+// DefaultDataDir returns $XDG_DATA_HOME/hooktrail. Without that variable, it returns
+// ~/.local/share/hooktrail.
 func DefaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "hooktrail")
@@ -120,7 +120,7 @@ func DefaultDataDir() string {
 	return filepath.Join(home, ".local", "share", "hooktrail")
 }
 
-// EnvName returns the environment variable of a flag, such as HOOKTRAIL_DATA_DIR.
+// EnvName returns the name of a flag's environment variable, such as HOOKTRAIL_DATA_DIR.
 func EnvName(flag string) string {
 	return "HOOKTRAIL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -143,15 +143,15 @@ const exclusiveAnnotation = "cobra_annotation_mutually_exclusive"
 
 const environmentAnnotation = "hooktrail_environment"
 
-// Given reports whether a flag is on the command line. A command that cannot use a flag should
-// reject it only if Given returns true, because an environment variable may be meant for other
-// commands.
+// Given reports whether a flag is on the command line. Commands reject an unusable flag only if
+// Given returns true, because an environment variable may be meant for other commands.
 func Given(cmd *cobra.Command, flag string) bool {
 	f := cmd.Flags().Lookup(flag)
 	return f != nil && f.Changed && f.Annotations[environmentAnnotation] == nil
 }
 
-// fromEnvironment skips flags that are on the command line, and flags that exclude one of them.
+// fromEnvironment sets flags from environment variables. It skips flags on the command line and
+// flags that exclude them.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -180,7 +180,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// cause removes the flag's name from err, because the message names the variable.
+// cause removes the name of the flag from an error, because the message names the variable.
 func cause(err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return invalid.Unwrap()
@@ -209,8 +209,8 @@ func HasVariable(f *pflag.Flag) bool {
 	return f.Name != "help" && f.Name != "version" && f.Annotations[lineOnlyAnnotation] == nil && !slices.Contains(selections, f.Name)
 }
 
-// selections are flags that choose records. They ignore the environment, because a forgotten
-// variable would narrow the verdict of a command without notice.
+// selections are flags that select records. They ignore the environment, because a forgotten
+// variable could narrow a verdict without notice.
 var selections = []string{"run", "event", "from", "to", "day"} //nolint:gochecknoglobals // a constant
 
 const (
@@ -218,11 +218,12 @@ const (
 	variableAnnotation = "hooktrail_variable"
 )
 
-// LineOnly makes flags ignore the environment. For example, a variable that is meant as a filter
-// for one command must not select the data that another command erases.
+// LineOnly makes flags ignore the environment. A variable that filters the output of one command
+// must not select the data that another command erases.
 func LineOnly(cmd *cobra.Command, flags ...string) { annotate(cmd, lineOnlyAnnotation, flags) }
 
-// Variable gives flags a variable that have the name of a selection, but select nothing.
+// Variable allows environment variables for flags that have the name of a selection but select
+// nothing.
 func Variable(cmd *cobra.Command, flags ...string) { annotate(cmd, variableAnnotation, flags) }
 
 func annotate(cmd *cobra.Command, annotation string, flags []string) {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// Logger returns the logger of cmd. It writes text to a terminal and JSON elsewhere.
+// Logger returns the logger of cmd. It writes text to a terminal, and JSON to a file or pipe.
 func (s *Shared) Logger(cmd *cobra.Command) *slog.Logger {
 	w := cmd.ErrOrStderr()
 	if IsTerminal(w) {
@@ -35,7 +35,7 @@ func IsTerminal(w io.Writer) bool {
 
 const dumb = "dumb"
 
-// UseColor reports whether w is a terminal with colours, unless NO_COLOR is set.
+// UseColor reports whether w is a terminal with colours. NO_COLOR turns colours off.
 func UseColor(w io.Writer) bool {
 	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != dumb
 }

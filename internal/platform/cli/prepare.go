@@ -31,7 +31,8 @@ func prepare(root *cobra.Command) {
 	}
 }
 
-// refuseUnknown makes help reject an unknown command, for which cobra would show the root's help.
+// refuseUnknown makes the help command reject an unknown command. Otherwise cobra would print the
+// help of the root.
 func refuseUnknown(help *cobra.Command) {
 	show := help.Run
 	help.Args, help.Run = cobra.ArbitraryArgs, nil
@@ -51,8 +52,8 @@ func eachCommand(root *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// usageArgs turns the errors of cmd.Args into usage errors. If cmd.Args is nil, it allows no
-// arguments.
+// usageArgs converts the errors of cmd.Args to usage errors. If cmd.Args is nil, arguments are an
+// error.
 func usageArgs(cmd *cobra.Command) cobra.PositionalArgs {
 	validate := cmd.Args
 	if validate == nil {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Progress is a progress bar, redrawn at most ten times per second. Its methods may be called
+// Progress is a progress bar that is drawn at most ten times per second. Its methods may be called
 // concurrently. A nil Progress draws nothing.
 type Progress struct {
 	w     io.Writer
 	label string
 	now   func() time.Time
 
-	mu    sync.Mutex // guards drawn; also held while a line is written
+	mu    sync.Mutex // guards drawn and writes to w
 	drawn time.Time
 }
 
@@ -29,7 +29,7 @@ const (
 	percentOfDone = 100
 )
 
-// NewProgress returns nil if w is not a terminal, or is one that cannot clear a line.
+// NewProgress returns a progress bar. It returns nil if w is not a terminal that can clear a line.
 func NewProgress(w io.Writer, label string) *Progress {
 	if !IsTerminal(w) || os.Getenv("TERM") == dumb {
 		return nil
@@ -37,7 +37,7 @@ func NewProgress(w io.Writer, label string) *Progress {
 	return &Progress{w: w, label: label, now: time.Now}
 }
 
-// Set draws the bar for done of total. A total of 0 means unknown.
+// Set draws the bar, such as 3 of 10. If total is 0, the end is unknown.
 func (p *Progress) Set(done, total uint64) {
 	if p == nil {
 		return

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// result is the stdout of a command. It keeps the first write error, so that commands need not
-// check each write.
+// result is the stdout of a command. It stores the first write error, so commands need not check
+// each write.
 type result struct {
 	w io.Writer
 

@@ -10,8 +10,8 @@ import (
 
 const severalTenants = "hooktrail_several_tenants"
 
-// SeveralTenants allows several --tenant flags for cmd. [Shared.Tenants] then contains all values,
-// and [Shared.Tenant] is empty unless there is exactly one.
+// SeveralTenants allows several --tenant flags for cmd. [Shared.Tenants] then contains all values.
+// [Shared.Tenant] is empty unless there is exactly one value.
 func SeveralTenants(cmd *cobra.Command) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = make(map[string]string)

@@ -1,7 +1,9 @@
-// Package filelock locks files with flock(2). The operating system releases a lock when the process
-// exits. A lock belongs to an open file and not to a process, so a second [Try] fails even in the
-// same process. Lock files are never removed, because then one process could lock the removed file
-// and another one its successor.
+// Package filelock locks files with flock(2).
+//
+// The operating system releases a lock when the process exits. A lock belongs to an open file and
+// not to a process, so a second [Try] fails even in the same process. Lock files are never removed.
+// Otherwise one process could lock the removed file while another process locks a new file at the
+// same path.
 package filelock
 
 import (
@@ -13,7 +15,7 @@ import (
 	"time"
 )
 
-// ErrHeld is wrapped by [Try] when the file is already locked.
+// ErrHeld means that the file is already locked. [Try] wraps it.
 var ErrHeld = errors.New("lock is held by another process")
 
 const pollEvery = 25 * time.Millisecond
@@ -21,8 +23,8 @@ const pollEvery = 25 * time.Millisecond
 // Lock is a locked file.
 type Lock struct{ file *os.File }
 
-// Try locks the file at path and creates it if it is missing. If the file is already locked, Try
-// does not wait, and its error wraps [ErrHeld].
+// Try locks the file at path and creates it if it is missing. Try does not wait. If the file is
+// already locked, the error wraps [ErrHeld].
 func Try(path string) (*Lock, error) { return try(path, syscall.LOCK_EX) }
 
 func try(path string, how int) (*Lock, error) {
@@ -47,12 +49,13 @@ func try(path string, how int) (*Lock, error) {
 }
 
 // Wait locks the file at path. If the file is already locked, Wait calls held once and waits until
-// it is unlocked or ctx ends.
+// the lock is released or ctx ends.
 func Wait(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_EX, held)
 }
 
-// Share is like [Wait], but other processes can share the lock. It excludes exclusive locks.
+// Share is like [Wait] for a shared lock. Several processes can have a shared lock, but none can
+// then have an exclusive lock.
 func Share(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_SH, held)
 }

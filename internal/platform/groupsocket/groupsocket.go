@@ -1,9 +1,9 @@
-// Package groupsocket provides a Unix socket that the users of a group can connect to. It can name
+// Package groupsocket provides a Unix socket to which the users of a group can connect. It can name
 // the user at the other end of a connection.
 //
-// A user who may write to a folder can replace the sockets in it. Therefore [Options.Listen] and
-// [Dial] refuse a folder that other users than its owner may write to, and a socket path that is a
-// link.
+// A user who may write to a folder can replace the sockets in it. [Options.Listen] and [Dial]
+// therefore refuse a folder to which other users than its owner may write. They also refuse a
+// socket path that is a link.
 package groupsocket
 
 import (
@@ -23,14 +23,14 @@ import (
 // DefaultMode lets the owner and the group connect to the socket.
 const DefaultMode = "0660"
 
-// maxPath is the maximum length of a socket path in bytes. Every system accepts 103 bytes. Listen
-// needs some of them for its temporary folder.
+// maxPath is the maximum length of a socket path in bytes. Every system accepts 103 bytes, and
+// Listen needs some of them for its temporary folder.
 const maxPath = 103 - len("/.socket-0123456789")
 
 // Options describes a socket.
 type Options struct {
 	Path  string // empty means no socket
-	Group string // name or number; empty means the group of the process
+	Group string // name or number. Empty means the group of the process
 	Mode  string // octal; empty means [DefaultMode]
 }
 
@@ -67,7 +67,7 @@ func (o Options) mode() (fs.FileMode, error) {
 	return fs.FileMode(n), nil
 }
 
-// group returns the number of the group, or -1 to keep the group of the process.
+// group returns the number of the group, or -1 for the group of the process.
 func (o Options) group() (int, error) {
 	if o.Group == "" {
 		return -1, nil
@@ -82,9 +82,9 @@ func (o Options) group() (int, error) {
 	return n, nil
 }
 
-// Listen creates the socket, and its folder if that is missing. It replaces the socket of a process
-// that has ended, but no other file. The function remove removes the socket unless another process
-// has replaced it.
+// Listen creates the socket and a missing folder. It replaces the socket of a process that has
+// ended, but no other file. The function remove removes the socket unless another process has
+// replaced it.
 func (o Options) Listen(ctx context.Context) (l net.Listener, remove func() error, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, nil, err
@@ -122,8 +122,8 @@ func (o Options) listen(ctx context.Context) (net.Listener, error) {
 	return o.bind(ctx, dir, gid)
 }
 
-// bind creates the socket in a private folder and then moves it to its path, so that no client can
-// connect before the socket has its group and mode.
+// bind creates the socket in a private folder and moves it to its path. So no client can connect
+// before the socket has its group and mode.
 func (o Options) bind(ctx context.Context, dir string, gid int) (_ net.Listener, err error) {
 	mode, err := o.mode()
 	if err != nil {
@@ -193,7 +193,7 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// checkStale returns nil if path is free, or if it has the socket of a process that has ended.
+// checkStale returns nil if path is free or is the socket of a process that has ended.
 func checkStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -217,8 +217,8 @@ func checkStale(ctx context.Context, path string) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It refuses the socket unless only root and the folder's
-// owner can have created it.
+// Dial connects to the socket at path. It refuses a socket that another user than root or the
+// folder's owner may have created.
 func Dial(ctx context.Context, path string) (net.Conn, error) {
 	folder, err := os.Stat(filepath.Dir(path))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package sqlitetx runs SQLite transactions that are safe on a full disk, and reads
-// single values.
+// Package sqlitetx runs SQLite transactions that are safe on a full disk. It also reads single
+// values.
 package sqlitetx
 
 import (
@@ -18,8 +18,8 @@ const (
 )
 
 // Within runs fn in a transaction and interrupts it when ctx ends. Unlike package sqlitex, it does
-// not panic if a disk error makes the rollback fail. It returns an error if SQLite itself rolled
-// the transaction back, which can happen on a full disk.
+// not panic if a disk error makes the rollback fail. If SQLite rolls the transaction back, for
+// example on a full disk, Within returns an error.
 func Within(ctx context.Context, conn *sqlite.Conn, begin string, fn func() error) (err error) {
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
@@ -57,7 +57,7 @@ func Bytes(stmt *sqlite.Stmt, column int) []byte {
 	return b[:stmt.ColumnBytes(column, b)]
 }
 
-// Run executes a prepared statement without rows, and resets it.
+// Run executes a prepared statement that returns no rows, and resets it.
 func Run(stmt *sqlite.Stmt) error {
 	_, err := stmt.Step()
 	return errors.Join(err, stmt.Reset())
@@ -68,7 +68,7 @@ func Exec(conn *sqlite.Conn, statement string) error {
 	return sqlitex.ExecuteTransient(conn, statement, nil)
 }
 
-// Int returns the first column of the first row. It returns 0 for NULL and if there is no row.
+// Int returns the first column of the first row. For NULL, or without a row, it returns 0.
 func Int(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
 	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 		Args:       args,

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// SafeJSON returns a writer that copies JSON to w. It writes the characters that [Printable]
-// escapes as JSON escapes, so the JSON keeps its meaning. Each call of Write must end at a
-// character boundary, as the calls of a json.Encoder do.
+// SafeJSON returns a writer that copies JSON to w. It replaces characters that [Printable] escapes
+// by JSON escapes, so the JSON keeps its meaning. Each call of Write must end at the end of a
+// character, as a json.Encoder does.
 func SafeJSON(w io.Writer) io.Writer { return safeJSON{w} }
 
 type safeJSON struct{ w io.Writer }
 
-// Write implements [io.Writer]. The escaped characters can only occur inside JSON strings.
+// Write implements [io.Writer]. The replaced characters occur only in JSON strings.
 func (s safeJSON) Write(p []byte) (int, error) {
 	done := 0
 	var out []byte

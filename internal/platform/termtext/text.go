@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Printable escapes the characters of s that could control a terminal or deceive a reader. It keeps
-// line feeds and tabs.
+// Printable escapes characters that could control a terminal or deceive a reader. Line feeds and
+// tabs stay.
 func Printable(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 {
 		return s
@@ -26,8 +26,8 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// unsafeRune covers control characters, format characters such as a change of text direction, and
-// U+FFFD, which replaces invalid UTF-8.
+// unsafeRune reports whether r is a control character, a format character such as a change of text
+// direction, or U+FFFD. U+FFFD replaces invalid UTF-8.
 func unsafeRune(r rune) bool {
 	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == unicode.ReplacementChar)
 }
@@ -37,8 +37,8 @@ func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 const maxCell = 80
 
-// Cell returns s for a cell of a table: on one line, at most 80 characters, and escaped with
-// [Printable].
+// Cell returns s for a cell of a table. The result is one line of at most 80 characters, escaped
+// with [Printable].
 func Cell(s string) string {
 	s = OneLine(s)
 	if runes := []rune(s); len(runes) > maxCell {
@@ -47,7 +47,7 @@ func Cell(s string) string {
 	return Printable(s)
 }
 
-// Time returns t in the form 2026-03-02 09:00:00 UTC.
+// Time formats t, such as 2026-03-02 09:00:00 UTC.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }
 
 // ShellQuote returns a command line that a POSIX shell splits into exactly args.

@@ -33,8 +33,8 @@ const (
 const (
 	awaitPoll    = 25 * time.Millisecond
 	awaitRequest = 2 * time.Second
-	// A running auditor has an open request for messages at the broker, except while it
-	// restarts.
+	// A running auditor always has an open request for messages at the broker, except
+	// while it restarts.
 	awaitRestart = 2 * time.Second
 	// An auditor that commits a large batch shows no progress.
 	awaitCommit = 20 * time.Second
@@ -131,9 +131,9 @@ func lastOn(ctx context.Context, js jetstream.JetStream, name, subject string) (
 	return msg.Sequence, nil
 }
 
-// auditor returns the consumer of an auditor that serves w.tenant or all tenants, or nil.
-// If both exist, it prefers the consumer that is reading now, and then the consumer that
-// has acknowledged more messages.
+// auditor returns the consumer of an auditor for this tenant or for all tenants, or nil.
+// If both exist, it prefers the consumer that is reading now, and then the consumer with
+// more acknowledged messages.
 func (w *wait) auditor(ctx context.Context, js jetstream.JetStream, space subjects.Space) (best *jetstream.ConsumerInfo, err error) {
 	for _, tenant := range []string{"", w.tenant} {
 		name, err := space.Durable(string(subjects.AuditorRole), tenant)
@@ -190,7 +190,7 @@ func (w *wait) isGone(info *jetstream.ConsumerInfo) bool {
 	}
 	w.delivered, w.acked = info.Delivered.Consumer, info.AckFloor.Stream
 	limit := awaitRestart
-	switch own := w.Broker.Embedded(); { // an embedded broker had no auditor before this process
+	switch own := w.Broker.Embedded(); { // with an embedded broker, no auditor can run before this process
 	case own && info.NumAckPending == 0:
 		limit = 0
 	case !own && info.NumAckPending > 0:

@@ -13,9 +13,9 @@ import (
 
 type callerKey struct{}
 
-// TenantOf returns the only tenant for which the caller of a request may act: the
-// tenant of the token, or else of this publisher. It is empty if the caller may name
-// any tenant.
+// TenantOf returns the only tenant for which the caller of a request may act. This is the
+// tenant of the token, or else of this publisher. It is empty if the caller may name any
+// tenant.
 func TenantOf(ctx context.Context) string {
 	tenant, _ := ctx.Value(callerKey{}).(string)
 	return tenant

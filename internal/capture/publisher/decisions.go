@@ -33,7 +33,7 @@ type Decider struct {
 	logger   *slog.Logger
 }
 
-// NewDecider returns a decider with the hooks of file, or nil if file is nil. The
+// NewDecider returns a decider with the hooks of a file, or nil without a file. The
 // Appender receives the event of each decision.
 func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error) {
 	if file == nil {
@@ -50,7 +50,7 @@ func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error
 	})}, nil
 }
 
-// Handler returns the handler of POST /v1/decisions, or nil if d is nil. It decides
+// Handler returns the handler of POST /v1/decisions, or nil for a nil Decider. It decides
 // only for the tenant of the caller, see [TenantOf].
 func (d *Decider) Handler() http.Handler {
 	if d == nil {
@@ -78,7 +78,8 @@ func (d *Decider) Run(ctx context.Context) error {
 	return nil
 }
 
-// start returns a channel that receives an error if d ends before stop is called.
+// start runs the decider in a goroutine. The channel failed receives an error if the
+// decider ends before stop is called.
 func (d *Decider) start(ctx context.Context) (failed <-chan error, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

@@ -115,8 +115,8 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// noted counts an error about a single line or event and returns true. For any other
-// error, it returns false.
+// noted counts an error about a line or an event, and returns true. It returns false for
+// other errors.
 func (f *feed) noted(file string, err error) bool {
 	var m Malformed
 	line, isLine := errors.AsType[*ingest.LineError](err)
@@ -137,7 +137,7 @@ func (f *feed) noted(file string, err error) bool {
 }
 
 // add counts a malformed line once, even if there are several reports about it. It lists
-// the first report that the line was lost, or else the first report.
+// the first report, or a later one that says that the line was lost.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -182,8 +182,8 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	return publish.Open(ctx, b.Conn(), opts)
 }
 
-// closeOutbox sends all events and closes p. After ctx has ended, it waits only for
-// [interruptedFlush].
+// closeOutbox sends all events and closes the outbox. After ctx has ended, it waits only
+// for [interruptedFlush].
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

@@ -34,9 +34,9 @@ type found struct {
 	skipped []string // files of sub-agents that belong to an input, but are not inputs
 }
 
-// findTranscripts finds the transcripts at paths. In a folder, these are the files whose
-// names end in one of exts, with or without .gz. The file of a session comes before the
-// files of its sub-agents in <session>/subagents.
+// findTranscripts finds transcripts. In a folder, it finds files with one of the
+// extensions, with or without .gz. The file of a session comes before the files of its
+// sub-agents, which are in <session>/subagents.
 func findTranscripts(paths, exts []string) (found, error) {
 	all := found{seen: map[string]bool{}}
 	for _, path := range paths {
@@ -114,7 +114,8 @@ func (all *found) add(in input) {
 	}
 }
 
-// walk follows links to files, and to a folder only if dir itself is the link.
+// walk follows links to files. It follows a link to a folder only if dir itself is the
+// link.
 func (all *found) walk(dir string, exts []string) error {
 	infos := map[string]fs.FileInfo{}
 	err := filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {

@@ -16,14 +16,14 @@ type followed struct {
 	done  bool // the file was taken as complete
 }
 
-// pauseFactor is the minimum ratio of the pause after a read to the time of the read.
+// pauseFactor is the minimum ratio of the pause after a read to the duration of the read.
 const pauseFactor = 10
 
-// follow imports the files of all paths, and then their changes, until ctx ends. It
-// reads a changed file from its beginning, because tools may truncate or replace files.
-// The outbox drops known events.
+// follow imports the files of all paths and then their changes, until ctx ends. It reads
+// a changed file from the start, because tools may truncate or replace files. The outbox
+// drops known events.
 //
-// The runs of a file are finished once it has not changed for Rest, or when ctx ends.
+// The runs of a file end when the file has not changed for Rest, or when ctx ends.
 func (im *importer) follow(ctx, work context.Context) error {
 	for {
 		began := time.Now()
@@ -43,7 +43,8 @@ func (im *importer) follow(ctx, work context.Context) error {
 		if ctx.Err() != nil {
 			return im.complete(work)
 		}
-		// Wait longer after a slow search, so that searches do not use most of the time.
+		// A slow search is followed by a longer wait, so that searches do not use most of
+		// the time.
 		wait := time.NewTimer(max(im.opts.Poll, pauseFactor*took))
 		select {
 		case <-ctx.Done():
@@ -53,7 +54,7 @@ func (im *importer) follow(ctx, work context.Context) error {
 	}
 }
 
-// find ignores paths without files, because files may appear later.
+// find ignores paths without files, because files may appear there later.
 func (im *importer) find(ctx context.Context) ([]input, error) {
 	var all []input
 	for _, path := range im.opts.Paths {

@@ -23,8 +23,8 @@ import (
 type format struct {
 	name   string
 	events func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
-	// detect reports whether a file has this format, from the first 64 KiB and the path of
-	// the file. At most one format accepts a file.
+	// detect reports whether a file has this format. It gets the first 64 KiB and the
+	// path of the file. At most one format accepts a file.
 	detect func(head []byte, path string) bool
 	exts   []string
 }
@@ -46,7 +46,7 @@ var formats = []format{
 	{name: ingest.CloudEventsFormat, events: ingest.CloudEventFile, detect: ingest.DetectCloudEvents, exts: []string{".json", ".jsonl", ".ndjson"}},
 }
 
-// ErrFormat is wrapped by the error for an unknown format.
+// ErrFormat means that the format is unknown.
 var ErrFormat = errors.New("format cannot be imported")
 
 func formatNamed(name string) *format {

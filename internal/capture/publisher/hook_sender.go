@@ -18,8 +18,8 @@ func (s *HookService) tenant(ctx context.Context) string {
 	return orDefault(cmp.Or(TenantOf(ctx), s.opts.Tenant))
 }
 
-// tenantFor returns the tenant of a request. named is the tenant that the request names,
-// and may be empty. It is an error if the caller may not act for that tenant.
+// tenantFor returns the tenant of a request, which may name one. It returns an error if
+// the caller may not act for the named tenant.
 func (s *HookService) tenantFor(ctx context.Context, named string) (string, error) {
 	own := cmp.Or(TenantOf(ctx), s.opts.Tenant)
 	switch {
@@ -31,9 +31,9 @@ func (s *HookService) tenantFor(ctx context.Context, named string) (string, erro
 	return named, nil
 }
 
-// contextOf accepts a key for the event ids from a sender at a socket. If the sender also
-// spools the events, both copies have the same ids, and the second one counts as a
-// duplicate.
+// contextOf accepts the key for event ids from a sender at a socket. The sender may also
+// spool the events. Both copies then have the same ids, and the second copy is dropped as
+// a duplicate.
 func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	named := r.URL.Query().Get("tenant")
 	tenant, err := s.tenantFor(r.Context(), named)

@@ -32,7 +32,7 @@ type HookService struct {
 	opts     Options
 }
 
-// NewHookService returns a service with the hooks of file, which may be nil. The
+// NewHookService returns a service with the hooks of a file, which may be nil. The
 // Appender receives the events.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
@@ -54,12 +54,12 @@ func (s *HookService) close(ctx context.Context) {
 	}
 }
 
-// ServeHTTP answers a payload with status 200 after its event is in the outbox. The
-// body is the stdout of the hook command, and the headers [hookclient.ExitHeader] and
-// [hookclient.StderrHeader] are its exit status and stderr. The query can name the
-// event and the tenant. Errors are problems: 403 for another or an unknown tenant, 404
-// for an unknown tool, 413, and 503 if the event cannot be recorded. A deny or an ask
-// gets status 200 even if it cannot be recorded.
+// ServeHTTP answers a payload with status 200 after its event is in the outbox. The body
+// is the stdout of the hook command. The headers [hookclient.ExitHeader] and
+// [hookclient.StderrHeader] are its exit status and stderr. The query can name the event
+// and the tenant. Errors are problems with status 403 for a refused tenant, 404 for an
+// unknown tool, 413 for a large body, or 503 if the event cannot be recorded. A deny or
+// an ask gets status 200 even if it cannot be recorded.
 //
 // A body of type [hookclient.DocumentType] is a request for a decision.
 func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -114,8 +114,8 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 			s.refuse(w, r, problemOf(err).Status, err)
 			return
 		}
-		// Send the denial anyway, because an agent continues after a response that is
-		// not in its format.
+		// The denial is sent anyway, because an agent continues after a response in
+		// another format.
 		s.opts.Logger.ErrorContext(ctx, "denial not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
 	}
 	w.Header().Set(hookclient.ExitHeader, strconv.Itoa(reply.Exit))

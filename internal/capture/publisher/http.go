@@ -15,15 +15,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Appender stores events, as [publish.Publisher] does. An event is stored once Append
-// returns nil.
+// Appender stores events, as [publish.Publisher] does. When Append returns nil, the event
+// is stored.
 type Appender interface {
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
 // HandlerOptions configure a [Handler].
 type HandlerOptions struct {
-	Tenant      string            // the only accepted tenant; empty accepts all, and "default" is for events without one
+	Tenant      string            // the only accepted tenant; empty accepts all, and events without a tenant get "default"
 	MaxBody     int64             // limit of an uncompressed request body in bytes; 0 is [DefaultMaxBody]
 	AllowRemote bool              // accept requests to host names outside the loopback
 	Tokens      *tokens.File      // nil if senders need no token
@@ -36,17 +36,17 @@ type HandlerOptions struct {
 
 // Handler returns the handler of all endpoints below /v1, which docs/http.md describes.
 //
-// POST /v1/events stores CloudEvents while they arrive, and answers 202 with the ids
-// once all are in the outbox. Errors are problems (RFC 9457) with the position of the
-// bad event and the number of events stored before it. Duplicates are accepted and add
-// nothing, see [publish.ErrDuplicate].
+// POST /v1/events stores CloudEvents while they arrive, and answers 202 with the ids when
+// all are in the outbox. Errors are problems (RFC 9457) with the position of the bad
+// event and the number of events stored before it. Duplicates are accepted, but not
+// stored again, see [publish.ErrDuplicate].
 //
 // If tokens are required, a caller needs a bearer token and acts only for the tenant of
 // the token. If the Appender returns a [quota.ExceededError], the caller gets 429 with
 // Retry-After.
 //
-// Web pages cannot write events, because the handler refuses other origins and, without
-// AllowRemote, host names outside the loopback.
+// The handler refuses other origins, so that web pages cannot write events. Without
+// AllowRemote, it also refuses host names outside the loopback.
 func Handler(to Appender, opts HandlerOptions) http.Handler {
 	opts.MaxBody = cmp.Or(opts.MaxBody, DefaultMaxBody)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))

@@ -25,14 +25,14 @@ const (
 	chunkSize    = 1 << 20
 	chunkTimeout = time.Minute
 	replyTimeout = time.Minute
-	// drainLimit and drainTimeout limit how much of a refused body is still read.
+	// drainLimit and drainTimeout limit the rest of a refused body that the server still
+	// reads.
 	drainLimit   = 64 << 20
 	drainTimeout = 10 * time.Second
 )
 
 // drained reads the rest of a refused body before it sends the response, because many
-// senders read the response only after they have sent the body. It also extends the
-// deadlines for large bodies.
+// senders first send the whole body. It also extends the deadlines for large bodies.
 func drained(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -96,8 +96,7 @@ func (p *timedBody) Read(b []byte) (int, error) {
 	before := p.read / chunkSize
 	if p.read += int64(n); p.read/chunkSize > before {
 		// Ignore the errors of a server that does not support deadlines. The write
-		// deadline is later than the read deadline, because over HTTP/2 no response is
-		// possible after the write deadline.
+		// deadline is later, because HTTP/2 cannot send a response after it.
 		_ = p.control.SetReadDeadline(time.Now().Add(chunkTimeout))
 		_ = p.control.SetWriteDeadline(time.Now().Add(chunkTimeout + replyTimeout))
 	}
@@ -131,7 +130,8 @@ func (d *draining) WriteHeader(status int) {
 	d.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends b. If no status was sent before, it sends status 200 first.
+// Write sends a part of the response. It sends status 200 first if no status was sent
+// before.
 func (d *draining) Write(b []byte) (int, error) {
 	if !d.done {
 		d.WriteHeader(http.StatusOK)

@@ -19,7 +19,8 @@ import (
 )
 
 // otlp reports items that cannot become events as a partial success. If an event cannot
-// be stored, the exporter repeats the request, and stored events count as duplicates.
+// be stored, the exporter repeats the whole request. The outbox drops the events that it
+// already has.
 func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

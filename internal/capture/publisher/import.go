@@ -29,7 +29,7 @@ type ImportOptions struct {
 	// error.
 	Follow bool
 	Poll   time.Duration // interval of the search for changes; default 250 ms
-	Rest   time.Duration // time without a change after which the runs of a file are finished; default 1 minute
+	Rest   time.Duration // the runs of a file end after this time without a change; default 1 minute
 
 	Redactor publish.Redactor // nil for all rules of pkg/redact
 
@@ -65,9 +65,9 @@ func (o ImportOptions) Validate() error {
 	return checkFormat(o.withDefaults().Format)
 }
 
-// Import reads transcripts and returns once all their events are in the stream. It
-// skips events of earlier imports. With an error, the summary covers the imported part,
-// and unsent events stay in the outbox.
+// Import reads transcripts and returns when all their events are in the stream. It skips
+// events of earlier imports. After an error, the summary covers the imported part, and
+// unsent events stay in the outbox.
 func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err error) {
 	if err := opts.Validate(); err != nil {
 		return sum, err
@@ -167,8 +167,8 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 // ErrUnrecognised is returned for a file with an unknown format.
 var ErrUnrecognised = errors.New("unknown format")
 
-// read stops reading when ctx ends, and appending when work ends. If open is true,
-// another program still writes the input.
+// read imports one input. It stops reading when ctx ends, and appending when work ends.
+// If open is true, another program still writes the input.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
 	if err != nil {

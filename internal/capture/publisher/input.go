@@ -39,8 +39,8 @@ type inputError struct{ error }
 // Unwrap returns the cause.
 func (e *inputError) Unwrap() error { return e.error }
 
-// failure returns an inputError if reading the input has failed, even if err is nil. It
-// returns any other err unchanged.
+// failure returns an inputError if reading the input failed. Otherwise it returns err
+// unchanged.
 func (o *opened) failure(err error) error {
 	switch failed := o.bytes.err; {
 	case failed == nil, err != nil && !errors.Is(err, failed):
@@ -95,7 +95,7 @@ func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	})
 }
 
-// openFile returns a reader that the end of ctx interrupts, even if the file is a pipe
+// openFile opens a file. The end of ctx interrupts the reader, even if the file is a pipe
 // that blocks.
 func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
@@ -111,7 +111,7 @@ func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	}), nil
 }
 
-// detect returns an empty head if the input is empty. A pipe can be slow, so detect
+// detect returns the format and the start of an input. A pipe can be slow, so detect
 // reads only as many bytes as it needs.
 func (o *opened) detect(in input) (f *format, head []byte) {
 	n := 1

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// NoAddress stands for no TCP address. The server then only serves its sockets.
+// NoAddress replaces a TCP address. The server then only serves its sockets.
 const NoAddress = "none"
 
 // noListener is a listener without connections.

@@ -33,8 +33,8 @@ type Outbox struct {
 	prefix string // of producer ids
 }
 
-// Outboxes returns the state of the named outboxes in dataDir, or of all if there are
-// no names. If it fails for some of them, it still returns the others.
+// Outboxes returns the state of the named outboxes of a data directory. Without names, it
+// returns all. If some of them fail, it still returns the others.
 func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	folder := filepath.Join(dataDir, "outbox")
 	entries, err := os.ReadDir(folder)
@@ -67,7 +67,8 @@ func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	return list, err
 }
 
-// CheckMissing returns an error that names each outbox that is gone, until its loss is on record.
+// CheckMissing returns an error that names each missing outbox whose loss is not on
+// record.
 func CheckMissing(dataDir string, names ...string) error {
 	list, err := publish.MissingOutboxes(dataDir)
 	for _, m := range list {

@@ -26,9 +26,9 @@ const (
 	flushOpen = time.Second
 )
 
-// FlushOutboxes sends the waiting events of outboxes, and returns their number. For the
-// outbox of a killed process, it also announces the end of the producer. If another
-// process has an outbox open, FlushOutboxes waits for that process to send the events.
+// FlushOutboxes sends the waiting events of outboxes, and returns their number. If a
+// process was killed, FlushOutboxes also announces the end of its producer. If another
+// process has an outbox open, FlushOutboxes waits until that process has sent the events.
 // The failure of one outbox does not affect the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
 	err = hookclient.Sweep(ctx, opts.DataDir)

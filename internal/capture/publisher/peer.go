@@ -18,14 +18,15 @@ import (
 type userKey struct{}
 
 // UserOf returns the user who sent a request over the group socket, as USER@HOST. It is
-// empty for a request over TCP, whose sender the operating system does not identify.
+// empty for a request over TCP, because the operating system does not identify the
+// sender.
 func UserOf(ctx context.Context) string {
 	user, _ := ctx.Value(userKey{}).(string)
 	return user
 }
 
-// userFor ignores the claimed user if the publisher has a group socket, so that a
-// sender over TCP cannot use the name of another user.
+// userFor returns the user of a request. It ignores the claimed user if the publisher has
+// a group socket. Otherwise a sender over TCP could use the name of another user.
 func userFor(ctx context.Context, claimed string) string {
 	if user, ok := ctx.Value(userKey{}).(string); ok {
 		return user
@@ -33,8 +34,8 @@ func userFor(ctx context.Context, claimed string) string {
 	return claimed
 }
 
-// withPeer adds the user of conn to its requests if this server has a group socket. The
-// user of a TCP connection is empty.
+// withPeer adds the user of a connection to its requests if the server has a group
+// socket. The user of a TCP connection is empty.
 func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger) context.Context {
 	if a.Socket.Path == "" {
 		return ctx
@@ -51,12 +52,12 @@ func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger
 	return context.WithValue(ctx, userKey{}, osuser.Named(uid))
 }
 
-// claimedUser is the attribute that stores the user named by an event if the connection
+// claimedUser is the attribute for the user that an event names, if the connection
 // belongs to another user.
 const claimedUser = "claimeduserid"
 
-// setUser sets the user of e to the user of the request. If e named another user, setUser
-// moves that name to the attribute claimedUser.
+// setUser sets the user of an event to the user of the request. It moves another name in
+// the event to the attribute claimedUser.
 func setUser(ctx context.Context, e *events.Event) {
 	user := userFor(ctx, e.User)
 	if e.User == user {
@@ -72,7 +73,7 @@ func setUser(ctx context.Context, e *events.Event) {
 	e.User = user
 }
 
-// ServeSocket serves the group socket, if one is configured, until server is shut down.
+// ServeSocket serves the group socket, if there is one, until the server is shut down.
 // The channel ended receives an error if serving fails. The function remove removes the
 // socket.
 func (a Access) ServeSocket(ctx context.Context, server *http.Server, logger *slog.Logger) (ended <-chan error, remove func() error, err error) {

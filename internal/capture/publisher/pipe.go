@@ -19,11 +19,10 @@ import (
 // PipeOptions configure [Pipe].
 type PipeOptions struct {
 	Broker  *broker.Broker
-	DataDir string // the outbox is DataDir/outbox/pipe
-	Tenant  string // as in [HandlerOptions]
-	Name    string // name of the input in reports
-
-	Tenants *admission.Policy // as in [HandlerOptions]; an event of a refused tenant ends the input
+	DataDir string            // the outbox is DataDir/outbox/pipe
+	Tenant  string            // as in [HandlerOptions]
+	Name    string            // name of the input in reports
+	Tenants *admission.Policy // as in [HandlerOptions]; an event of a refused tenant ends Pipe
 
 	Redactor publish.Redactor // nil for all rules of pkg/redact
 	Logger   *slog.Logger
@@ -76,9 +75,9 @@ func (a admitting) Append(ctx context.Context, e events.Event) (events.Event, er
 
 func orDefault(tenant string) string { return cmp.Or(tenant, "default") }
 
-// interruptible returns a reader of the bytes that copyTo writes. The reader fails once
-// ctx has ended, but the goroutine of copyTo may stay blocked until the process ends. The
-// caller must close the reader.
+// interruptible returns a reader of the bytes that copyTo writes. The reader fails when
+// ctx has ended, but the goroutine that runs copyTo may stay blocked. The caller must
+// close the reader.
 func interruptible(ctx context.Context, copyTo func(io.Writer) error) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() { in.CloseWithError(copyTo(in)) }()

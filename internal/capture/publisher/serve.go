@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// uniqueLast is how many events the outbox remembers in order to recognise duplicates.
+// uniqueLast is the number of events that the outbox remembers to recognise duplicates.
 // They take up to 80 MiB of memory.
 const uniqueLast = 500_000
 
@@ -39,7 +39,7 @@ type Options struct {
 	Tenants     *admission.Policy // as in [HandlerOptions]
 	Durability  publish.Durability
 	Quota       int64               // bytes that may wait in the outbox; 0 is the default of pkg/publish
-	Heartbeat   time.Duration       // announced interval of manifests; 0 is the default of pkg/publish
+	Heartbeat   time.Duration       // interval of manifests, which the outbox announces; 0 is the default of pkg/publish
 	Full        *publish.FullPolicy // policy for a full outbox; nil is [publish.Fail]
 	Redactor    publish.Redactor    // nil for all rules of pkg/redact
 	Hooks       *hookfile.File      // hooks that decide; may be nil
@@ -48,7 +48,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// ErrListen is wrapped by the error for an invalid address.
+// ErrListen means that the address is invalid.
 var ErrListen = errors.New("cannot listen on this address")
 
 // Validate reports the first invalid option.
@@ -86,7 +86,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// The sum of these limits is below the default stop timeout of process managers.
+// Together, these limits are shorter than the default stop timeout of process managers.
 const (
 	drainRequests = 5 * time.Second
 	drainOutbox   = 15 * time.Second
@@ -125,8 +125,8 @@ func Run(ctx context.Context, opts Options) error {
 	return errors.Join(err, Close(ctx, p, time.Now().Add(drainOutbox), opts.Logger))
 }
 
-// Close sends events from the outbox of p until deadline, even if ctx has ended. The
-// next run sends the events that remain.
+// Close sends events from the outbox until the deadline, even if ctx has ended. The next
+// run sends the remaining events.
 func Close(ctx context.Context, p *publish.Publisher, deadline time.Time, logger *slog.Logger) error {
 	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
@@ -222,7 +222,7 @@ func newServer(ctx context.Context, opts Options, p *publish.Publisher, a handle
 	return opts.Access.Server(ctx, newMux(opts, p, senders, a, draining), opts.Logger)
 }
 
-// ready is ok even without a broker, because the outbox stores the events.
+// ready reports ok even without a broker, because the outbox stores the events.
 func ready(w http.ResponseWriter, s publish.Stats, draining bool) {
 	if draining {
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Listen listens on a TCP address, or on none if address is [NoAddress]. If the address is in use,
-// the error names flag, the command line flag for the address.
+// Listen listens on a TCP address, or on none if the address is [NoAddress]. If the
+// address is in use, the error names the command line flag of the address.
 func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	if address == NoAddress {
 		return &noListener{closed: make(chan struct{})}, nil
@@ -27,9 +27,8 @@ func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// Server returns a server of handler, with TLS if there is a certificate. Its timeouts
-// suit small requests, and [Handler] extends them. The end of ctx does not end open
-// requests.
+// Server returns an HTTP server, with TLS if there is a certificate. Its timeouts suit
+// small requests, and [Handler] extends them. The end of ctx does not end open requests.
 func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.Logger) (*http.Server, error) {
 	config, err := a.TLS.Config(logger) //nolint:contextcheck // each connection has a context
 	return &http.Server{
@@ -46,9 +45,9 @@ func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.L
 	}, err
 }
 
-// ServeOn serves the connections of l with a server from [Access.Server]. It uses TLS if
-// a has a certificate. It does not look at server.TLSConfig, because net/http sets that
-// field without TLS too.
+// ServeOn accepts connections for a server from [Access.Server], with TLS if there is a
+// certificate. It ignores server.TLSConfig, because net/http sets that field without TLS
+// too.
 func (a Access) ServeOn(server *http.Server, l net.Listener) error {
 	if a.TLS.Cert != "" {
 		return server.ServeTLS(l, "", "")

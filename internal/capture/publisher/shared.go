@@ -12,8 +12,8 @@ import (
 )
 
 // RunShared forwards the events of DataDir/outbox/shared until ctx ends, and then until
-// the time that deadline returns. It calls running once no other process forwards them.
-// The next run sends the rest.
+// the deadline. While another process forwards them, RunShared waits. Then it calls
+// running. The next run sends the remaining events.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
 	dir := hookclient.SharedOutbox(opts.DataDir)

@@ -18,14 +18,13 @@ import (
 )
 
 // listenSocket creates a socket to which only the current user can connect. It replaces
-// an existing socket, because only the process that has the outbox open is the publisher
-// of the directory. The function remove does not remove the socket of a later publisher.
+// an existing socket. The caller must be the publisher of the directory, which has the
+// outbox open. The function remove does not remove the socket of a later publisher.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	// Rename the socket once its permissions are set, because clients can connect from
-	// then on.
+	// Set the permissions before the rename, because clients can connect after it.
 	temporary := hookclient.SocketName + "." + strconv.Itoa(os.Getpid())
 	if err := os.Remove(filepath.Join(dataDir, temporary)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
@@ -57,9 +56,9 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 }
 
 // Start serves the socket of the data directory, and sweeps spool files, until ctx ends
-// or stop is called. The function stop also waits for running hooks, so call it after the
-// last payload. If the socket cannot be created, Start only logs the error, because hook
-// commands work without a publisher.
+// or stop is called. The function stop waits for running hooks, so call it after the last
+// payload. If the socket cannot be created, Start only logs the error. Hook commands work
+// without a publisher.
 func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

@@ -28,9 +28,9 @@ func (f TLSFiles) Validate() error {
 	return nil
 }
 
-// Config returns the TLS configuration, or nil without a certificate. New connections
-// use changed files. If those cannot be loaded, the error is logged and the old ones
-// stay in use.
+// Config returns the TLS configuration, or nil without a certificate. It reloads changed
+// files for new connections. If it cannot load them, it logs the error and keeps the old
+// ones.
 func (f TLSFiles) Config(logger *slog.Logger) (*tls.Config, error) {
 	if f.Cert == "" {
 		return nil, nil //nolint:nilnil // no files, no TLS

@@ -1,9 +1,9 @@
 // Package quota limits how much each tenant sends to a publisher.
 //
-// A tenant has three limits per second: events, bytes of payload and new runs. After a
-// pause, it may send at once as much as the limits allow during [Limits.Burst]. A run is
-// new if it is not among the last few thousand runs of its tenant. The memory of [Quotas]
-// is bounded for any number of tenants.
+// A tenant has three limits per second, for events, bytes of payload and new runs. After
+// a pause, it may send at once as much as the limits allow during [Limits.Burst]. A run
+// is new if it is not among the last few thousand runs of its tenant. The memory of
+// [Quotas] is bounded for any number of tenants.
 package quota
 
 import (
@@ -21,9 +21,8 @@ import (
 // Limits are the limits of each tenant per second. 0 is no limit.
 type Limits struct {
 	Events, Bytes, Runs float64
-
-	Burst   time.Duration  // a tenant may send at once what the limits allow in this time; at least 1 s
-	Factors map[string]int // by tenant, multiply its limits; 0 removes them
+	Burst               time.Duration  // burst after a pause, as the time in which the limits allow as much; at least 1 s
+	Factors             map[string]int // by tenant, multiply its limits; 0 removes them
 }
 
 const (
@@ -56,9 +55,9 @@ func (l Limits) Validate() error {
 
 const (
 	maxTenants = 1024            // tenants with separate limits
-	maxRuns    = 4096            // runs that are remembered for each tenant, at least
+	maxRuns    = 4096            // minimum of remembered runs of each tenant
 	sweepPause = time.Second     // between two searches for idle tenants
-	idle       = 5 * time.Minute // time after which a tenant is forgotten if there are too many
+	idle       = 5 * time.Minute // with too many tenants, a tenant is forgotten after this time
 )
 
 // Quotas counts what tenants send. A nil Quotas has no limits. The methods are safe for
@@ -100,8 +99,8 @@ func (q *Quotas) newTenant(name string) *tenant {
 	return &tenant{events: limiter(q.limits.Events), bytes: limiter(q.limits.Bytes), runs: limiter(q.limits.Runs), latest: map[uint64]struct{}{}}
 }
 
-// of returns the state of the tenant with this name. If there are too many tenants, the
-// result is a state that several tenants share. The caller holds q.mu.
+// of returns the state of a tenant. If there are too many tenants, several of them share
+// one state. The caller holds q.mu.
 func (q *Quotas) of(name string, now time.Time) *tenant {
 	t := q.tenants[name]
 	if t == nil && len(q.tenants) >= maxTenants && now.Sub(q.swept) >= sweepPause {
@@ -124,9 +123,8 @@ func (q *Quotas) of(name string, now time.Time) *tenant {
 	return t
 }
 
-// Check returns an [ExceededError] if the tenant with this name must wait before it sends
-// an event of run. run may be empty. Check does not count the event. Call Charge for
-// that.
+// Check returns an [ExceededError] if the tenant must wait before it sends an event of
+// the run. The run may be empty. Check does not count the event, but Charge does.
 func (q *Quotas) Check(name, run string) error {
 	if q == nil {
 		return nil
@@ -147,8 +145,8 @@ func (q *Quotas) Check(name, run string) error {
 	return nil
 }
 
-// Charge counts a stored event of run. The event may exceed a limit of the tenant, and
-// later events then wait for longer.
+// Charge counts a stored event of a run. If the event exceeds a limit, later events of
+// the tenant wait longer.
 func (q *Quotas) Charge(name, run string, bytes int) {
 	if q == nil {
 		return

@@ -13,13 +13,13 @@ type File struct {
 	path string
 
 	mu       sync.RWMutex     // guards seen, tokens and required
-	seen     os.FileInfo      // describes the file that was read last; nil if none
+	seen     os.FileInfo      // describes the version of the file that was read; nil if none
 	tokens   map[string]Token // by id
 	required bool             // the file has existed at some time
 }
 
-// isSame reports whether a and b describe the same version of a file. After a
-// replacement within one clock tick, only the inode differs.
+// isSame reports whether a and b describe the same version of a file. The inode differs
+// if a file was replaced within one clock tick.
 func isSame(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }
@@ -35,15 +35,15 @@ func Open(path string) (*File, error) {
 
 // Errors of [File.Check].
 var (
-	// ErrRequired is returned for an empty secret if tokens are required.
+	// ErrRequired means that a token is required, but the secret is empty.
 	ErrRequired = errors.New("a bearer token is required")
-	// ErrUnknown is returned for a token that is not in the file.
+	// ErrUnknown means that the token is not in the file.
 	ErrUnknown = errors.New("the bearer token is not valid")
 )
 
-// Check returns the token with this secret, or the zero Token if tokens are not
-// required. Any error other than ErrRequired and ErrUnknown means that the file cannot
-// be read. Callers must refuse the request after every error.
+// Check returns the token with this secret, or the zero Token if tokens are not required.
+// After every error, the caller must refuse the request. An error other than ErrRequired
+// and ErrUnknown means that the file cannot be read.
 func (f *File) Check(secret Secret) (Token, error) {
 	if err := f.refresh(); err != nil {
 		return Token{}, fmt.Errorf("check token: %w", err)

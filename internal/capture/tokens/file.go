@@ -20,15 +20,15 @@ import (
 // Path returns the path of the token file of a data directory.
 func Path(dataDir string) string { return filepath.Join(dataDir, "keys", "http-tokens.json") }
 
-// ErrNone is wrapped by the error of [Revoke] for an unknown token.
+// ErrNone means that [Revoke] did not find the token.
 var ErrNone = errors.New("no such token")
 
 type contents struct {
 	Tokens []Token `json:"tokens"`
 }
 
-// Create adds a token for tenant to the file at path, and returns the secret, which is
-// not stored.
+// Create adds a token for a tenant to a token file. It returns the secret, which is not
+// stored.
 func Create(ctx context.Context, path, tenant, note string) (Secret, Token, error) {
 	if tenant == "" {
 		return "", Token{}, errors.New("create token: tenant is empty")
@@ -48,8 +48,8 @@ func Create(ctx context.Context, path, tenant, note string) (Secret, Token, erro
 	return secret, token, nil
 }
 
-// Revoke removes a token from the file at path. id is its id or the whole secret. If
-// tenant is not empty, the token must belong to it.
+// Revoke removes a token from a token file. The parameter id is the id or the whole
+// secret. If tenant is not empty, the token must belong to that tenant.
 func Revoke(ctx context.Context, path, tenant, id string) (Token, error) {
 	id = idOf(id)
 	var revoked Token
@@ -75,7 +75,7 @@ func idOf(s string) string {
 	return strings.TrimPrefix(s, prefix)
 }
 
-// List returns the tokens in the file at path, oldest first. A missing file has none.
+// List returns the tokens in a token file, oldest first. A missing file has none.
 func List(path string) ([]Token, error) {
 	c, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -19,8 +19,8 @@ type Token struct {
 	Created time.Time `json:"created"`
 }
 
-// Secret is a whole token, as a client sends it. Printing or encoding a Secret shows
-// only its id, so that logs do not contain the rest.
+// Secret is a whole token, as a client sends it. Only the id is printed or encoded, so
+// that logs do not contain the secret part.
 type Secret string
 
 const prefix = "htk_"

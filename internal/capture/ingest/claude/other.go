@@ -34,9 +34,9 @@ func (t *transcript) progress(r *run, l *line) {
 	r.Emit(l.whole(), events.Custom, toolCall, events.CustomData{Name: "progress." + data.Type, Data: l.Data})
 }
 
-// sessionStart emits the start of a session with its origin. The name of a hook has the
-// origin after "SessionStart:". Without such a name, a resumed session gets the origin
-// "resume".
+// sessionStart emits the start of a session with its origin. The origin follows
+// "SessionStart:" in the name of the hook. Without such a name, a resumed session gets the
+// origin "resume".
 func (t *transcript) sessionStart(r *run, l *line, resumed bool) {
 	var hook struct {
 		Name string `json:"hookName"`

@@ -1,4 +1,4 @@
-// Package stream is the wing between the services and NATS JetStream.
+// Package stream contains the packages between the services and NATS JetStream.
 //
 //	broker      connects to a NATS server or starts the embedded one, and creates the streams
 //	consume     reads a stream in batches

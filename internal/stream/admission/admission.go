@@ -21,7 +21,7 @@ const DefaultLimit = 64
 // recheck is the minimum interval between calls of Options.Known.
 const recheck = time.Second
 
-// ErrTenant is wrapped when a tenant is not accepted.
+// ErrTenant means that a tenant is not accepted.
 var ErrTenant = errors.New("unknown tenant")
 
 // Options configures a [Policy].
@@ -34,15 +34,15 @@ type Options struct {
 	// second.
 	Known func() ([]string, error)
 
-	// Present lists the tenants that the service already has. All of them are accepted. Those
+	// Present lists the tenants that the service already has. All of them are accepted, but tenants
 	// without a key or token count towards Limit.
 	Present []string
 
 	Now func() time.Time // time.Now by default
 }
 
-// Policy accepts known and present tenants, and other tenants up to a limit. It never withdraws an
-// acceptance. A nil Policy accepts every tenant. Its methods may be called concurrently.
+// Policy accepts known and present tenants, and a limited number of other tenants. An accepted
+// tenant stays accepted. A nil Policy accepts every tenant. Its methods may be called concurrently.
 type Policy struct {
 	opts Options
 
@@ -67,7 +67,7 @@ func New(opts Options) *Policy {
 	return p
 }
 
-// accept accepts tenant. An unknown tenant counts towards the limit. The caller must hold p.mu.
+// accept accepts a tenant. An unknown tenant counts towards the limit. The caller must hold p.mu.
 func (p *Policy) accept(tenant string) {
 	if !p.accepted[tenant] && !slices.Contains(p.known, tenant) {
 		p.unknown[tenant] = true
@@ -100,8 +100,8 @@ func (p *Policy) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Admit returns nil if tenant is accepted. It accepts unknown tenants until the limit is reached.
-// Then its error wraps [ErrTenant] and names the remedy.
+// Admit returns nil if the tenant is accepted. It accepts unknown tenants until the limit is
+// reached. Then its error wraps [ErrTenant] and names the remedy.
 func (p *Policy) Admit(tenant string) error {
 	if p == nil {
 		return nil

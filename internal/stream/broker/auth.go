@@ -33,7 +33,8 @@ func (m AuthMode) validate() error {
 	return fmt.Errorf("--auth %q: want %s or %s", string(m), AuthOpen, AuthRequired)
 }
 
-// newAuthenticator stores the mode of opts in dir, which the caller must have locked.
+// newAuthenticator stores the authentication mode in the folder of the server, which the caller
+// must have locked.
 func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) {
 	mode, err := readAuthMode(dir)
 	if err != nil {

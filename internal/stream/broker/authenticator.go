@@ -73,7 +73,8 @@ func (a *authenticator) user(c server.ClientAuthentication) (*server.User, error
 	return a.admit(c, loopbackUser, restrictedClient{account: localAccount}, subjects.LocalRoutes(a.space))
 }
 
-// verified checks the client's signature of nonce, which proves that it has the private key.
+// verified checks the signature of the nonce. With it, the client proves that it has the private
+// key.
 func verified(o *server.ClientOpts, nonce []byte) bool {
 	signature, err := base64.RawURLEncoding.DecodeString(o.Sig)
 	if err != nil {
@@ -93,9 +94,9 @@ func (a *authenticator) keyUser(c server.ClientAuthentication, key string) (*ser
 			return nil, errUnknown
 		}
 		rights := subjects.RoleRights(a.space, role, durable, inboxOf(role))
-		// A service with another data directory connects by URL, and receives replies at the inbox
-		// prefix for an external server. Allowing that prefix is safe, because clients that are not
-		// services have other accounts and cannot listen there.
+		// A service of another data directory connects by URL, and receives replies at the inbox
+		// prefix for external servers. Allowing this prefix is safe, because only services have
+		// this account.
 		rights.Subscribe = append(rights.Subscribe, ExternalInbox(role)+".>")
 		return &server.User{Username: name, Permissions: permissions(rights)}, nil
 	}

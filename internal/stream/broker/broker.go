@@ -29,11 +29,12 @@ type Broker struct {
 	ended      error
 }
 
-// Open connects to the broker of opts and creates missing streams. If opts name no external broker,
-// it starts the embedded server or joins the process that runs it. Open never changes an existing
-// stream. [Broker.Drift] lists the settings that differ.
+// Open connects to an external broker if a URL is set. Otherwise it starts the embedded server, or
+// joins the process that runs it. Open creates missing streams, but never changes existing ones.
+// [Broker.Drift] lists the settings that differ.
 //
-// DataDir remembers the external broker. Later, Open starts no embedded server there.
+// The data directory remembers an external broker. Open then never starts an embedded server for
+// it.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -83,7 +84,8 @@ func (b *Broker) open(ctx context.Context) error {
 	return nil
 }
 
-// settle makes the streams of the connected server usable, and the data directory belong to it.
+// settle checks the connected server, creates missing streams, and stores the server as the broker
+// of the data directory.
 func (b *Broker) settle(ctx context.Context) error {
 	if err := b.conn.checkServer(ctx); err != nil {
 		return err

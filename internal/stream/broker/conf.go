@@ -197,8 +197,9 @@ func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	return nil
 }
 
-// quotedAccounts returns the quoted account names for the keys of a tenant. All but the first end
-// with a slash and a number. They are unique, because a tenant's token never contains a slash.
+// quotedAccounts returns the quoted account names for the keys of a tenant. Each name after the
+// first ends with a slash and a number. The names are unique, because a tenant's token never
+// contains a slash.
 func quotedAccounts(tenant string, keys int) []string {
 	var names []string
 	for i := range keys {

@@ -32,7 +32,7 @@ type connection struct {
 
 	nc      *nats.Conn
 	js      jetstream.JetStream
-	streams jetstream.JetStream // with all rights if this process runs the server
+	streams jetstream.JetStream // has all rights if this process runs the server
 	closed  chan struct{}
 }
 
@@ -71,8 +71,8 @@ func (c *connection) options() []nats.Option {
 	}
 }
 
-// reconnectFailed ignores an unreachable server, because the log already contains the loss of the
-// connection.
+// reconnectFailed ignores an unreachable server, because the loss of the connection is already
+// logged.
 func (c *connection) reconnectFailed(err error) {
 	if c.opts.URL == "" || errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) {
 		return

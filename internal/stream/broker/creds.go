@@ -53,7 +53,8 @@ func WriteCredentials(dataDir, dir string, space subjects.Space, tenant string) 
 		}
 		written = append(written, c)
 	}
-	// Write this file last. The server cannot start without it, so all seeds exist when it starts.
+	// The server cannot start without this file. Write it last, so that all seeds exist when the
+	// server starts.
 	c, err := writeCredential(dir, serverFolder, accountsFile, conf.Bytes())
 	if err != nil {
 		return written, err

@@ -15,12 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// ErrNotRunning is wrapped by [Dial] when no process runs the embedded server.
+// ErrNotRunning means that no process runs the embedded server.
 var ErrNotRunning = errors.New("no process runs the embedded broker")
 
-// Dial connects to the external broker of opts, or to the embedded server that another process
-// runs, with the rights of opts.Role. It starts no server and creates no streams. The caller must
-// close the connection.
+// Dial connects to an external broker, or to the embedded server of another process, with the
+// rights of opts.Role. It starts no server and creates no streams. The caller must close the
+// connection.
 func Dial(ctx context.Context, opts Options) (*nats.Conn, error) {
 	options := []nats.Option{nats.Name(opts.Name), nats.Timeout(dialTimeout)}
 	if deadline, ok := ctx.Deadline(); ok {

@@ -21,7 +21,7 @@ func serverName(secret string) string {
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
 }
 
-// dialer connects to the server of the folder dir. It reads the file url each time, because a
+// dialer connects to the server of a data directory. It reads the address each time, because a
 // restarted server can have another address. It checks the server's name, because another program
 // can get the port of a killed server.
 type dialer struct{ dir, name string }

@@ -15,8 +15,8 @@
 //	auth       whether clients without credentials are accepted
 //	jetstream  the store
 //
-// DataDir/broker.json names the external broker that a data directory was used with. Without a URL,
-// [Open] then fails instead of starting an embedded server, whose stream would be an empty one.
+// DataDir/broker.json names the external broker of a data directory. If it exists, [Open] fails
+// without a URL, because an embedded server would start with an empty stream.
 //
 // The embedded server syncs every write to disk before it acknowledges the write. It only listens
 // on the loopback. Each service has the rights of its role. Engines and clients without credentials

@@ -45,8 +45,8 @@ type embedded struct {
 	watching sync.WaitGroup
 }
 
-// startLocked starts the server of dir. The server takes over lock, which the caller holds on dir.
-// If the start fails, startLocked releases it.
+// startLocked starts the server of a locked folder. The server takes over the lock. If the start
+// fails, startLocked releases the lock.
 func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Options) (*embedded, error) {
 	e, err := startEmbedded(ctx, dir, opts)
 	if err != nil {
@@ -61,7 +61,7 @@ func startEmbedded(ctx context.Context, dir string, opts Options) (*embedded, er
 	if err != nil {
 		return nil, err
 	}
-	// A killed process leaves the file with its address.
+	// A killed process leaves its address in this file.
 	if err := os.RemoveAll(filepath.Join(dir, "url")); err != nil {
 		return nil, fmt.Errorf("stale broker address: %w", err)
 	}

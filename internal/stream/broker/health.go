@@ -22,11 +22,11 @@ const (
 
 const maxRefusals = 10
 
-// ErrPermission is wrapped when the user of the connection lacks a right.
+// ErrPermission means that the user of the connection lacks a right.
 var ErrPermission = errors.New("the broker's permissions do not allow it")
 
-// Refusal converts a permission error of a connection to an error that wraps [ErrPermission] and
-// names the subject. For any other error, it returns nil.
+// Refusal converts a permission error of a connection. The result wraps [ErrPermission] and names
+// the subject. For any other error, Refusal returns nil.
 func Refusal(err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
@@ -43,13 +43,12 @@ func ofSubscription(refusal error) bool {
 }
 
 type health struct {
-	log *slog.Logger
-
-	mu       sync.Mutex // guards the fields below; no other lock is taken under it
+	log      *slog.Logger
+	mu       sync.Mutex // guards the fields below; no other lock is taken while it is held
 	drift    []string
 	warnings map[string]string       // by problem
 	refused  map[string]bool         // texts of the refusals on this connection
-	cancel   context.CancelCauseFunc // cancels the running unlessRefused; nil if there is none
+	cancel   context.CancelCauseFunc // cancels a running call of unlessRefused; may be nil
 }
 
 func newHealth(log *slog.Logger) *health {
@@ -145,8 +144,8 @@ func (h *health) connected() {
 	delete(h.warnings, warnConnection)
 }
 
-// unlessRefused calls do, which sends requests about streams. The server does not answer a refused
-// request. Therefore a refusal cancels the context of do, and unlessRefused returns the refusal.
+// unlessRefused calls do, which sends requests about streams. The server does not answer a request
+// that it refuses. unlessRefused then cancels the context of do and returns the refusal.
 func (h *health) unlessRefused(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -19,7 +19,7 @@ import (
 // home is the external broker that a data directory belongs to. DataDir/broker.json contains it.
 type home struct {
 	URL    string    `json:"url"`             // without credentials
-	Stream time.Time `json:"stream,omitzero"` // when its event stream was created, if that is known
+	Stream time.Time `json:"stream,omitzero"` // creation time of its event stream, if known
 }
 
 func homePath(dataDir string) string { return filepath.Join(dataDir, "broker.json") }
@@ -51,10 +51,9 @@ func parseHome(data []byte) (h home, err error) {
 	return h, nil
 }
 
-// CheckHome fails if opts name no broker and the data directory belongs to an external one. An
-// embedded server would then start with an empty stream, and the events and numbers in the data
-// directory would continue there. [Open] calls CheckHome. A command calls it before it writes
-// anything that a broker must receive.
+// CheckHome returns an error if the data directory belongs to an external broker and no URL is set.
+// Otherwise an embedded server would continue the events of the data directory in an empty stream.
+// [Open] calls CheckHome. Commands call it before they write data for a broker.
 func (o Options) CheckHome() error {
 	if o.URL != "" {
 		return nil
@@ -67,9 +66,9 @@ func (o Options) CheckHome() error {
 		"to leave it and run an embedded server with its own stream, remove %s", o.DataDir, h.URL, homePath(o.DataDir))
 }
 
-// checkServer rejects another server with another event stream than the one of the data directory.
-// The same server may have a new stream, which the ledgers report. Another address may be that of
-// the same stream, for example after a move or in a cluster.
+// checkServer compares the server with the broker of the data directory. At another address, it
+// requires the same event stream, as after a move or in a cluster. At the same address, the stream
+// may be new, which the ledgers report.
 func (c *connection) checkServer(ctx context.Context) error {
 	if c.opts.URL == "" || c.opts.DataDir == "" {
 		return nil
@@ -100,8 +99,8 @@ func (c *connection) streamCreated(ctx context.Context) (created time.Time, err 
 	return created, err
 }
 
-// remember makes the data directory belong to the external broker of opts. It ignores a connection
-// to the embedded server of the same data directory.
+// remember stores the external broker as the broker of the data directory. It ignores the embedded
+// server of the same data directory.
 func (c *connection) remember(ctx context.Context) error {
 	if c.opts.URL == "" || c.opts.DataDir == "" || c.isOwnServer() {
 		return nil
@@ -118,10 +117,10 @@ func (c *connection) isOwnServer() bool {
 	return err == nil && strings.TrimSpace(string(name)) == c.nc.ConnectedServerName()
 }
 
-// rememberAbsent is remember for a broker that is unavailable. A publisher accepts events for it
-// already. If the address differs from that of a known stream, the broker must answer first,
-// because it may have another stream. A data directory with an embedded server remembers the
-// address after the connection, because the address may be wrong.
+// rememberAbsent stores the address of an unavailable broker, because a publisher already accepts
+// events for it. If the data directory has a known stream at another address, rememberAbsent fails,
+// because the streams must be compared first. If it has an embedded server, rememberAbsent stores
+// nothing, because the address may be wrong.
 func (c *connection) rememberAbsent() error {
 	if c.opts.DataDir == "" {
 		return nil

@@ -22,7 +22,7 @@ const (
 	dialTimeout = 2 * time.Second
 )
 
-// connectEmbedded tries to run the server, then to join the process that runs it, and repeats both,
+// connectEmbedded tries to run the server, or to join the process that runs it. It repeats both,
 // because that process may be starting or exiting.
 func (b *Broker) connectEmbedded(ctx context.Context) error {
 	dir := filepath.Join(b.opts.DataDir, "nats")

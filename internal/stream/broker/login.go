@@ -73,8 +73,8 @@ func (o Options) external() (address string, options []nats.Option, err error) {
 	return o.URL, options, err
 }
 
-// ExternalInbox returns a role's inbox prefix at an external broker. It is below _INBOX, to which
-// users can usually subscribe. A NATS context can set another one.
+// ExternalInbox returns a role's inbox prefix at an external broker. The prefix is below _INBOX, to
+// which users can usually subscribe. A NATS context can set another prefix.
 func ExternalInbox(role subjects.Role) string {
 	return subjects.LoopbackInbox + "." + string(role)
 }

@@ -25,7 +25,7 @@ const (
 	checkpointHistory = 8 // stored checkpoints per key
 )
 
-// Error codes of the server without a name in the client library.
+// Error codes of the server that have no name in the client library.
 const (
 	errCodeResources jetstream.ErrorCode = 10023
 	errCodeStorage   jetstream.ErrorCode = 10047
@@ -44,7 +44,7 @@ type StreamOptions struct {
 }
 
 // EnsureStreams creates the missing streams of a subject space. It never changes an existing
-// stream. drift lists how existing streams differ from new ones.
+// stream. It returns the differences between existing and new streams.
 func EnsureStreams(
 	ctx context.Context, js jetstream.JetStream, space subjects.Space, opts StreamOptions,
 ) (drift []string, err error) {
@@ -121,7 +121,7 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), subjects.DeadLetterSubjects(space), deadLetterBytes, deadLetterAge
 	dlq.Description = "Hooktrail: pointers to messages that a consumer could not handle"
 	// Discard old dead letters, because a full stream would block the consumer that writes to it.
-	// The consumer's log has all of them.
+	// The log of the consumer contains all dead letters.
 	dlq.Discard = jetstream.DiscardOld
 	dlq.DenyPurge = !opts.AllowTamper
 
@@ -133,8 +133,8 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 }
 
 // checkpointConfig allows atomic batches, with which the auditor writes a checkpoint and its lease.
-// It turns direct reads off, because the auditor must read from the leader and not from replicas.
-// Nothing expires, because the last checkpoint of an inactive ledger must stay.
+// It turns direct reads off, because the auditor must read from the leader. Checkpoints do not
+// expire, because the last checkpoint of an inactive ledger must stay.
 func checkpointConfig(base jetstream.StreamConfig, space subjects.Space, opts StreamOptions) jetstream.StreamConfig {
 	base.Name, base.Subjects, base.MaxBytes = space.CheckpointStream(), []string{space.AllCheckpoints()}, checkpointBytes
 	base.Description = "Hooktrail: the newest signed checkpoint of each ledger"

@@ -25,7 +25,7 @@ type TenantKey struct {
 	Created time.Time `json:"created"`
 }
 
-// ErrNoKey is wrapped when a tenant does not have the key.
+// ErrNoKey means that a tenant does not have the key.
 var ErrNoKey = errors.New("there is no such key")
 
 func tenantDir(dir string) string { return filepath.Join(dir, "tenants") }

@@ -39,9 +39,8 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// commit calls Apply until the projection has committed b or ctx ends. If b is nil, it only stores
-// the position next. A call of Apply that has started may continue for StopTimeout after ctx has
-// ended.
+// commit calls Apply until the projection has committed the batch or ctx ends. Without a batch, it
+// only stores the position. A running Apply may continue for StopTimeout after ctx has ended.
 func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	for failures := 0; ; failures++ {
 		var messages []Message
@@ -79,7 +78,7 @@ func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	}
 }
 
-// countUncommitted sets the lag while b cannot be committed. If b is nil, there is no message.
+// countUncommitted sets the lag while a batch cannot be committed.
 func (l *loop) countUncommitted(b *batch) {
 	if b == nil {
 		return
@@ -91,8 +90,8 @@ func (l *loop) countUncommitted(b *batch) {
 	}
 }
 
-// hasCommitted reports whether an Apply that returned an error has committed anyway. The error
-// moved is not nil if the stored position is neither the old position nor next.
+// hasCommitted reports whether Apply committed although it returned an error. The error moved means
+// that the stored position is neither the old one nor the next one.
 func (l *loop) hasCommitted(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {

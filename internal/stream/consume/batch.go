@@ -31,7 +31,8 @@ func (b *batch) full() bool {
 	return len(b.messages) >= b.loop.opts.Batch || b.bytes >= b.loop.opts.BatchBytes
 }
 
-// add skips repeated deliveries. It returns a skipError if messages are missing before msg.
+// add adds a message to the batch, unless the delivery is repeated. It returns a skipError if
+// earlier messages are missing.
 func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -57,10 +58,10 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-// checkNext checks that no message is missing between b.last and seq. follows is true if the
-// delivery numbers are consecutive. For a reader of one tenant, that is enough. For a reader of all
-// tenants, the stream sequences must be consecutive too, unless the leader confirms that the
-// messages between them no longer exist.
+// checkNext checks that no message is missing before the message seq. A reader of one tenant needs
+// consecutive delivery numbers, which follows reports. A reader of all tenants needs consecutive
+// stream sequences. It accepts a gap between them if the deliveries are consecutive and the leader
+// confirms that the messages no longer exist.
 func (b *batch) checkNext(ctx context.Context, seq uint64, follows bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// lastCommon looks up earlier positions of the projection in the changed stream. It returns the
-// latest one at which the stream still has the same message, or the beginning of the stream.
+// lastCommon returns the latest earlier position of the projection at which the changed stream has
+// the same message. If there is none, it returns the beginning of the stream.
 func (l *loop) lastCommon(ctx context.Context, stream jetstream.Stream) (Position, error) {
 	begin := Position{Stream: l.created}
 	passed, err := l.opts.Passed(ctx)
@@ -48,8 +48,8 @@ func hasMessage(ctx context.Context, stream jetstream.Stream, p Position) (bool,
 	return events.HashOf(msg.Data) == p.Hash, nil
 }
 
-// pending returns the sequence of the next message for this durable. If there is no such message up
-// to last, it returns 0 and calls passTail.
+// pending returns the sequence of the next message for this durable. If no message is left, it
+// returns 0 and calls passTail.
 func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64) (uint64, error) {
 	if last <= l.pos.Sequence {
 		return 0, nil
@@ -61,8 +61,8 @@ func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64
 	return next, err
 }
 
-// passTail moves the position to last after all messages up to last were lost. It does nothing for
-// a reader of one tenant, because the messages may belong to other tenants.
+// passTail moves the position to the end of the stream after all later messages were lost. It does
+// nothing for a reader of one tenant, because the messages may belong to other tenants.
 func (l *loop) passTail(ctx context.Context, stream jetstream.Stream, last uint64) error {
 	if l.filters != nil || l.pos.Sequence == 0 { // no message was read yet, so none can be lost
 		return nil

@@ -17,7 +17,7 @@ type Position = projection.Position
 // Marks is an alias of [projection.Marks], with which projections recognise repeated events.
 type Marks = projection.Marks
 
-// ErrStreamChanged is wrapped when the projection was built from another stream.
+// ErrStreamChanged means that the projection was built from another stream.
 var ErrStreamChanged = errors.New("the stream is not the one that was read before")
 
 // Message is an event or a manifest in the stream.
@@ -34,8 +34,8 @@ type Projection interface {
 	// Position returns the last committed position.
 	Position(ctx context.Context) (Position, error)
 
-	// Apply applies the messages in stream order and commits them together with the position next
-	// in one transaction. If batch is empty, it only stores that position.
+	// Apply applies the messages in stream order. It commits them and the next position in one
+	// transaction. For an empty batch, it only stores the position.
 	//
 	// If a message can never be applied, Apply commits nothing and returns a [*Poison]. Run then
 	// calls Apply again without that message and with the same position. After any other error, Run
@@ -53,7 +53,7 @@ type Poison struct { //nolint:errname // it names the message as much as the err
 // Error implements error.
 func (p *Poison) Error() string { return fmt.Sprintf("message %d: %s", p.Sequence, p.Reason) }
 
-// Gap is a range of stream sequences, both included, whose messages no longer exist.
+// Gap is an inclusive range of stream sequences whose messages no longer exist.
 type Gap struct {
 	First, Last uint64
 	// Expired is true if a limit of age or size removed the messages at the head of the stream, and

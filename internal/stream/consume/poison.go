@@ -19,7 +19,7 @@ import (
 type DeadLetter struct {
 	Consumer string `json:"consumer"`
 	Stream   string `json:"stream"`
-	// Created is the creation time of the stream, within which sequences are unique.
+	// Created is the creation time of the stream. Sequences are unique only within a stream.
 	Created  time.Time   `json:"created"`
 	Sequence uint64      `json:"sequence"`
 	Subject  string      `json:"subject"`

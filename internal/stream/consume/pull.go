@@ -32,10 +32,9 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 	count := fetches * l.opts.Batch
 	options := []jetstream.FetchOpt{jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat)}
 	if stream.CachedInfo().Config.Replicas > 1 {
-		// A request to a replicated stream must not limit bytes. The status that ends such a
-		// request can arrive before messages that still wait for their quorum, and the client would
-		// drop these messages. If the request limited bytes, reaching the limit of messages would
-		// have the same effect.
+		// A request that limits bytes ends with a status. On a replicated stream, the status can
+		// arrive before messages that still wait for their quorum, and the client would drop these
+		// messages.
 		count = min(count, replicatedFetch)
 	} else {
 		options = append(options, jetstream.FetchMaxBytes(fetchBytes))
@@ -164,8 +163,8 @@ func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more
 	}
 }
 
-// next returns the next message for b, or nil when b should be applied. After nil, more reports
-// whether the request can deliver further messages.
+// next returns the next message of the request, or nil if the batch should be applied now. After
+// nil, more reports whether the request can deliver further messages.
 func (r *reader) next(ctx context.Context, b *batch, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
 	select {
 	case msg = <-r.messages: // nil when closed

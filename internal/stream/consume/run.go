@@ -75,7 +75,7 @@ func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection
 	})
 	l.work = work
 	err = l.run(ctx)
-	// cancel also ends a wait of the goroutine for StopTimeout, if ctx has ended.
+	// If ctx has ended, cancel also ends the goroutine's wait for StopTimeout.
 	cancel()
 	stop()
 	wg.Wait()

@@ -139,8 +139,8 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	return l.commit(ctx, nil, common)
 }
 
-// difference describes how the stream differs from the stream to which the position at belongs. It
-// returns "" if both are the same stream. The ledger stores the text.
+// difference describes how the stream differs from the stream of an earlier position. It returns ""
+// for the same stream. The ledger stores the text.
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {
@@ -205,7 +205,7 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	return consumer, nil
 }
 
-// next returns the sequence of the first message for this durable after seq, or 0.
+// next returns the sequence of the first message after seq for this durable, or 0 if there is none.
 func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

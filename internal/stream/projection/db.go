@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// ErrSchema is wrapped when another version or program wrote the file.
+// ErrSchema means that another version or program wrote the file.
 var ErrSchema = errors.New("projection has another schema")
 
 const busyTimeout = 10 * time.Second
@@ -54,8 +54,8 @@ type DB struct {
 	conn *sqlite.Conn
 }
 
-// Open opens the file at path, and creates it if it is missing. While another process has locked
-// it, Open waits until ctx ends, and logs that.
+// Open opens a projection file, and creates it if it is missing. If another process has locked the
+// file, Open logs that and waits until ctx ends.
 func Open(ctx context.Context, path string, schema Schema, logger *slog.Logger) (*DB, error) {
 	if schema.Version < 1 {
 		return nil, fmt.Errorf("projection %s: schema version is %d, at least 1 is needed", path, schema.Version)
@@ -139,8 +139,7 @@ func (s Schema) applicationID() int64 {
 	return int64(int32(h.Sum32()))                // SQLite stores a signed 32-bit value
 }
 
-// check returns an error that wraps ErrSchema unless the file matches s. have is the version of the
-// file.
+// check returns an error that wraps ErrSchema if the file has another schema name or version.
 func (s Schema) check(conn *sqlite.Conn, have int64) error {
 	id, err := pragma(conn, "PRAGMA application_id")
 	switch {

@@ -32,7 +32,7 @@ func PositionOf(conn *sqlite.Conn) (Position, error) {
 	return p, nil
 }
 
-// SavePosition stores p in the current transaction of conn.
+// SavePosition stores a position in the current transaction of conn.
 func (db *DB) SavePosition(conn *sqlite.Conn, p Position) error {
 	var ns int64
 	if !p.Stream.IsZero() {

@@ -30,8 +30,8 @@ func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	return sqlitetx.Within(ctx, db.conn, sqlitetx.BeginWrite, func() error { return fn(db.conn) })
 }
 
-// Commit runs fn in a transaction that also stores next and the changes of marks. If it fails,
-// marks is unchanged. marks may be nil.
+// Commit runs fn in a transaction that also stores the next position and the changed marks. If
+// Commit fails, the marks stay unchanged. The parameter marks may be nil.
 func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(conn *sqlite.Conn) error) error {
 	if marks != nil {
 		marks.Rollback()
@@ -153,8 +153,8 @@ func openReader(path string) (*sqlite.Conn, error) {
 	return sqlite.OpenConn(uri.String(), sqlite.OpenReadOnly, sqlite.OpenURI)
 }
 
-// WithAttached runs fn in a transaction with the database at path attached under name. No process
-// may write to that database meanwhile.
+// WithAttached runs fn in a transaction, with another database attached under name. No process may
+// write to that database meanwhile.
 func (db *DB) WithAttached(ctx context.Context, path, name string, fn func(conn *sqlite.Conn) error) (err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

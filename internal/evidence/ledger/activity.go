@@ -39,7 +39,7 @@ type RunEnd struct {
 type Activity struct{ source *source }
 
 // Hours returns the counts of each hour between from (inclusive) and to (exclusive). The keys are
-// from [HourOf]. A zero time means no limit.
+// results of [HourOf]. A zero time means no limit.
 func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
 	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {

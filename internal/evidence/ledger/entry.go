@@ -27,7 +27,7 @@ type Entry struct {
 	Finding        Finding
 	ID             string
 	Producer       string
-	Sequence       uint64 // given by the producer; for a manifest, the last number that it lists
+	Sequence       uint64 // number from the producer; in a manifest, the last listed one
 	Run            string
 	Kind           events.Kind
 	Time           time.Time // UTC; zero if the leaf has none

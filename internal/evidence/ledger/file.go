@@ -35,8 +35,8 @@ type File struct {
 //
 // An SQLite log (the -wal file) next to it means that a writer is running or was killed. SQLite
 // then reads the file and the log together. It cannot do that on a read-only disk, so OpenFile
-// copies both to a temporary folder. If there is no log, SQLite assumes that the file does not
-// change. Use [File.Changed] to find out if it did.
+// copies both to a temporary folder. Without a log, SQLite assumes that the file does not change.
+// Check this with [File.Changed].
 func OpenFile(path string) (*File, error) {
 	// SQLite puts the log next to the file, not next to a symbolic link to it.
 	path, err := filepath.EvalSymlinks(path)

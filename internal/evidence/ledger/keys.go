@@ -14,7 +14,7 @@ type Keys struct {
 	since []int64 // leaf of the order that introduced the key; -1 for the first
 }
 
-// KeyOrder is a signed order about the ledger's key or an issuer, with the leaf of its event.
+// KeyOrder is a signed order about the key or an issuer, with the leaf of its event.
 type KeyOrder struct {
 	Leaf   int64
 	Signed string

@@ -27,7 +27,7 @@ type Class string
 const (
 	ClassEvent      Class = "event"      // the first event with its id
 	ClassManifest   Class = "manifest"   // a producer's manifest
-	ClassConflict   Class = "conflict"   // its id or number belongs to an event with other content
+	ClassConflict   Class = "conflict"   // has the id or number of an event with other content
 	ClassQuarantine Class = "quarantine" // not an event, or its fields differ from its subject
 )
 
@@ -36,11 +36,11 @@ type Finding string
 
 // The findings.
 const (
-	FindingIDReused       Finding = "id-reused"       // an event with the id has another type, run or data
+	FindingIDReused       Finding = "id-reused"       // another event with this id has another type, run or data
 	FindingSequenceReused Finding = "sequence-reused" // the producer used the number for different bytes
 	FindingUndecodable    Finding = "undecodable"     // neither an event nor a manifest
 	FindingMisaddressed   Finding = "misaddressed"    // its fields differ from its subject
-	FindingUnnumbered     Finding = "unnumbered"      // no sequence number, or one that is out of range
+	FindingUnnumbered     Finding = "unnumbered"      // no valid sequence number
 	FindingOversized      Finding = "oversized"       // its attributes do not fit into a leaf
 )
 

@@ -48,7 +48,7 @@ const MaxOrderRanges = 10_000
 type Order struct {
 	Tenant string
 	Action events.AuditAction
-	ID     string // a lift refers to a hold by this id
+	ID     string
 	Time   time.Time
 	By     string // a person
 	Reason string

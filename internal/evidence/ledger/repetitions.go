@@ -27,7 +27,7 @@ type Repetition struct {
 }
 
 // Repetitions yields the repetitions of a run that the checkpoint covers, in the order of arrival.
-// An empty run means all repetitions.
+// If run is empty, it yields all repetitions.
 func (r *Reader) Repetitions(ctx context.Context, run string, c Checkpoint) iter.Seq2[Repetition, error] {
 	return func(yield func(Repetition, error) bool) {
 		after := int64(0)

@@ -38,8 +38,8 @@ func formatAge(d time.Duration) string {
 }
 
 // Expired returns orders to prune the records whose retention has ended. The first rule with a
-// matching pattern applies. Records that a hold, the retention floor or [Target.Removable] protects
-// are not in the orders. The caller adds the ids and the author.
+// matching pattern applies. Expired omits records that a hold, the retention floor or
+// [Target.Removable] protects. The caller adds the ids and the author.
 func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint
@@ -134,7 +134,7 @@ func (c expiredClass) pattern(rule RetentionRule) string {
 
 var quoteMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// treesOf reports for each hold whether its leaves refer to the stored tree.
+// treesOf reports for each hold whether it refers to the stored tree.
 func treesOf(conn *sqlite.Conn, holds []Order) (trees []bool, err error) {
 	trees = make([]bool, len(holds))
 	for i, h := range holds {

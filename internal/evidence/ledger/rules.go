@@ -84,7 +84,7 @@ func rawKey(text string) string {
 // Rules are the rules for orders at one place in a ledger. Earlier orders set them. The zero value
 // has no rules.
 type Rules struct {
-	Floor  time.Duration // orders that prune a record younger than this have no effect
+	Floor  time.Duration // records younger than this cannot be pruned
 	Second SecondPerson
 }
 
@@ -211,7 +211,7 @@ func isSameRaw(v note.Verifier, text string) bool {
 	return err != nil || same.KeyHash() == v.KeyHash()
 }
 
-// either looks up a key in first, then in second. A key in second cannot replace a key in first.
+// either looks up a key in first, and in second only if first does not have the key.
 type either struct{ first, second note.Verifiers }
 
 // Verifier implements [note.Verifiers].

@@ -16,9 +16,9 @@ const (
 	schemaVersion = 2
 )
 
-// The encoding of a leaf is not stored but computed from its row, so that queries return the
-// signed values. Producers and runs are numbered in the order in which they first appear.
-// Number 0 is the empty name.
+// Readers compute the encoding of a leaf from its row, so queries return the signed values.
+// Producers and runs are numbered in the order in which they first appear. Number 0 is the empty
+// name.
 //
 //   - payloads.bytes is the record, verbatim. The content of a blob chunk is cut out and
 //     stored in blobs, once for all events with that content. To restore the

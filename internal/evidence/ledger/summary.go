@@ -25,7 +25,7 @@ type RunSummary struct {
 	Last  time.Time `json:"last,omitzero"`
 
 	Events  int                 `json:"events"`
-	Removed int                 `json:"removed,omitempty"` // erased or pruned events, which only Events and Kinds count
+	Removed int                 `json:"removed,omitempty"` // erased or pruned events; only Events and Kinds include them
 	Kinds   map[events.Kind]int `json:"kinds"`
 
 	Steps map[events.StepStatus]int `json:"steps"` // counts steps by the status of their last step.finished event

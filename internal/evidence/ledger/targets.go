@@ -33,7 +33,7 @@ func (t Target) Removable() bool {
 	return t.Class != ClassManifest
 }
 
-// Covers reports whether the hold o protects a record from the order erase. sameTree is true if the
+// Covers reports whether the hold o protects a record from another order. sameTree is true if the
 // leaves of the hold refer to the tree of this ledger.
 //
 // A hold of a user covers the records that the user had when the hold began, and blocks every order

@@ -110,8 +110,7 @@ func leafBytes(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	return data, err
 }
 
-// leavesFrom passes up to count leaves to each, starting at number first. each may retain the
-// texts.
+// leavesFrom passes up to count leaves to each, starting at number first.
 func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int64, leaf []byte) error) error {
 	return sqlitex.Execute(conn, `SELECT l.leaf, l.class, l.id, coalesce(p.name, ''), l.sequence, coalesce(r.name, ''), l.kind,
 		l.time, l.finding, l.hash FROM leaves l LEFT JOIN producers p ON p.producer = l.producer

@@ -44,9 +44,9 @@ type Pin struct {
 // Anchoring lists the evidence that can confirm a key. It is nil if the caller has checked the key.
 // The report then has no anchor.
 type Anchoring struct {
-	Given string // how the user named the key, such as "--key", if they did
+	Given string // option that named the key, such as "--key", if any
 	Pins  []Pin
-	// Void is the reason why the key that the user named confirms nothing, or "".
+	// Void is why the key that the user named confirms nothing, if so.
 	Void string
 }
 

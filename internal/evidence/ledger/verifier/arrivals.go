@@ -15,7 +15,7 @@ type arrivals struct {
 	lastHash events.Hash
 }
 
-// add returns false if a does not come after the previous arrival in the stream.
+// add adds an arrival. It returns false if the arrival is not after the previous one in the stream.
 func (s *arrivals) add(a ledger.Arrival, hash events.Hash) bool {
 	inOrder := a.Epoch > s.last.Epoch || a.Epoch == s.last.Epoch && a.Stream > s.last.Stream
 	s.Add(a)

@@ -27,7 +27,7 @@ type completeness struct {
 	acknowledged map[string]Acknowledgement // by the id of the finding
 	extents      map[string][]detail        // by name of an unsealed run
 
-	partial bool // only the records of some runs or of a time range are given
+	partial bool // the records are only a part of a ledger
 	counter func(producerRunKey, uint64) (t tally, _ error)
 	// contents returns the contents of all events with each number, in the order of arrival.
 	contents func(s *sender, first, last uint64) (map[uint64][]events.Hash, error)

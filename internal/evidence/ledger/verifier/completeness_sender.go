@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxUnlisted limits how many events of a producer wait in memory for a manifest. A batch has at
-// most a thousand events, but a producer may never send a manifest.
+// maxUnlisted limits how many events of a producer wait in memory for a manifest. A batch is
+// smaller, but a producer may never send a manifest.
 const maxUnlisted = 1 << 17
 
 type sender struct {

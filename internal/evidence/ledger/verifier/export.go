@@ -126,8 +126,8 @@ func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 func (c *ExportChecker) Arrivals() (int64, tlog.Hash) { return c.arrivals.Count, c.arrivals.Digest }
 
 // Conclude writes the verdict on completeness to r. newest is the newest checkpoint that covers the
-// records. leaves and again yield all leaves and all repetitions again. Conclude reads them only if
-// necessary.
+// records. leaves and again yield all leaves and repetitions a second time. Conclude reads them
+// only if necessary.
 func (c *ExportChecker) Conclude(
 	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
 ) error {

@@ -100,8 +100,8 @@ func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	return !slices.ContainsFunc(c.leaves, func(r ledger.LeafRange) bool { return !o.Leaves.HasAll(r) })
 }
 
-// SetsRule reports whether the record at leaf is an order that sets a rule for other orders.
-// Every bundle contains these orders.
+// SetsRule reports whether the record at leaf is an order that sets a rule for other orders. Every
+// bundle has these orders.
 func (c *ExportChecker) SetsRule(leaf int64) bool { return c.ruleAt[leaf] }
 
 func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {

@@ -136,8 +136,7 @@ func (s *orders) powerless(leaf int64, key note.Verifier, o ledger.Order) {
 	}
 }
 
-// reasonOfKey explains that a replaced key may have signed the checkpoint. replaced is the number
-// of keys that were replaced before the checkpoint.
+// reasonOfKey explains that one of the replaced keys may have signed the checkpoint.
 func reasonOfKey(err error, replaced int) error {
 	if replaced > 0 && errors.As(err, new(*note.UnverifiedNoteError)) {
 		return fmt.Errorf("none of the keys in charge there has signed it: %w", err)

@@ -78,7 +78,7 @@ func (l *orderLog) acknowledge(leaf int64, o ledger.Order) {
 	}
 }
 
-// maxMatters lets one order acknowledge all findings of a report.
+// maxMatters is small enough for one order to acknowledge all findings of a report.
 const maxMatters = ledger.MaxOrderFindings
 
 type matters struct {

@@ -130,7 +130,6 @@ func (l *Lost) isEndedBy(s *sender) bool {
 	return s.enrolment.Enrolled || s.signed.first.before(l.at)
 }
 
-// signatures are the signed manifests in the chain of a producer.
 type signatures struct {
 	first, last order
 	keys        map[string]bool

@@ -122,8 +122,8 @@ func membersOf(data json.RawMessage) (names []string, values []json.RawMessage, 
 	return names, values, nil
 }
 
-// twin is a record of an export with the id of an earlier event. It waits in memory until
-// CompareFirst reads that event again.
+// twin is a record of an export with the id of an earlier event. It waits until CompareFirst reads
+// that event again.
 type twin struct {
 	FindingAt
 	recording
@@ -164,8 +164,7 @@ func (c *contradictions) addTwice(at FindingAt) {
 	}
 }
 
-// storedRecording returns an empty recording if the record is missing. The walk reports missing
-// records.
+// storedRecording returns an empty recording if the record is missing.
 func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	err = ledger.EachTarget(conn, ledger.LeafRange{First: leaf, Last: leaf}, func(t ledger.Target) error {
 		l := ledger.Leaf{Run: t.Run, Kind: events.Kind(t.Kind)}

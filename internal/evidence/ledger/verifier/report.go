@@ -93,7 +93,7 @@ type Report struct {
 
 	Trusted  *Trusted  `json:"trusted,omitempty"` // nil if none was given
 	Anchored []Trusted `json:"kept,omitempty"`    // see [Options.Anchored]
-	// Untrusted reports that a trusted checkpoint was required but is missing.
+	// Untrusted is true if a required trusted checkpoint is missing.
 	Untrusted bool `json:"untrusted,omitempty"`
 
 	Witnesses *Witnesses `json:"witnesses,omitempty"` // nil if none were required
@@ -146,7 +146,7 @@ type FindingAt struct {
 	StreamSequence uint64         `json:"stream_sequence"`
 	SHA256         string         `json:"sha256"`          // hash of the record
 	First          *int64         `json:"first,omitempty"` // leaf of the first content; nil in a bundle
-	// RecordedTwice reports that the first record differs only in the executions of hooks.
+	// RecordedTwice is true if the first record differs only in the executions of hooks.
 	RecordedTwice bool `json:"recorded_twice,omitempty"`
 }
 
@@ -163,8 +163,9 @@ type Producer struct {
 	Unchecked        bool      `json:"unchecked,omitempty"`        // some events were not compared with their manifest
 	SilentSinceBreak bool      `json:"unheard,omitempty"`          // nothing arrived since a break of the stream
 
-	// State is the last state that the producer announced, if any, or [StateLost]. In the state
-	// "open", it signs a manifest every Interval seconds. Heard is when the server stored its last manifest.
+	// State is the last state that the producer announced, if any, or [StateLost]. A producer in
+	// the state "open" signs a manifest every Interval seconds. Heard is when the server stored the
+	// last one.
 	State    events.State `json:"state,omitempty"`
 	Interval uint64       `json:"interval,omitempty"`
 	Heard    time.Time    `json:"heard,omitzero"`

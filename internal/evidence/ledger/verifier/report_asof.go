@@ -50,8 +50,8 @@ type Waiting struct {
 	Events  uint64 `json:"events"`
 	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
-	// Uses reports that the events only record uses of the evidence. [AsOf.Behind] ignores
-	// them.
+	// Uses is true if the events only record uses of the evidence. [AsOf.Behind] ignores such
+	// events.
 	Uses bool `json:"uses,omitempty"`
 }
 

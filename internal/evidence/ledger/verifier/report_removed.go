@@ -20,8 +20,7 @@ type Redacted struct {
 	Rules   []OrderAt `json:"rules,omitempty"`
 	Waiting []OrderAt `json:"waiting,omitempty"`
 
-	// Part reports that the holds in force are unknown, because only a part of the ledger was
-	// given.
+	// Part is true for a part of a ledger. The holds in force are then unknown.
 	Part bool `json:"part,omitempty"`
 }
 

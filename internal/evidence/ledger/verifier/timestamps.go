@@ -66,7 +66,7 @@ func (t *TimeStamps) diverge(name, reason string) {
 	}
 }
 
-// Count counts a leaf of a bundle that the newest time stamp does not cover. t may be nil.
+// Count counts a leaf of a bundle if the newest time stamp does not cover it. t may be nil.
 func (t *TimeStamps) Count(leaf int64) {
 	if t != nil && t.Newest != nil && leaf >= t.Newest.Size {
 		t.Newest.Behind++
@@ -120,8 +120,8 @@ func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 	return s
 }
 
-// Usable reports whether the token is about the checkpoint and, if certificates were given, is
-// trusted.
+// Usable reports whether the token is for the checkpoint. If certificates were given, the token
+// must also be from a trusted authority.
 func (s Stamp) Usable() bool { return s.bad == "" }
 
 // checkStamps checks the tokens in parallel. It sorts the result by the checkpoints' arrivals.
@@ -137,7 +137,7 @@ func (o Options) checkStamps() []Stamp {
 	return list
 }
 
-// Open checks the signature of the checkpoint. If another key signed it and the token is valid, the
+// Open checks the signature of the checkpoint. If another key signed it but the token is valid, the
 // ledger was replaced.
 func (s *Stamp) Open(keys ledger.Keys) {
 	if s.foreign {

@@ -33,7 +33,7 @@ type Anchored struct {
 	Note []byte
 	Err  error
 
-	// WithLedger reports that the checkpoint is stored with the ledger. A match proves nothing,
+	// WithLedger is true if the checkpoint is stored with the ledger. A match then proves nothing,
 	// because an attacker could have changed both.
 	WithLedger bool
 }
@@ -117,8 +117,7 @@ func (v *verifier) concludeTrusted() {
 			if !t.compared {
 				t.found.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
 			}
-			// A break of the stream adds a checkpoint but no leaf. Compare the positions to find
-			// out whether that checkpoint was removed.
+			// Compare the positions, because a break of the stream adds a checkpoint but no leaf.
 			if t.Arrivals == v.newest.Arrivals && t.Position.After(v.newest.Position) {
 				t.found.diverge("the ledger ends before it, and does not say that the stream broke off")
 			}

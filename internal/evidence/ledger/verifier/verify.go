@@ -54,7 +54,7 @@ type Options struct {
 	AllowAcknowledged bool
 
 	RequireEnrolled bool // a producer that is not enrolled causes [ExitIncomplete]
-	RequireTrusted  bool // no usable checkpoint in Trusted or Anchored causes [ExitUntrusted]
+	RequireTrusted  bool // without a usable checkpoint in Trusted or Anchored, [ExitUntrusted]
 }
 
 // errChanged makes Verify start again.
@@ -165,7 +165,7 @@ func (v *verifier) scan(ctx context.Context, conns [readers]*sqlite.Conn) (err e
 		c.SetInterrupt(ctx.Done())
 		defer c.SetInterrupt(nil)
 	}
-	// Check this first, because a table could be a view whose query never ends.
+	// Check the schema first, because a table could be a view whose query never ends.
 	if err := ledger.CheckSchema(conns[walking]); err != nil {
 		return v.conclude(nil, err)
 	}

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// maxParallel is the number of ledgers that [Set.Each] writes in parallel. Writers mostly wait
-// for the disk, so it can exceed the number of CPUs.
+// maxParallel limits the ledgers that [Set.Each] writes in parallel. Writers mostly wait for the
+// disk, so it can exceed the number of CPUs.
 const maxParallel = 16
 
 // Each calls fn for each tenant, in parallel, with the ledger or with the error of [Open]. The

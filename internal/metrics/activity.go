@@ -62,8 +62,8 @@ type activityKey struct {
 }
 
 // activity is a counted run, step, tool call, model response or hook dispatch. Times are in whole
-// microseconds, as in the database. The fold subtracts an old activity from the series, and
-// rounding must not change the result.
+// microseconds, as in the database. Otherwise rounding would change the sums when the fold replaces
+// an activity.
 type activity struct {
 	label    string
 	status   string

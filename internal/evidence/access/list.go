@@ -91,7 +91,6 @@ func (f Filter) fits(ctx context.Context, r *ledger.Reader, a Use) (bool, error)
 	return f.mayTouch(ctx, r, a.What)
 }
 
-// mayTouch reports whether a use with this selection may have included records of f.Run.
 func (f Filter) mayTouch(ctx context.Context, r *ledger.Reader, selection *events.AuditSelection) (bool, error) {
 	if f.Run == "" || selection == nil {
 		return true, nil

@@ -6,8 +6,8 @@
 //	.routes/<tenant>.db       the file of each run
 //
 // Ordering. The contents of the files depend only on the ledger. Events apply in ledger order. A
-// later run.finished, step.finished or tool.result replaces an earlier one of the same run, step or
-// call. If both events are from one producer, the higher sequence wins. The first event of a run
+// later run.finished, step.finished or tool.result replaces an earlier event of the same run, step
+// or call. If both events are from one producer, the higher sequence wins. The first event of a run
 // decides its file. The run of a sub-agent uses the file of its parent if that file is known. The
 // key "hooktrail:parts" lists the files of an agent that has several.
 //

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// readOrders reads the new erasure orders of the tenant. It marks the files of the erased runs, and
+// readOrders reads the tenant's new erasure orders. It marks the files of the erased runs, and
 // catchUp later erases the data there.
 func (s *session) readOrders(ctx context.Context) error {
 	r := s.tenant.routes

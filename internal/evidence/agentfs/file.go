@@ -20,9 +20,9 @@ var ErrBusy = errors.New("file is in use by another process")
 
 const busyTimeout = 20 * time.Millisecond
 
-// exclusive gives a connection sole access to its file. The AgentFS clients do not support SQLite's
-// shared memory file, and exclusive locking avoids it. A crash may lose the last commit together
-// with its position. Sync then writes the same rows again.
+// exclusive gives a connection sole access to its file. It avoids SQLite's shared memory file,
+// which the AgentFS clients do not support. A crash may lose the last commit and its position. Sync
+// then writes the same rows again.
 var exclusive = []string{"PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = normal"}
 
 // file is an AgentFS file that is open for one commit.
@@ -38,7 +38,6 @@ type file struct {
 	events *projector
 }
 
-// openFile opens or creates the AgentFS file at path and begins a transaction.
 func openFile(ctx context.Context, path string) (_ *file, err error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err

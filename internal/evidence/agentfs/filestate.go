@@ -106,8 +106,8 @@ func (r *routes) add(s *fileState, leaf int64, e events.Event) error {
 	return nil
 }
 
-// addFile registers a new file. It also sets parts in the states of the agent's other files,
-// because their part lists need the new file.
+// addFile registers a new file. It also sets parts in the states of the agent's other files, whose
+// part lists need the new file.
 func (r *routes) addFile(name string) error {
 	n := parseName(name)
 	for part := 1; n.part > 1 && part <= n.part; part++ {
@@ -127,8 +127,8 @@ type partList struct {
 
 const partsKey = "hooktrail:parts"
 
-// listParts writes the ids of the agent's files into f if the agent has more than one. The time of
-// the entry is 0, so that a rebuilt file is identical.
+// listParts writes the ids of the agent's files into f if there are several. The entry has time 0,
+// so that a rebuilt file is identical.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

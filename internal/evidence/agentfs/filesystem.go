@@ -20,8 +20,8 @@ const (
 	rootInode  = 1
 )
 
-// fileSystem owns the tables of the AgentFS file system and the table hooktrail_files. That table
-// has the paths that this package wrote.
+// fileSystem owns the tables of the AgentFS file system, and hooktrail_files with the paths that
+// this package wrote.
 type fileSystem struct{ conn *sqlite.Conn }
 
 func (f *fileSystem) write(path string, content []byte, at time.Time) error {
@@ -44,8 +44,7 @@ func (f *fileSystem) truncate(ino int64) error {
 	return nil
 }
 
-// writeAt writes content at an offset, which is a multiple of [chunkSize]. It does not truncate the
-// file.
+// writeAt writes content at an offset, a multiple of [chunkSize]. It does not truncate the file.
 func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) error {
 	size := offset + int64(len(content))
 	for index := offset / chunkSize; len(content) > 0; index++ {
@@ -85,7 +84,7 @@ func (f *fileSystem) link(target, path string, at time.Time) error {
 }
 
 // create returns an inode for new content at path. It reuses the inode of path if it has no other
-// name. The content under another name must stay readable.
+// name, because old content under another name must stay readable.
 func (f *fileSystem) create(path string, at time.Time) (int64, error) {
 	ino, ok, err := f.lookup(path)
 	if err != nil {

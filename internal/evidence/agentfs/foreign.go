@@ -11,8 +11,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// foreignCounts count the rows and files of other tools after reset has removed the rows of this
-// package. They ignore folders, which reset leaves.
+// foreignCounts count the rows and files of other tools after reset has removed ours. They ignore
+// folders, which reset leaves.
 var foreignCounts = []string{
 	`SELECT count(*) FROM tool_calls`,
 	`SELECT count(*) FROM kv_store`,

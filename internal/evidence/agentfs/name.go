@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxPart is the maximum length of an escaped id in bytes. A file name of 255 bytes then has room
-// for two ids, the separators and a suffix of SQLite such as "-wal".
+// maxPart is the maximum length of an escaped id in bytes. A file name of 255 bytes has room for
+// two such ids, the separators and a suffix such as "-wal".
 const maxPart = 112
 
 // FileName returns the name of an agent's first AgentFS file. AgentFS tools open the file by the

@@ -89,8 +89,8 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	return context, nil
 }
 
-// field returns value as it is stored in a row. If value is too large for the row, or arrived in
-// chunks, field stores it in a file at path and returns a reference.
+// field returns value as it is stored in a row. If value is too large or arrived in chunks, field
+// stores it in a file at path and returns a reference.
 func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
 		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)

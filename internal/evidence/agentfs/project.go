@@ -32,8 +32,8 @@ var projections = []projection{
 	{events.BlobChunk, decoded((*projector).blobChunk)},
 }
 
-// decoded returns a function that decodes the payload of an event and calls apply. It ignores
-// events with unreadable payloads.
+// decoded returns a function that decodes an event's payload and calls apply. It ignores unreadable
+// payloads.
 func decoded[T any](apply func(*projector, events.Event, T) error) func(*projector, events.Event) error {
 	return func(p *projector, e events.Event) error {
 		payload, err := events.Payload[T](e)

@@ -18,8 +18,7 @@ import (
 // ErrErased means that a file still has data that an erasure order destroyed in the ledger.
 var ErrErased = errors.New("file still has erased data")
 
-// leaveTimeout is how long to wait for a file that another process has open. It is longer than a
-// commit.
+// leaveTimeout is how long to wait for a file that another process has open. A commit takes less.
 const leaveTimeout = 10 * time.Second
 
 const lookTimeout = 2 * time.Second
@@ -144,8 +143,8 @@ func removed(path string) error {
 	return nil
 }
 
-// Unerased returns the names of a tenant's files in dir that still have data which the ledger has
-// erased. Errors wrap [ErrBusy] and name the files that other processes have open.
+// Unerased returns the names of a tenant's files in dir with data that the ledger has erased.
+// Errors wrap [ErrBusy] and name the files that other processes have open.
 func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
 	files, err := List(dir, tenant)
 	if err != nil {
@@ -183,8 +182,6 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
 	conn.SetBusyTimeout(patience)
-	// The AgentFS clients do not support SQLite's shared memory file, which exclusive locking
-	// avoids.
 	if err := executeAll(conn, []string{"PRAGMA locking_mode = exclusive"}); err != nil {
 		return err
 	}
@@ -201,8 +198,8 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	return fn(r)
 }
 
-// notWritable returns the operating system's error if this process may not write the file at path.
-// SQLite's error would be vague. Readers also need write permission, because they lock the file.
+// notWritable returns the operating system's error if this process may not write the file. SQLite's
+// error would be vague. Readers also need write permission, because they lock the file.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
@@ -232,7 +229,7 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 }
 
 // hasBefore reports whether the file has rows of the erased run from before the order. The id of a
-// row contains its leaf. If the run has no rows, hasBefore looks for payload files.
+// row contains its leaf. For a run without rows, hasBefore looks for payload files.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

@@ -19,8 +19,8 @@ import (
 // rowsPerFile is the default limit of rows in a file. AgentFS clients load all rows of a file.
 const rowsPerFile = 100_000
 
-// routes records which file each run of a tenant belongs to, and which records each file has. It
-// can be rebuilt from the ledger. tenant.mu guards all fields.
+// routes records the file of each run and the records that each file has. It can be rebuilt from
+// the ledger. tenant.mu guards all fields.
 type routes struct {
 	conn   *sqlite.Conn
 	tenant string
@@ -34,8 +34,7 @@ type routes struct {
 	states map[string]*fileState // loaded since the last commit
 }
 
-// If a database has another routesVersion, openRoutes empties it and Sync computes the routes
-// again.
+// openRoutes empties a database with another routesVersion. Sync then computes the routes again.
 const routesVersion = 2
 
 var routesSchema = []string{
@@ -48,7 +47,7 @@ var routesSchema = []string{
 
 var dropRoutes = []string{`DROP TABLE IF EXISTS state`, `DROP TABLE IF EXISTS runs`, `DROP TABLE IF EXISTS files`}
 
-// openRoutes opens or creates the routes database of a tenant. It replaces a damaged database.
+// openRoutes opens or creates a tenant's routes database. It replaces a damaged database.
 func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, error) {
 	folder := filepath.Join(dir, ".routes")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -43,8 +43,8 @@ func texts(conn *sqlite.Conn, query string, args ...any) (all []string, err erro
 	return all, nil
 }
 
-// prefixed returns the range of all strings that start with prefix, without its upper bound. The
-// last byte of prefix must be less than 0xff.
+// prefixed returns the range from <= s < to of the strings with a prefix. The last byte of the
+// prefix must be less than 0xff.
 func prefixed(prefix string) (from, to string) {
 	last := len(prefix) - 1
 	return prefix, prefix[:last] + string(prefix[last]+1)

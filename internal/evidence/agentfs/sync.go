@@ -61,9 +61,8 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checkFiles clears the states of missing files, so that catchUp writes them again. A file with
-// erased runs could be an old copy that still has the data. checkFiles therefore marks such files
-// for erasure at the first Sync after a start.
+// checkFiles clears the states of missing files, so that catchUp writes them again. After a start,
+// it marks files with erased runs for erasure, because they could be old copies.
 func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {

@@ -38,7 +38,7 @@ func raw(value json.RawMessage) any {
 	return value
 }
 
-// object encodes a value as JSON. It cannot fail, because all values come from decoded JSON.
+// object encodes a value as JSON. It cannot fail, because the values come from decoded JSON.
 func object(value any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

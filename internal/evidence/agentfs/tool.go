@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolBefore writes the row of a tool call. If the result came first, it completes the row of the
-// result. A denied call becomes a failed row, because it never gets a result.
+// toolBefore writes the row of a tool call, or completes the row if the result came first. A denied
+// call becomes a failed row, because it never gets a result.
 func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
 	key := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID))
 	path := toolPath(e)
@@ -66,8 +66,6 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 	return p.calls.put(r)
 }
 
-// durationMS returns the duration that the tool reported. Without one it returns the time between
-// call and result.
 func durationMS(data events.ToolResultData, between time.Duration) float64 {
 	if data.DurationMS > 0 {
 		return float64(data.DurationMS)

@@ -9,7 +9,7 @@ import (
 )
 
 // idsPerLeaf is the number of ids in tool_calls per leaf. The id of a row depends only on its leaf,
-// so a rebuilt row has the same id. Rows of other tools use the ids in between. JavaScript can
+// so a rebuilt row has the same id. Rows of other tools use ids in between. JavaScript can
 // represent the ids of 2³³ leaves.
 const idsPerLeaf = 1 << 20
 
@@ -47,8 +47,7 @@ func rowKey(kind, run, id string) string {
 	return kind + ":" + keyPart(run) + ":" + keyPart(id)
 }
 
-// toolCalls owns the tables tool_calls and hooktrail_rows. The second table lists the rows of this
-// package.
+// toolCalls owns the tables tool_calls and hooktrail_rows, which lists the rows of this package.
 type toolCalls struct {
 	conn *sqlite.Conn
 	leaf int64 // leaf of the current event, for the ids of new rows

@@ -7,7 +7,7 @@ import (
 )
 
 // update opens the file of state, calls change and commits. It stores a failure in s.failures, so
-// that Sync continues with other files. update returns an error only if ctx is done.
+// that Sync continues with other files. It returns an error only if ctx is done.
 func (s *session) update(ctx context.Context, state *fileState, change func(*file) error) error {
 	if err := s.pause(ctx, state.name); err != nil {
 		return err

@@ -26,8 +26,8 @@ type origin struct {
 
 func originOf(e events.Event) origin { return origin{e.Producer, e.Sequence} }
 
-// isNewer compares only origins of the same producer. For different producers it returns false, and
-// the order in the ledger decides.
+// isNewer compares origins of the same producer. For different producers it returns false, and the
+// order in the ledger decides.
 func (o origin) isNewer(other origin) bool {
 	return o.producer == other.producer && o.sequence > other.sequence
 }
@@ -44,8 +44,7 @@ func parseOrigin(s string) origin {
 	return origin{producer, sequence}
 }
 
-// keyValues owns the tables kv_store and hooktrail_keys. The second table lists the keys of this
-// package.
+// keyValues owns the tables kv_store and hooktrail_keys, which lists the keys of this package.
 type keyValues struct{ conn *sqlite.Conn }
 
 func (k *keyValues) sources(key string) (sources, error) {

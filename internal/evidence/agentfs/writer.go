@@ -46,8 +46,8 @@ type Options struct {
 	// Interval is the minimum time between two commits of a file during one Sync. The default is
 	// one second.
 	Interval time.Duration
-	// RowsPerFile is the number of rows in a file after which new runs go into the agent's next
-	// file. The default is 100,000.
+	// RowsPerFile is the number of rows after which new runs go into the agent's next file. The
+	// default is 100,000.
 	RowsPerFile int64
 	// ChunkEvents and ChunkBytes limit the size of a commit. The defaults are 20,000 events and 32
 	// MiB.
@@ -206,8 +206,8 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. The order may
-// have erased a run's first event, so the new routes may place the run in another file.
+// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. New routes may
+// place a run in another file, because the run's first event may be erased.
 func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {

@@ -84,8 +84,8 @@ func New(o Options) *Anchors {
 	return a
 }
 
-// holdTimestamps delays time stamps until the end of a drain. Otherwise the only time stamp in an
-// interval could come before the last events of a ledger.
+// holdTimestamps delays time stamps until the end of a drain. A ledger gets only one in an
+// interval, and an early one would miss its last events.
 func (a *Anchors) holdTimestamps() {
 	u := a.all[len(a.all)-1]
 	may := u.mayUpload

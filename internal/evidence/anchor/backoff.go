@@ -21,8 +21,8 @@ type target struct {
 	witness int
 }
 
-// backoff pauses requests to failing witnesses. It also records how many leaves of each ledger each
-// witness has cosigned. It is not stored on disk.
+// backoff pauses requests to failing witnesses. It also records in memory how many leaves of each
+// ledger each witness has cosigned.
 type backoff struct {
 	now    func() time.Time
 	logger *slog.Logger

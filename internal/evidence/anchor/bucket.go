@@ -12,8 +12,8 @@ import (
 // drainRefreshes is the number of refreshes until the lease of a stopped auditor has expired.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
-// bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. At other times
-// it compares the checkpoints in the bucket with the local ledgers.
+// bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. Otherwise it
+// compares the checkpoints in the bucket with the local ledgers.
 type bucketAnchor struct {
 	leadership *leadership
 	storage    *bucketStorage
@@ -51,7 +51,7 @@ func (b *bucketAnchor) run(ctx context.Context) {
 }
 
 // refresh refreshes the lease and reports whether this auditor has just taken it. If the holder
-// changed, refresh queues all ledgers. It does not know what the previous holder uploaded.
+// changed, refresh queues all ledgers, because it does not know the previous holder's uploads.
 func (b *bucketAnchor) refresh(ctx context.Context) (taken bool) {
 	changed, taken := b.leadership.refresh(ctx)
 	if changed {
@@ -129,8 +129,8 @@ func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.U
 	return batch
 }
 
-// compare checks that the local ledger has the same history as the checkpoint in the bucket. It
-// accepts a ledger with fewer records than the checkpoint.
+// compare checks that the local ledger has the same history as the checkpoint in the bucket. The
+// ledger may have fewer records.
 func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.storage.forget(tenant)
 	_, _, err := b.anchor.prepare(ctx, tenant)

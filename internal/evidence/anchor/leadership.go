@@ -22,7 +22,7 @@ type leadership struct {
 	logger  *slog.Logger
 
 	mu       sync.Mutex // mu guards the fields below.
-	leading  bool       // this auditor holds the lease, according to the log
+	leading  bool       // the log says that this auditor holds the lease
 	yielded  bool       // the log already names the other holder
 	taken    int        // lease.Taken at the last change
 	known    bool       // the lease was read at least once
@@ -31,8 +31,7 @@ type leadership struct {
 }
 
 // allowsUploads reports whether this auditor may upload to the other anchors. The holder of the
-// lease may. If the bucket is missing or was never readable, every auditor that is not a standby
-// may.
+// lease may. If the bucket is missing or was never readable, every auditor but a standby may.
 func (l *leadership) allowsUploads() bool {
 	if l.lease.Held() {
 		return true

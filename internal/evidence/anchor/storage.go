@@ -69,12 +69,11 @@ func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []by
 // ErrForked means that a ledger does not continue a checkpoint that was stored outside it.
 var ErrForked = errors.New("the ledger is not what it was when the kept checkpoint was signed")
 
-// errBehind means that the ledger has fewer records than the stored checkpoint, and has read less
-// of the stream. It is an older copy or still reads the stream. The error also wraps [ErrForked].
+// errBehind means that the ledger has fewer records than the stored checkpoint and has read less of
+// the stream. It is an older copy or still reads the stream.
 var errBehind = errors.New("it is an older copy, or has to catch up")
 
-// errShort means that the ledger has fewer records although it has read as much of the stream. The
-// error also wraps [ErrForked].
+// errShort means that the ledger has fewer records although it has read as much of the stream.
 var errShort = errors.New("it is shorter at the same position of the stream: it was cut off, or did not begin with the stream " +
 	"(start a standby from a copy of the other auditor's ledger folder)")
 

@@ -42,9 +42,8 @@ func (t Timestamps) Validate() error {
 	return nil
 }
 
-// timestampAnchor requests time stamps of the newest checkpoints from a TSA and stores them next to
-// the ledgers. A growing ledger gets one time stamp per interval. Time stamps are never replaced or
-// deleted.
+// timestampAnchor requests time stamps of the newest checkpoints and stores them next to the
+// ledgers. A growing ledger gets one per interval. Time stamps are never replaced or deleted.
 type timestampAnchor struct {
 	uploads   *uploads
 	ledgerDir string
@@ -99,8 +98,6 @@ func (a *timestampAnchor) stamp(ctx context.Context, tenant string) error {
 	return a.ask(ctx, tenant, path, signed, size)
 }
 
-// newestStamp returns the newest readable time stamp of a ledger. The token is nil if the ledger
-// has none.
 func newestStamp(path string) (s timestamp.Stored, t *timestamp.Token, err error) {
 	names, err := timestamp.Names(path)
 	for _, name := range slices.Backward(names) {
@@ -122,8 +119,8 @@ func (a *timestampAnchor) dueAt(tenant string) (due time.Time, known bool) {
 	return due, known
 }
 
-// setDue sets when a ledger may get its next time stamp, one interval after the last. The time of
-// the last one can be in the future, because the clock of the TSA may be ahead.
+// setDue sets when a ledger may get its next time stamp. The time of its last one can be in the
+// future, because the clock of the TSA may be ahead.
 func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -134,8 +131,8 @@ func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 }
 
 // next returns the newest checkpoint of a ledger and its size. It returns nil if the ledger is
-// empty or has not grown since its last time stamp. If the ledger does not continue the checkpoint
-// of that time stamp, next returns an error.
+// empty or has not grown since its last time stamp. It returns an error if the ledger does not
+// continue the checkpoint of that time stamp.
 func (a *timestampAnchor) next(ctx context.Context, tenant string, last timestamp.Stored) (newest []byte, size int64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -185,7 +182,6 @@ func (a *timestampAnchor) ask(ctx context.Context, tenant, path string, signed [
 	return nil
 }
 
-// paused returns the error that started the current pause, or nil if there is no pause.
 func (a *timestampAnchor) paused() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -195,8 +191,8 @@ func (a *timestampAnchor) paused() error {
 	return nil
 }
 
-// record ends the pause after a successful request. After a failure it starts a longer pause. A
-// failure during a pause changes nothing.
+// record ends the pause after a successful request. A failure starts a longer pause. A failure
+// during a pause changes nothing.
 func (a *timestampAnchor) record(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

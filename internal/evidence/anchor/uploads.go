@@ -118,8 +118,8 @@ func (u *uploads) round(ctx context.Context) {
 	_ = group.Wait() // record has stored the errors
 }
 
-// finish runs rounds until all checkpoints are uploaded, an upload fails or ctx ends. The auditor
-// uploads the remaining checkpoints at its next start.
+// finish runs rounds until all checkpoints are uploaded, an upload fails or ctx ends. The next
+// start uploads the rest.
 func (u *uploads) finish(ctx context.Context) {
 	u.round(ctx)
 	for u.isBehind() && u.failure() == nil && u.mayUpload() {
@@ -147,8 +147,8 @@ func (u *uploads) take() []string {
 	return slices.Concat(tenants[first:], tenants[:first])
 }
 
-// isLate reports whether the time limit of the round is over. If so, it queues the tenants for the
-// next round and records no failure.
+// isLate reports whether the time of the round is over. If so, it queues the tenants for the next
+// round. This is not a failure.
 func (u *uploads) isLate(ctx context.Context, tenants ...string) bool {
 	if ctx.Err() == nil || len(tenants) == 0 {
 		return false

@@ -44,8 +44,8 @@ func ReadPolicy(file string) (*transparency.Policy, error) {
 	return &policy, nil
 }
 
-// witnessAnchor asks witnesses to cosign the newest checkpoint of each ledger and stores the
-// cosigned checkpoint next to the ledger.
+// witnessAnchor asks witnesses to cosign each ledger's newest checkpoint and stores the cosigned
+// checkpoint next to the ledger.
 type witnessAnchor struct {
 	uploads   *uploads
 	ledgerDir string
@@ -116,7 +116,6 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 // policy. store returns an error if the cosigned note does not meet the policy.
 func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, errs error) error {
 	found := w.policy.Check(cosigned)
-	// An older note that meets the policy is better than a newer note that does not.
 	if !bytes.Equal(cosigned, storedNote) && (found.Met() || !w.policy.Check(storedNote).Met()) {
 		if err := ledger.WriteWitnessed(path, cosigned); err != nil {
 			return err
@@ -129,9 +128,8 @@ func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, 
 	return nil
 }
 
-// ask requests the missing cosignatures from the witnesses and adds them to the note. It always
-// returns an error with the reasons for missing cosignatures. The caller ignores the error if the
-// note meets the policy.
+// ask requests the missing cosignatures and adds them to the note. It always returns an error with
+// the reasons for missing cosignatures. The caller ignores it if the note meets the policy.
 func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {

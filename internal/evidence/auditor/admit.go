@@ -19,9 +19,9 @@ const (
 	maxRefusedLogs   = 20      // warnings that name one tenant
 )
 
-// refusedTenants is the content of a file. It lists tenants that Options.Admit refused. Their
-// messages stay in the stream. If Admit accepts such a tenant at a later start, the auditor reads
-// the stream again to fill its ledger.
+// refusedTenants is the content of the file of tenants that Options.Admit refused. Their messages
+// stay in the stream. If Admit accepts such a tenant at a later start, the auditor reads the stream
+// again to fill its ledger.
 type refusedTenants struct {
 	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message, by tenant
 	More    bool              `json:"more"`    // more tenants were refused than are listed
@@ -32,7 +32,7 @@ type refusedTenants struct {
 }
 
 // admissions decides which tenants get a ledger. A refused tenant stays refused until the next
-// start, because a ledger that began now would lack messages. ledgers.mu guards admissions.
+// start, because its ledger would lack messages. ledgers.mu guards admissions.
 type admissions struct {
 	admit  func(tenant string) error // nil accepts every tenant
 	policy string
@@ -123,8 +123,8 @@ func (a *admissions) allows(ctx context.Context, l *ledgers, tenant string, sequ
 	return false
 }
 
-// save stores the refused tenants. It must be called before the stream position is committed, so
-// that a crash loses no refusal.
+// save stores the refused tenants. It must be called before the stream position is committed.
+// Otherwise a crash could lose a refused tenant.
 func (a *admissions) save() error {
 	if !a.changed {
 		return nil

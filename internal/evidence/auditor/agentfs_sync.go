@@ -21,13 +21,12 @@ const (
 	syncLatest = 30 * time.Second // interval after a sync that took long
 )
 
-// syncWorkers is the number of tenants that are synced in parallel. A tenant with many changes then
-// does not delay the others.
+// syncWorkers is the number of tenants that are synced in parallel, so that a tenant with many
+// changes does not delay the others.
 const syncWorkers = 4
 
 const logAgain = time.Minute
 
-// A fileSync writes the AgentFS files in the background.
 type fileSync struct {
 	dataDir string
 	only    string // empty means all tenants
@@ -152,7 +151,7 @@ func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
 
 func (s *fileSync) close() error { return s.writer.Close() }
 
-// records implements [agentfs.Source]. Only entries with an event that was not erased have bytes.
+// records implements [agentfs.Source]. Only events that were not erased have bytes.
 type records struct{ *ledger.Reader }
 
 // AgentFSSource returns the ledger of r as the source of AgentFS files.

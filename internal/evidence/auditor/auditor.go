@@ -175,9 +175,9 @@ func KeyDir(dataDir string) string { return filepath.Join(dataDir, "keys") }
 func AgentFSDir(dataDir string) string { return filepath.Join(dataDir, "agentfs") }
 
 // Run writes the messages of the stream into the ledgers and AgentFS files in o.DataDir. It returns
-// nil when ctx ends. With o.Drain it returns after the messages that the stream has at the start.
-// It then returns an error if ctx ends earlier. If another auditor runs on the data directory, Run
-// waits until it ends.
+// nil when ctx ends. With o.Drain it returns after the messages that the stream has at the start,
+// or with an error if ctx ends earlier. If another auditor runs on the data directory, Run waits
+// until it ends.
 //
 // Run suspends a damaged ledger and continues with the others. It reports the error to o.Progress
 // and returns it at the end. The error wraps [ledger.ErrDamaged].

@@ -113,7 +113,7 @@ func (b *backlog) isDone() bool {
 	}
 }
 
-// run writes the queued messages and closes done. While the ledger's file is locked, run retries.
+// run writes the queued messages and closes done. It retries while the ledger's file is locked.
 // After another error or the end of ctx, it leaves the remaining messages for flush.
 func (b *backlog) run(ctx context.Context) error {
 	for {

@@ -34,8 +34,8 @@ func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer strin
 	})
 }
 
-// newestOf returns the newest checkpoints of all ledgers. It skips unreadable ledgers, which the
-// auditor reports at its next start.
+// newestOf returns the newest checkpoints of all readable ledgers. The auditor reports unreadable
+// ledgers at its next start.
 func newestOf(ctx context.Context, dataDir string, tenants []string) map[string][]byte {
 	newest := make(map[string][]byte)
 	for _, tenant := range tenants {
@@ -66,7 +66,7 @@ func placeOfNext(dir, signer string) (place writer.Place, err error) {
 }
 
 // sendKeyChanges records signed key changes that a ledger lacks as access records. The stream then
-// delivers them to the ledger. An order takes effect only once, so it may be sent twice.
+// delivers them to the ledger. It may send an order twice, because the order takes effect once.
 func (l *ledgers) sendKeyChanges(ctx context.Context) error {
 	if l.opts.Standby {
 		return nil // the stream delivers the other auditor's orders

@@ -44,9 +44,9 @@ func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *a
 	return l
 }
 
-// suspend stops all writes to a damaged ledger until the next start. Even a restored ledger stays
-// suspended until then, because it lacks the messages that were skipped. The next start reads them
-// again. The caller must hold l.mu.
+// suspend stops all writes to a damaged ledger until the next start, which reads the skipped
+// messages again. Until then even a restored ledger stays suspended, because it lacks these
+// messages. The caller must hold l.mu.
 func (l *ledgers) suspend(ctx context.Context, tenant string, err error) {
 	if l.suspended[tenant] != nil {
 		return
@@ -92,7 +92,6 @@ func (l *ledgers) newBacklog(of *writer.Ledger, first ...queued) *backlog {
 	return b
 }
 
-// queuedMessages returns the number of messages that wait for slow ledgers.
 func (l *ledgers) queuedMessages() (n uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

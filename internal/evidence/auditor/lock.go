@@ -9,8 +9,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// lockName is the lock file of a data directory. The auditor of all tenants takes an exclusive
-// lock. The auditor of one tenant takes a shared lock and an exclusive lock on its tenantLock.
+// lockName is the lock file of a data directory. The auditor of all tenants takes an exclusive lock
+// on it. The auditor of one tenant takes a shared lock on it and an exclusive lock on its
+// tenantLock.
 const lockName = "auditor.lock"
 
 type locks []*filelock.Lock
@@ -43,8 +44,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 		}
 		return locks{l}, nil
 	}
-	// Completing a rebuild needs the exclusive lock. If another process has the lock, it has
-	// already completed the rebuild.
+	// Only a process with the exclusive lock may complete a rebuild. If another process has the
+	// lock, it has done so.
 	if l, err := filelock.Try(path); err == nil {
 		if err := errors.Join(stagingOf(o.DataDir).finish(ctx, o.Logger), l.Unlock()); err != nil {
 			return nil, err
@@ -71,8 +72,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 
 func tenantLock(dataDir, tenant string) (string, error) { return ownFile(dataDir, tenant, ".lock") }
 
-// ownFile returns the path of a file that belongs to a tenant's auditor. An empty tenant means the
-// auditor of all tenants. No ledger folder has a dot in its name, so the names never collide.
+// ownFile returns the path of a file of a tenant's auditor. An empty tenant means all tenants. The
+// name has a dot, unlike the names of ledger folders.
 func ownFile(dataDir, tenant, extension string) (string, error) {
 	name, err := subjects.Space{}.Durable(durable, tenant)
 	if err != nil {
@@ -82,14 +83,14 @@ func ownFile(dataDir, tenant, extension string) (string, error) {
 }
 
 // tryLock takes the lock of the auditor of all tenants. If another process has the lock, it returns
-// an error with the text held.
-func tryLock(dataDir, held string) (*filelock.Lock, error) {
+// an error with the message.
+func tryLock(dataDir, message string) (*filelock.Lock, error) {
 	if err := makeDir(LedgerDir(dataDir)); err != nil {
 		return nil, err
 	}
 	lock, err := filelock.Try(filepath.Join(LedgerDir(dataDir), lockName))
 	if errors.Is(err, filelock.ErrHeld) {
-		return nil, errors.New(held)
+		return nil, errors.New(message)
 	}
 	return lock, err
 }

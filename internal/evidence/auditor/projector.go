@@ -60,9 +60,8 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	return nil
 }
 
-// write writes messages and records holes in the stream as breaks. A break costs a commit in every
-// ledger, and the last break marks all producers. Therefore write records only the first and the
-// last hole.
+// write writes messages and records holes in the stream as breaks. It records only the first and
+// the last hole. A break costs a commit in every ledger, and the last one marks all producers.
 func (p *projector) write(
 	ctx context.Context, b *batch, stream ledger.Stream, messages []consume.Message, holes []consume.Gap,
 ) error {

@@ -62,10 +62,9 @@ var ErrLess = errors.New("the rebuilt ledger does not match the old one")
 // order erases. After a crash, the next auditor or Rebuild completes the replacement or removes the
 // folder. Rebuild fails while an auditor runs on the data directory.
 //
-// Rebuild copies the rows of other tools into the new AgentFS files. If a tool writes to a file
-// after that, Rebuild replaces nothing and returns an error that wraps [agentfs.ErrChanged]. If a
-// new ledger does not continue the old one's newest readable checkpoint, Rebuild replaces nothing
-// and returns an error that wraps [ErrLess].
+// Rebuild copies the rows of other tools into the new AgentFS files. It replaces nothing in two
+// cases. If a tool writes to a file after the copy, the error wraps [agentfs.ErrChanged]. If a new
+// ledger does not continue the old one's newest readable checkpoint, the error wraps [ErrLess].
 func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

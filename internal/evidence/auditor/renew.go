@@ -13,9 +13,9 @@ const (
 	renewMargin = time.Minute // allows for clocks that differ
 )
 
-// renewIdle signs a new checkpoint in each ledger without messages for the time of Silence. The
-// verifier needs the newer checkpoint to count open runs as ended. Some open producers may count as
-// silent only later. renewIdle then signs another checkpoint at that time.
+// renewIdle signs a new checkpoint in each ledger that had no messages for the time of Silence. The
+// verifier needs it to count open runs as ended. If open producers count as silent only later,
+// renewIdle signs another checkpoint then.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -28,7 +28,7 @@ func (l *ledgers) renewIdle(ctx context.Context) {
 		if l.suspended[tenant] != nil || l.backlogs[tenant] != nil || now.Before(l.awaited[tenant]) {
 			continue
 		}
-		// If the renewal were interrupted before it is stored, it would be repeated.
+		// An interrupted renewal would be repeated.
 		failed := l.renew(context.WithoutCancel(ctx), tenant, now)
 		if errors.Is(failed, ledger.ErrDamaged) {
 			l.suspend(ctx, tenant, failed)

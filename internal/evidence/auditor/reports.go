@@ -32,8 +32,8 @@ const (
 	recordPoll = 100 * time.Millisecond
 )
 
-// Reports are the settings of daily reports. The reports are made in the background. Failures are
-// logged and retried.
+// Reports are the settings of daily reports. They are made in the background. Failures are logged
+// and retried.
 type Reports struct {
 	// Dir is the folder for the reports. If it is empty, no reports are made. Each tenant and day
 	// in UTC has the files TENANT/DAY.txt and TENANT/DAY.json, in the formats of [daily.Made]. Only
@@ -193,8 +193,8 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record records the access for a report and waits until the ledger has the record. The ledger then
-// has a checkpoint that covers the whole reported day.
+// record records the access for a report and waits until the ledger has the record. A checkpoint
+// then covers the whole reported day.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",

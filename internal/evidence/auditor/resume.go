@@ -18,8 +18,8 @@ type resumption struct {
 }
 
 // resume decides where to continue reading the stream. This is the position in the state database,
-// or an earlier one if a ledger is behind its stored position. With a new state database, reading
-// starts at the beginning. The ledgers skip messages that they already have.
+// or an earlier one if a ledger is behind. With a new state database it is the beginning. The
+// ledgers skip messages that they already have.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
@@ -86,8 +86,8 @@ func (r *resumption) goBack(have ledger.Position) {
 	}
 }
 
-// positions returns the position of each ledger, including known ones that were deleted. Their
-// position is zero. It suspends damaged ledgers and does not return them.
+// positions returns the positions of all ledgers and all known ledgers. The position of a deleted
+// ledger is zero. Damaged ledgers are suspended and left out.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {
@@ -111,8 +111,6 @@ func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[st
 	return all, nil
 }
 
-// newestPosition returns the position of a tenant's newest checkpoint, or zero if the tenant has no
-// ledger.
 func newestPosition(ctx context.Context, o Options, tenant string) (ledger.Position, error) {
 	r, err := ledger.OpenTenant(LedgerDir(o.DataDir), tenant)
 	if errors.Is(err, os.ErrNotExist) {

@@ -45,7 +45,7 @@ func (s *scrubber) run(ctx context.Context) {
 	}
 }
 
-// If the scrub of a ledger fails, the ledger stays in the queue.
+// all scrubs the ledgers that are due. A ledger stays in the queue if its scrub fails.
 func (s *scrubber) all(ctx context.Context) {
 	for _, tenant := range s.queue.due() {
 		err := s.scrub(ctx, tenant)
@@ -78,8 +78,8 @@ func (s *scrubber) finish(ctx context.Context) {
 	}
 }
 
-// scrub removes erased payloads from the files of a ledger. Messages that arrive during the scrub
-// are queued and written at the end.
+// scrub removes erased payloads from a ledger's files. Messages that arrive during the scrub are
+// queued and written at the end.
 func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	b, err := s.ledgers.detach(ctx, tenant)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	maxSendPause   = time.Minute
 )
 
-// A sender sends the access records that commands have stored in the outbox.
+// A sender sends the access records in the outbox.
 type sender struct {
 	opts Options
 

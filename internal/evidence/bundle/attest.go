@@ -131,7 +131,6 @@ func (b *bundle) statement(w io.Writer) error {
 	return err
 }
 
-// Reasons why a bundle has no attestation.
 const (
 	unsignedV1 = "bundles of version 1 have no signed selection, so records may have been left out: export it again"
 	unsigned   = "the ledger's key did not sign it, so records may have been left out: verify the ledger, or export it where the key is"
@@ -196,8 +195,8 @@ func (w *walk) agrees() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", pageFile, err)
 	}
-	// The page may differ if another version of Hooktrail wrote it. A signed statement has the
-	// digest of that page.
+	// Another version of Hooktrail may have written a different page. A signed statement has its
+	// digest.
 	if w.digests[pageFile] != page && w.signed == nil {
 		w.report.AddProblem("%s shows something else than the records", pageFile)
 	}

@@ -60,7 +60,7 @@ const notProvenOfRun = "that no producer but these told of the run, which a bund
 
 var errBundle = errors.New("the file is no bundle")
 
-// maxReadings is the maximum number of times that Check reads a bundle to find all foreign records.
+// maxReadings limits how often Check reads a bundle to find all foreign records.
 const maxReadings = 4
 
 // Limits of files that Check reads into memory. bundle.json may be larger because it lists
@@ -241,7 +241,6 @@ func (c *checker) about() error {
 	return checkFormat(c.report.Bundle, c.names)
 }
 
-// checkFormat compares the format of a bundle with its files and its selection.
 func checkFormat(a About, names []string) error {
 	switch format := a.Format; {
 	case format == formatV4:

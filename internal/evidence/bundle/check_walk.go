@@ -220,7 +220,7 @@ func (w *walk) compareHere() {
 }
 
 // end compares the root with the signed root after the last leaf. It also checks the counts and
-// that all lines were read.
+// that no lines are left.
 func (w *walk) end() error {
 	if err := w.subtreesBefore(w.newest.Size); err != nil {
 		return err

@@ -35,8 +35,8 @@ var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
 }
 
 // Any change of the format needs a new version. Version 1 has no selection.txt. Version 2 has no
-// time stamp. Version 3 has timestamp.txt. Version 4 can have it too, and selects a range of time
-// by the times of storage.
+// time stamp. Version 3 has timestamp.txt. Version 4 selects by times of storage and may have
+// timestamp.txt.
 const (
 	formatV1 = "hooktrail/bundle/v1"
 	formatV2 = "hooktrail/bundle/v2"

@@ -26,8 +26,7 @@ const (
 //go:embed page.html
 var pageText string
 
-// pageTemplate escapes all text of records. It has the parts head, row (one for each record) and
-// foot.
+// pageTemplate escapes all text of records. It has the parts head, row and foot.
 var pageTemplate = template.Must(template.New("page").Parse(pageText)) //nolint:gochecknoglobals // a constant
 
 var errPageFull = errors.New("the page is full")
@@ -65,7 +64,6 @@ func rowOf(e ledger.Entry) row {
 	return r
 }
 
-// page writes the HTML page from the contents of the other files.
 type page struct {
 	w    io.Writer
 	head pageHead

@@ -122,8 +122,7 @@ func parquetRowOf(e ledger.Entry) parquetRow {
 	}
 }
 
-// eventOf returns the event of an entry. If the entry has none, the result has only the fields of
-// the leaf.
+// eventOf returns the event of an entry, or an event with only the fields of the leaf.
 func eventOf(e ledger.Entry) events.Event {
 	event, err := events.Decode(e.Bytes)
 	if err != nil || e.Class == ledger.ClassQuarantine {

@@ -7,18 +7,17 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// siblings computes the hashes that prove a leaf, which are the siblings on its path to the root.
+// siblings computes the sibling hashes on the path from a leaf to the root.
 type siblings struct {
 	leaf  int64
-	spans []span // leaves below each sibling, from the leaf up
+	spans []span // leaf ranges of the siblings, the lowest first
 	folds []fold // one for each span
 }
 
 func newSiblings(leaf, size int64) *siblings {
 	s := &siblings{leaf: leaf}
 	for all := (span{0, size}); all.next-all.first > 1; {
-		// The number of leaves in the left subtree is the largest power of two that is less than
-		// all leaves (RFC 6962).
+		// The left subtree has the largest power of two less than the number of leaves (RFC 6962).
 		middle := all.first + 1<<(bits.Len64(uint64(all.next-all.first-1))-1)
 		left, right := span{all.first, middle}, span{middle, all.next}
 		if leaf < middle {

@@ -29,8 +29,8 @@ const (
 	OCSF    Format = "ocsf"    // Open Cybersecurity Schema Framework, as JSON lines
 )
 
-// WriteTable writes the selected records up to the newest checkpoint. If there are none, the error
-// wraps [ErrNothing], and the output is empty or has only the column names.
+// WriteTable writes the selected records up to the newest checkpoint. Errors wrap [ErrNothing] if
+// there are none. The output is then empty or has only the column names.
 func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
 	newest, err := r.Newest(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func appendJSON(dst []byte, e ledger.Entry) ([]byte, error) {
 		return nil, err
 	}
 	dst = append(dst, head[:len(head)-1]...)
-	// Write the record byte for byte. It then matches its hash.
+	// Write the record byte for byte, so that it matches its hash.
 	if e.Removal.Done() {
 		dst = append(dst, `,"record":null`...)
 	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
@@ -206,8 +206,8 @@ func (t *csvTable) end() error {
 	return t.w.Error()
 }
 
-// formulaSigns are characters with which a formula can begin in a spreadsheet. They include
-// full-width forms and characters that spreadsheets remove.
+// formulaSigns can begin a formula in a spreadsheet. They include full-width forms and characters
+// that spreadsheets remove.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
 // harmless puts an apostrophe before a possible formula. It also replaces invalid UTF-8 and NUL

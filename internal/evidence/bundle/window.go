@@ -36,7 +36,6 @@ func windowOf(r verifier.Report) *Window {
 
 func first[T any](list []T) []T { return list[:min(len(list), maxGaps)] }
 
-// Reasons why a bundle of a time range is not complete.
 const (
 	windowNotSigned = "the ledger's key did not sign a verdict about that time, and the records alone do not prove it"
 	windowOfEvents  = "it was selected by the times in the events, which cuts runs and manifests: export it again"

@@ -66,7 +66,6 @@ func (c *checker) witnessed() {
 	}
 }
 
-// openContinued parses and verifies a proof and a signed checkpoint.
 func (c *checker) openContinued(text []byte) (signed []byte, then ledger.Checkpoint, err error) {
 	proof, signed, err := cutProof(text)
 	if err == nil {

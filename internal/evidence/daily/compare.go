@@ -21,8 +21,8 @@ const (
 	Differs  Compared = "DIFFERS"  // the ledger has that state but gives another report
 )
 
-// maxLastingOrders is the maximum number of orders in a report of the verifier. The orders of an
-// old report may be missing if the ledger has more.
+// maxLastingOrders limits the orders in a report of the verifier. If the ledger has more, the
+// orders of an old report may be missing.
 const maxLastingOrders = 1000
 
 // Compare compares a report with a ledger. verified is the result of [verifier.Verify] for this

@@ -147,8 +147,8 @@ func (f File) IsSignedBy(keys note.Verifiers) bool {
 	return err == nil
 }
 
-// Unchecked returns the statement of a file without checking the signature. It is for readers
-// without a key. Like Check, it compares the other parts of the file with the statement.
+// Unchecked returns the statement of a file without checking the signature, because no key is
+// known. Like Check, it compares the other parts of the file with the statement.
 func (f File) Unchecked(text func(Report) string) (Statement, error) {
 	content, signed := f.split()
 	return f.agrees(content, signed, text)

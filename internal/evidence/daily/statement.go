@@ -24,7 +24,7 @@ const (
 // AllowsAcknowledged reports whether Exit leaves out acknowledged findings.
 func (s Statement) AllowsAcknowledged() bool { return s.Allow == allowAcknowledged }
 
-// Statement is the signed text about a report. The ledger's key signs it. Its format is:
+// Statement is a text about a report, signed with the ledger's key. Its format is:
 //
 //	hooktrail/report/v1
 //	origin hooktrail/acme

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxArguments is the maximum size in bytes of a call's arguments. Larger arguments are left out,
-// and the row is marked as truncated. The reason is that syslog receivers limit lines.
+// maxArguments is the maximum size in bytes of a call's arguments. Larger arguments are left out
+// and marked as truncated, because syslog receivers limit lines.
 const maxArguments = 4 << 10
 
 // maxText is the maximum size of every other text in bytes.

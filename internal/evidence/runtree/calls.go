@@ -24,7 +24,6 @@ func (t *tracer) called(x *fact) {
 	}
 }
 
-// mark marks the row as altered or doubtful if the event is.
 func (r *Row) mark(x *fact) {
 	r.Altered = r.Altered || x.altered
 	r.Doubt = cmp.Or(r.Doubt, x.doubt)
@@ -45,8 +44,7 @@ func (t *tracer) relative(detail string) string {
 }
 
 // approved applies a person's answer about a call. If a hook asked and no person allowed the call,
-// the call counts as denied. An answer without a verdict changes nothing, because the tool itself
-// asked the question.
+// it counts as denied. An answer without a verdict changes nothing, because the tool itself asked.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]

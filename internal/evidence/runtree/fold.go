@@ -81,8 +81,8 @@ func (f *Fold) Add(e events.Event) {
 	r.facts = append(r.facts, x)
 }
 
-// AddAltered adds an event whose record differs from its leaf. The caller must ensure that the
-// event's id, kind, run and time match the leaf.
+// AddAltered adds an event whose record differs from its leaf. The event's id, kind, run and time
+// must match the leaf.
 func (f *Fold) AddAltered(e events.Event, a Altered) {
 	f.Add(e)
 	r := f.runs[e.Run]
@@ -102,9 +102,9 @@ func (f *Fold) Doubt(e events.Event, d Doubt) {
 	}
 }
 
-// merge merges a copy of the event. The earliest time and the strictest verdict win. If the
-// verdicts are equal, the first name in the alphabet wins, because an agent with two sets of hooks
-// may report one call under two names.
+// merge merges a copy of the event. The earliest time and the strictest verdict win. Between equal
+// verdicts, the first name in the alphabet wins, because an agent with two sets of hooks may report
+// one call under two names.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.kind != kind {
 		return

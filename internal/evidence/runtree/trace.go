@@ -118,7 +118,8 @@ type Row struct {
 
 	n      int
 	worked bool // a result reports success
-	// A verdict denied the call. It is false if a person only did not allow the call.
+	// refused means that a verdict denied the call. It is false if a person only did not allow the
+	// call.
 	refused bool
 }
 

@@ -28,8 +28,8 @@ func newTracer(all *Fold, id string) *tracer {
 	}
 }
 
-// fold builds the trace of a run. It reads results in a second pass, because a result may arrive
-// before its call.
+// fold builds the trace of a run. It reads results in a second pass, because they may arrive before
+// their calls.
 func (t *tracer) fold(r *run) {
 	facts := slices.SortedStableFunc(slices.Values(r.facts), byTime)
 	for _, x := range facts {

@@ -129,8 +129,7 @@ const (
 )
 
 // sendDatagram sends the message in one datagram. If the message is too long for the socket,
-// sendDatagram cuts it and logs a warning. Otherwise all later records would wait, because a retry
-// would fail too.
+// sendDatagram cuts it and logs a warning. A retry would fail too and delay all later records.
 func (s *syslog) sendDatagram(leaf int64) error {
 	_, err := s.conn.Write(s.message)
 	for size := maxDatagram; errors.Is(err, syscall.EMSGSIZE) && size >= minDatagram; size /= 2 {

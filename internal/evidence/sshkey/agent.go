@@ -86,9 +86,8 @@ func (s *Signer) Name() string { return s.name }
 // KeyHash implements [note.Signer].
 func (s *Signer) KeyHash() uint32 { return s.hash }
 
-// Sign implements [note.Signer]. It makes a new connection for each signature, so that it still
-// works after the agent was restarted or unlocked. It returns an error if the agent's signature is
-// wrong.
+// Sign implements [note.Signer]. It makes a new connection for each signature, so that it works
+// after the agent was restarted or unlocked. It returns an error if the agent's signature is wrong.
 func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	key, err := ssh.NewPublicKey(s.public)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // empty or missing. The checkpoint is written last. A failed Export removes its files. progress
 // gets the number of written files and the number of all files.
 //
-// Export also compares each record with its leaf, so that it does not publish an altered ledger. It
-// then returns a [ledger.RecordError].
+// Export also compares each record with its leaf. If a record was altered, it returns a
+// [ledger.RecordError].
 func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -66,7 +66,6 @@ func export(ctx context.Context, r *ledger.Reader, dir string, progress func(don
 	return nil
 }
 
-// checkRecords compares the records of a tile with their leaves.
 func checkRecords(ctx context.Context, r *ledger.Reader, t transparency.Tile) error {
 	last := t.First() + int64(t.Width) - 1
 	for e, err := range r.After(ctx, t.First()-1) {

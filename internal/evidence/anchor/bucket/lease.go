@@ -102,8 +102,8 @@ func (l *Lease) Taken() int {
 	return l.taken
 }
 
-// Refresh reads the lease. It answers a challenge of another process, challenges another holder, or
-// takes a lease that is free or expired. It fails only if it cannot read or write the bucket.
+// Refresh reads the lease. It answers a challenge, challenges another holder, or takes a lease that
+// is free or expired. It fails only if it cannot read or write the bucket.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()

@@ -8,8 +8,8 @@ import (
 	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// der reads the elements of a DER value. bad is true after an unexpected element. The results are
-// then invalid.
+// der reads the elements of a DER value. After an unexpected element, bad is true and the results
+// are invalid.
 type der struct {
 	in  cryptobyte.String
 	bad *bool // shared with the values inside

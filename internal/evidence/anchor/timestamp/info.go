@@ -14,7 +14,7 @@ import (
 // Info is the content of a token, called TSTInfo in RFC 3161.
 type Info struct {
 	Time     time.Time
-	Accuracy time.Duration // possible error of Time; 0 if the TSA gives none
+	Accuracy time.Duration // possible error of Time; 0 if unknown
 	Serial   *big.Int
 	Policy   string // OID of the TSA's policy
 
@@ -81,7 +81,7 @@ func readRest(in der) error {
 	return nil
 }
 
-// generalizedTime is the time format of RFC 3161, in UTC with seconds and without trailing zeros.
+// generalizedTime is the time format of RFC 3161: UTC, with seconds and no trailing zeros.
 var generalizedTime = regexp.MustCompile(`^\d{14}(\.\d{0,8}[1-9])?Z$`)
 
 func readTime(in *der) (time.Time, error) {

@@ -48,9 +48,8 @@ func (r Request) Encode() ([]byte, error) {
 // ErrRefused means that the TSA refused to give a token.
 var ErrRefused = errors.New("the time stamp authority refuses")
 
-// Open checks a TSA's answer and returns its token. The token must have the hash and the nonce of
-// the request, and a valid signature of its certificate. Open does not check who issued the
-// certificate.
+// Open checks a TSA's answer and returns its token. The token must have the hash and nonce of the
+// request and a valid signature. Open does not check who issued the signer's certificate.
 func (r Request) Open(answer []byte) (der []byte, t *Token, err error) {
 	if der, err = openAnswer(answer); err != nil {
 		return nil, nil, err

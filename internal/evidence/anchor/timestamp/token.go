@@ -28,7 +28,6 @@ var (
 	oidSHA512        = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 3}
 )
 
-// errToken means that the bytes are not a token in DER.
 var errToken = errors.New("it is not a time stamp token in DER")
 
 // A Token is a parsed time stamp token. Its signature is not checked yet.
@@ -76,7 +75,6 @@ func Parse(token []byte) (*Token, error) {
 	return t, err
 }
 
-// signedData reads the content and the certificates. It returns the signatures.
 func (t *Token) signedData(in der) (signers der, err error) {
 	in.integer() // version
 	in.enter(tag.SET)
@@ -101,8 +99,8 @@ func (t *Token) signedData(in der) (signers der, err error) {
 
 func (t *Token) readCerts(in der) {
 	for !in.in.Empty() && !*in.bad {
-		// Skip certificates that Go cannot parse. They may be unrelated. If the signer's
-		// certificate is skipped, the token is rejected later.
+		// Skip certificates that Go cannot parse. A signer with such a certificate is rejected
+		// later.
 		if c, err := x509.ParseCertificate(in.anyElement()); err == nil {
 			t.certs = append(t.certs, c)
 		}

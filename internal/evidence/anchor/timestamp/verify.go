@@ -27,8 +27,8 @@ type algorithm struct {
 	is     x509.SignatureAlgorithm
 }
 
-// algorithms are the accepted signature algorithms. Some do not name a hash function and are used
-// with the hash function of the signer's digest.
+// algorithms are the accepted signature algorithms. If an algorithm does not name a hash function,
+// the signer's digest names it.
 var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 	{oidRSA, crypto.SHA256, x509.SHA256WithRSA},
 	{oidRSA, crypto.SHA384, x509.SHA384WithRSA},

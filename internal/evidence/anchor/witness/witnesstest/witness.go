@@ -63,7 +63,7 @@ func New(tb testing.TB, name string) *Witness {
 	return w
 }
 
-// Watch makes the witness cosign the checkpoints of a log, which has this origin and verifier key.
+// Watch makes the witness cosign the checkpoints of a log with this origin and verifier key.
 func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	tb.Helper()
 	key, err := note.NewVerifier(strings.TrimSpace(vkey))
@@ -123,7 +123,6 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	w.add(rw, body)
 }
 
-// add handles add-checkpoint of C2SP tlog-witness.
 func (w *Witness) add(rw http.ResponseWriter, body []byte) {
 	head, signed, ok := bytes.Cut(body, []byte("\n\n"))
 	old, hashes, err := parseHead(string(head))

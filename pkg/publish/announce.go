@@ -10,16 +10,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
-// idleBeats is the number of heartbeats after which a tenant without events is announced as closed.
-// Otherwise an outbox with many tenants would send heartbeats for all of them permanently.
+// idleBeats is the number of heartbeats without an event after which a tenant is announced as
+// closed. Otherwise an outbox would send heartbeats for all its tenants permanently.
 const idleBeats = 144
 
 const closeWait = 2 * time.Second
 
 const linkPoll = time.Second
 
-// announcer signs manifests without events. It makes one short attempt for each heartbeat, so that
-// events never wait long behind it.
+// announcer signs manifests without events. Each heartbeat is one short attempt, so that events do
+// not wait for it.
 type announcer struct {
 	interval time.Duration // 0 if heartbeats are disabled
 	backlog  *waiting
@@ -98,8 +98,8 @@ func (a *announcer) alarm() time.Time {
 	return a.next
 }
 
-// send sends the due heartbeats. It returns an error only if the stream and the outbox diverged or
-// ctx ended, and retries otherwise.
+// send sends the due heartbeats, and retries them later if they fail. It returns an error only if
+// the stream and the outbox diverged or ctx ended.
 func (a *announcer) send(ctx context.Context) error {
 	now := time.Now()
 	if a.interval == 0 || now.Before(a.next) {
@@ -162,8 +162,8 @@ func (a *announcer) close(ctx context.Context) error {
 }
 
 // retire announces that a producer id is closed, before its unsent events move to a new id. It
-// skips tenants of which the stream has more events than the outbox, because their last number is
-// unknown.
+// skips tenants whose last number is unknown, because the stream has more of their events than the
+// outbox.
 func (f *forwarder) retire(ctx context.Context) error {
 	id := f.backlog.id
 	if id.Key != id.signer.public {
@@ -184,8 +184,8 @@ func (f *forwarder) retire(ctx context.Context) error {
 	return nil
 }
 
-// announceEnd runs after the forwarder has stopped. It first reads the events that other processes
-// appended to a shared outbox meanwhile.
+// announceEnd announces the end after the forwarder has stopped. It first reads the events that
+// other processes appended meanwhile.
 func (f *forwarder) announceEnd(ctx context.Context) {
 	err := errors.Join(f.save(), f.outbox.shared.takeIn(ctx))
 	if err == nil {

@@ -36,11 +36,11 @@ type selection int
 
 const (
 	allRecords selection = iota
-	ownRecords           // records up to the last event that the outbox itself made
+	ownRecords           // records up to the last event made by the outbox itself
 )
 
-// waitSent waits for the selected records that are in the outbox now. It returns when the stream
-// has each of them or lists it as missing.
+// waitSent waits for the selected records that are in the outbox now. For each of them, the stream
+// must have the event or list it as missing.
 func (o *outbox) waitSent(ctx context.Context, which selection, stopped <-chan struct{}) error {
 	end, generation := o.mark(which)
 	for {

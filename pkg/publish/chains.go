@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// errDiverged means that the stream has events under our producer id that our outbox lacks. The
+// errDiverged means that the stream has events of our producer id that are not in our outbox. The
 // outbox was restored from a copy, or another process uses a copy.
 var errDiverged = errors.New("the stream has other events under this producer id")
 
@@ -28,7 +28,7 @@ type chains struct {
 	seals   *seals
 	status  *status
 
-	missing []state.Gap            // listed as missing by recent manifests, not recorded yet
+	missing []state.Gap            // listed as missing in manifests, not recorded yet
 	sent    map[string]events.Hash // last manifest that was sent, by tenant
 	ignored map[string]uint64      // stream sequence of the last foreign manifest, by tenant
 }
@@ -60,9 +60,9 @@ func (c *chains) invalidate(groups []*group) {
 	}
 }
 
-// lookUp compares the chain of a tenant with its last manifest in the stream. It settles batches
-// whose acknowledgement was lost. It misses such a batch if the last manifest is foreign, and the
-// batch is then sent again.
+// lookUp compares the chain of a tenant with its last manifest in the stream, and settles batches
+// whose acknowledgement was lost. If the last manifest is foreign, lookUp cannot find such a batch,
+// which is then sent again.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	}
 	ch := c.backlog.cursor.Chain(tenant)
 	if raw == nil {
-		// Nothing was sent yet, or the stream has removed it.
+		// Nothing was sent yet, or the stream removed it.
 		ch.Fence, ch.Known = 0, true
 		return nil
 	}
@@ -90,8 +90,8 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	case err != nil || !c.isOwn(m, tenant, ch.Signed):
 		c.ignore(tenant, sequence)
 	case isEmptyNext(m, ch):
-		// The cursor lacks this heartbeat or key change, because the acknowledgement was lost or
-		// the cursor is an old copy.
+		// The cursor lacks this heartbeat or key change. The acknowledgement was lost, or the
+		// cursor is an old copy.
 		c.settled(&group{tenant: tenant}, m, hash.String())
 	case m.Last == ch.Last && m.Beat == ch.Beat || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
 		return errDiverged
@@ -108,8 +108,8 @@ func isEmptyNext(m events.Manifest, ch *cursor.Chain) bool {
 	return m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat)
 }
 
-// isOwn reports whether this producer sent m. It accepts m without a signature if the producer id
-// is older than its key and the chain has no signature yet.
+// isOwn reports whether this producer sent the manifest. It accepts a manifest without a signature
+// if the producer id is older than its key and the chain has no signature yet.
 func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) bool {
 	if m.Tenant != tenant || m.Producer != c.backlog.producer {
 		return false
@@ -169,8 +169,8 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp settles the events that m adds to the chain ch. It returns errDiverged unless the outbox
-// has exactly the events that m lists.
+// catchUp settles the events that the manifest adds to the chain. It returns errDiverged unless the
+// outbox has exactly these events.
 func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
 	if m.Last > c.outbox.lastNumber(m.Tenant) {
 		return errDiverged
@@ -190,7 +190,7 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 			if hash != c.sent[m.Tenant] {
 				return errDiverged
 			}
-			continue // this process sent m and lists the event as refused in it
+			continue // this process listed the event as refused in the manifest
 		}
 		last = it.Sequence
 		e := newEntry(it)
@@ -206,9 +206,9 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether m lists exactly the hashes in listed, so that it can settle a group of
-// size events. A manifest without events settles no event, because it does not prove which events
-// came before it.
+// isAbout reports whether m lists exactly these hashes, so that it can settle a group of size
+// events. A manifest without events settles no event, because it does not prove which events came
+// before it.
 func isAbout(m events.Manifest, listed []events.Hash, size int) bool {
 	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || size == 0)
 }

@@ -42,8 +42,8 @@ const (
 	maxGroups = 999 - maxBatchEvents
 	// shares is the number of tenants that fill a batch.
 	shares = 8
-	// maxSkim is how many bytes one reader reads for a batch, so that skipped records cannot delay
-	// it.
+	// maxSkim limits the bytes that one reader reads for a batch, because skipped records also take
+	// time.
 	maxSkim = 8 << 20
 )
 
@@ -60,7 +60,7 @@ func (c *collector) close() {
 	c.lagging.clear()
 }
 
-// collect reads the next batch. When no records are left, it calls await, and returns the batch if
+// collect reads the next batch. If no records are left, it calls await, and returns the batch once
 // await returns true.
 func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (bool, error)) (*batch, error) {
 	if c.suspended.retryDue(time.Now()) {
@@ -100,8 +100,8 @@ func (b *batch) isFull(r room) bool {
 	return b.events >= r.events || b.bytes >= r.bytes || len(b.groups) >= r.groups
 }
 
-// readNew reads new records, and reports whether it read all of them. If tenants lag, it leaves
-// half of the batch to them.
+// readNew reads new records and reports whether it read all of them. If tenants lag behind, it uses
+// only half of the batch.
 func (c *collector) readNew(b *batch) (atEnd bool, err error) {
 	for skimmed := 0; skimmed < maxSkim; {
 		r := c.room()
@@ -159,7 +159,7 @@ func (c *collector) add(b *batch, it segment.Item) {
 		b.groups = append(b.groups, g)
 	}
 	if n := len(g.entries); n > 0 && it.Sequence <= g.entries[n-1].sequence {
-		return // copied by compaction, and the original is in the batch
+		return // copied by compaction. The original is in the batch
 	}
 	e := newEntry(it)
 	e.event = append(make([]byte, 0, len(it.Event)), it.Event...)

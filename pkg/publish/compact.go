@@ -10,7 +10,8 @@ import (
 const compactFactor = 4
 
 // compact copies the unsent records of suspended tenants to the end of the outbox, so that the sent
-// records between them can be removed. After a crash a record can exist twice, but it is sent once.
+// records between them can be removed. After a crash, a record can exist twice, but it is sent
+// once.
 func (f *forwarder) compact(ctx context.Context) error {
 	o, c, log := f.outbox, f.backlog.cursor, f.backlog.log
 	if !f.suspended.areAllWaiting() || f.collector.lagging.any() || log.Bytes() < compactFactor*max(o.stats().Bytes, f.opts.SegmentBytes) {
@@ -32,7 +33,7 @@ func (f *forwarder) compact(ctx context.Context) error {
 		f.suspended.byTenant[tenant].first = ordinal
 	}
 	c.Next, o.backlog.first = end+1, end+1
-	o.backlog.generation++ // so that a Flush in progress waits for the copies
+	o.backlog.generation++ // a running Flush then waits for the copies
 	o.backlog.broadcast()
 	return nil
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// After maxUnexplained refusals without a reason, the batch itself counts as the cause.
+// maxUnexplained is the number of refusals without a reason after which the batch itself counts as
+// the cause.
 const maxUnexplained = 3
 
-// After maxConflicts conflicts in a row, another client probably writes to the tenant's chain. The
-// tenant is then suspended if other tenants have events.
+// maxConflicts is the number of conflicts in a row after which another client probably writes to
+// the tenant's chain. The tenant is then suspended if other tenants have events.
 const maxConflicts = 5
 
 const suspendedWait = time.Second
@@ -60,8 +61,8 @@ func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// deliver retries until the stream has each event of groups or lists it as missing. If the only
-// tenant of groups is suspended, it returns errSuspended.
+// deliver retries until the stream has each event of groups or lists it as missing. If groups has
+// one tenant and the tenant is suspended, it returns errSuspended.
 func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 	var pause atomicbatch.Backoff
 	for failures, unexplained := 1, 0; ; failures++ {
@@ -138,7 +139,7 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// judge counts refusals without a reason in unexplained. At the maximum, it returns OutcomeRefused.
+// judge counts refusals without a reason. After maxUnexplained of them, it returns OutcomeRefused.
 func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexplained *int) atomicbatch.Outcome {
 	result := atomicbatch.OutcomeOf(err)
 	if result != atomicbatch.OutcomeUnexplained || !d.isToBlame(ctx, groups) {
@@ -172,7 +173,7 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 }
 
 // isToBlame reports whether groups can be the cause of a refusal without a reason. A single event
-// can be the cause only if the server accepts another event of its tenant now. To test this,
+// can be the cause only if the server currently accepts another event of its tenant. To test this,
 // isToBlame sends a batch with a wrong fence, which the server never stores.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
@@ -211,8 +212,8 @@ func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) er
 	return errSuspended
 }
 
-// split delivers a batch in halves, down to the single event that is refused. It returns false if
-// the batch must be sent again.
+// split delivers a batch in halves until it has found the refused event. It returns false if the
+// batch must be sent again.
 func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err error) {
 	if len(groups) > 1 {
 		return true, d.deliverEach(ctx, groups)
@@ -233,8 +234,8 @@ func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err
 	}
 }
 
-// refuse sends a manifest that lists the single event of g as missing. If the server accepts it,
-// the event was the cause of the refusal.
+// refuse sends a manifest that lists the only event of g as missing. If the server accepts the
+// manifest, the event caused the refusal.
 func (d *delivery) refuse(ctx context.Context, g *group) error {
 	sequence := g.entries[0].sequence
 	lost := events.Range{First: sequence, Last: sequence, Reason: state.ReasonRefused}

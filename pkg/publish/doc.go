@@ -7,14 +7,14 @@
 //
 // # Order
 //
-// An outbox is one producer. It numbers the events of each tenant from 1 without a gap, and they
-// arrive in that order. There is no order between tenants or outboxes.
+// An outbox is one producer. It numbers the events of each tenant from 1 without a gap. They arrive
+// in that order. Tenants and outboxes have no order among each other.
 //
 // In a batch, a manifest comes after the events of each tenant. It contains the range of their
 // numbers, the missing numbers, the root of their hashes, and the hash of the previous manifest.
 // The server stores a batch as a whole or not at all, and only if its manifests continue their
-// chains. Therefore two processes cannot write under one producer id, and the manifests prove which
-// events were sent.
+// chains. Two processes can therefore not write under one producer id, and the manifests prove
+// which events were sent.
 //
 // The outbox signs each manifest with its Ed25519 key, "producer.nk". [Options.Issuer] enrols the
 // key, and [Publisher.ChangeKey] replaces it.
@@ -39,23 +39,23 @@
 //
 // Manifests list the numbers that will never arrive. A gap.recorded event gives the reason: "shed"
 // if the outbox was full, "refused" if the stream refuses this event but accepts others of its
-// tenant, or "damaged". If there is no such event for a listed number, the producer lost the reason
-// too. If a number is in no manifest, the stream lost the event.
+// tenant, or "damaged". If a listed number has no such event, the producer lost the reason too. If
+// a number is in no manifest, the stream lost the event.
 //
-// The outbox removes sent events when it had no unsent event for [Options.KeepSent], and at Close.
+// The outbox removes sent events after [Options.KeepSent] without an unsent event, and at Close.
 //
 // # Announcements
 //
-// A manifest announces that the producer is open and will sign the next manifest of the tenant
-// within [Options.Heartbeat], or that it has closed and the last number is final. An open outbox
-// signs heartbeats for a tenant until the tenant has had no event for 144 intervals. Close
-// announces the end. A killed process cannot do that, so verification reports the producer as
-// silent until the outbox is opened again.
+// A manifest announces that the producer is open or closed. An open producer signs the next
+// manifest of the tenant within [Options.Heartbeat], until the tenant has had no event for 144
+// intervals. The last number of a closed producer is final. Close announces the end. A killed
+// process cannot do that, so verification reports the producer as silent until the outbox is opened
+// again.
 //
 // # Sharing
 //
 // Many processes can append to one outbox with [AppendShared]. One process forwards all events with
-// [OpenShared]. When it exits, another process can take over.
+// [OpenShared]. After its exit, another process can take over.
 //
 // # Runs
 //
@@ -71,8 +71,8 @@
 // [Options.Unique] takes another 16 bytes of disk and about 40 bytes of memory for each id.
 //
 // Each tenant gets a share of a batch. A tenant with more events gets one of 16 separate readers,
-// and until its events are sent, later events of other tenants stay on disk too. If the stream does
-// not accept the events of a tenant, for example because a permission is missing, that tenant is
+// and later events of all tenants stay on disk until its events are sent. If the stream does not
+// accept the events of a tenant, for example because a permission is missing, that tenant is
 // suspended and retried every few seconds. The outbox can then take up to four times the disk space
 // of its unsent events.
 package publish

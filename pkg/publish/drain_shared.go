@@ -12,7 +12,7 @@ import (
 
 const (
 	drainPoll = 100 * time.Millisecond // to check whether another process has sent the events
-	drainOpen = time.Second            // to open the outbox before another process counts as its sender
+	drainOpen = time.Second            // another process has this time to open the outbox
 )
 
 // DrainShared sends all events of a shared outbox, or waits until another process has sent them.
@@ -42,7 +42,7 @@ func DrainShared(ctx context.Context, nc *nats.Conn, opts Options) error {
 	}
 }
 
-// sendShared returns false if another process has the outbox open.
+// sendShared returns false if another process has opened the outbox.
 func sendShared(ctx context.Context, nc *nats.Conn, opts Options) (sent bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, drainOpen)
 	defer cancel()

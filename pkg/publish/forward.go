@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// forwarder sends the records of an outbox to the stream. Only one goroutine may use it, except for
-// status, seals and now.
+// forwarder sends the records of an outbox to the stream. Only one goroutine may use it. Other
+// goroutines may use status, seals and now.
 type forwarder struct {
 	opts   Options
 	outbox *outbox
@@ -23,7 +23,7 @@ type forwarder struct {
 	sender *atomicbatch.Sender
 	status *status
 	seals  *seals
-	now    chan struct{} // capacity 1. A value ends the wait for more events
+	now    chan struct{} // capacity 1, a value ends the wait for more events
 
 	backlog   *waiting
 	collector *collector
@@ -82,7 +82,7 @@ func newForwarder(nc *nats.Conn, o *outbox, c *cursor.Cursor) (*forwarder, error
 	return f, nil
 }
 
-// restart continues with the records of another producer id. seals.mu is held.
+// restart continues with the records of another producer id. The caller has locked seals.mu.
 func (f *forwarder) restart(id identity, log *segment.Log, c *cursor.Cursor) {
 	*f.backlog = waiting{producer: id.Producer, id: id, log: log, cursor: c}
 	f.chains.forget()
@@ -139,8 +139,7 @@ func (f *forwarder) announce(ctx context.Context) error {
 	if at := f.announcer.alarm(); at.IsZero() || time.Now().Before(at) {
 		return nil
 	}
-	// Store the cursor before a heartbeat, because a heartbeat does not prove which events were
-	// sent.
+	// Store the cursor first, because a heartbeat does not prove which events were sent.
 	err := f.save()
 	if err == nil {
 		if err := f.announcer.send(ctx); err != nil {
@@ -156,8 +155,8 @@ func (f *forwarder) announce(ctx context.Context) error {
 
 func (f *forwarder) save() error { return f.seals.withRuns(f.backlog.cursor.Save) }
 
-// await waits for more records and does other work that becomes due. It returns true if the batch
-// should be sent now.
+// await waits for more records and does other due work. It returns true if the batch should be sent
+// now.
 func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun bool) (isDone bool, err error) {
 	next, err := f.seals.appendDue(ctx, time.Now())
 	if err != nil {
@@ -173,7 +172,7 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun
 		now = nil
 		remove, stop = alarm(f.nextRemoval())
 		defer stop()
-		beat, stop = alarm(f.announcer.alarm()) // not during a batch, which must not end early
+		beat, stop = alarm(f.announcer.alarm()) // a heartbeat must not end a batch early
 		defer stop()
 	}
 	select {
@@ -213,11 +212,10 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 		return errors.Join(f.persist(sent), f.backlog.cursor.RetireRuns(f.opts.runsInMemory, f.seals.isDue))
 	})
 	if err != nil {
-		// Nothing is lost, because the progress is also in memory and in the stream.
+		// No event is lost, because the progress is also in memory and in the stream.
 		f.status.fail(err)
 	}
-	// Append the seals before the release, because a Flush that waits for the release must find
-	// them in the outbox.
+	// Append the seals first. A Flush that waits for the release must find them in the outbox.
 	if _, err := f.seals.appendDue(ctx, time.Now()); err != nil {
 		f.status.fail(err)
 	}
@@ -227,8 +225,8 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 	}
 }
 
-// persist writes the cursor and the ids, and then removes segments whose records were all sent.
-// seals.mu is held.
+// persist writes the cursor and the ids, and then removes fully sent segments. The caller has
+// locked seals.mu.
 func (f *forwarder) persist(sent share) error {
 	o, c := f.outbox, f.backlog.cursor
 	if err := errors.Join(o.ids.Save(sent.ids), c.Save()); err != nil {

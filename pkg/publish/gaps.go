@@ -35,21 +35,22 @@ func (o *outbox) addLosses(ctx context.Context, list ...state.Gap) {
 	o.losses.others = append(o.losses.others, list...)
 	o.mu.Unlock()
 	if err := o.begin(ctx); err != nil {
-		return // the next change of the outbox records the losses
+		return // the next change of the outbox records them
 	}
 	defer o.end()
 	o.tryRecordLosses()
 }
 
-// tryRecordLosses logs the error of recordLosses, except for a lack of room. o.mu is held.
+// tryRecordLosses records losses and logs an error, unless there is no room. The caller has locked
+// o.mu.
 func (o *outbox) tryRecordLosses() {
 	if err := o.recordLosses(); err != nil && !hasNoRoom(err) {
 		o.opts.Logger.Error("gap not recorded yet", "error", err)
 	}
 }
 
-// recordLosses appends a gap.recorded event for each loss once an eighth of the quota is free.
-// Otherwise these events would take the room of new events, which would then be lost. o.mu is held.
+// recordLosses appends a gap.recorded event for each loss once an eighth of the quota is free. With
+// less room, these events would displace new events. The caller has locked o.mu.
 func (o *outbox) recordLosses() error {
 	if o.losses.isEmpty() {
 		return nil
@@ -87,8 +88,8 @@ func (o *outbox) retryLosses(ctx context.Context) error {
 	}
 }
 
-// newGapEvent derives the id from g, so that a gap that is recorded again after a crash has the
-// same id.
+// newGapEvent derives the event id from the gap, because a crash can cause a gap to be recorded
+// twice.
 func newGapEvent(producer string, g state.Gap) (events.Event, error) {
 	e, err := events.New(events.GapRecorded, source,
 		events.GapRecordedData{First: g.First, Last: g.Last, Reason: g.Reason})

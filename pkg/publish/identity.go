@@ -14,27 +14,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// identity is the content of "outbox.json". Each producer id has its own folder of records, so
-// replacing this file changes the id and the records in one step.
+// identity is the content of "outbox.json". Each producer id has a folder with records, so a new
+// "outbox.json" changes the id and the records in one step.
 type identity struct {
 	Producer string `json:"producer"`
-	Boot     string `json:"boot,omitempty"` // boot id of the machine at the last opening
-	Open     bool   `json:"open"`           // the outbox is in use, or was not closed cleanly
-	// Suspect means that the unsent events need a new producer id, because the outbox may have lost
-	// events that the stream has, for example in a power cut, and would use their numbers again.
+	Boot     string `json:"boot,omitempty"` // boot id of the machine when last opened
+	Open     bool   `json:"open"`           // the outbox is in use or was not closed cleanly
+	// Suspect means that the outbox may lack events that the stream has, for example after a power
+	// cut. The unsent events then need a new producer id, so that no number is used twice.
 	Suspect bool `json:"suspect,omitempty"`
-	// Key is the public key that signs the manifests of Producer. If Unsigned is true, Producer is
-	// older than Key, and its first manifests may have no signature.
+	// Key is the public key that signs the manifests of Producer. Unsigned means that Producer is
+	// older than Key, so its first manifests may have no signature.
 	Key      string `json:"key,omitempty"`
 	Unsigned bool   `json:"unsigned,omitempty"`
 	OldKey   string `json:"old_key,omitempty"` // the key before the last key change
 
 	signer signer  // key of the process that forwards
-	next   *signer // will replace signer, nil if the key is not being changed
+	next   *signer // the next key, nil if the key is not being changed
 }
 
-// openKey opens or creates the key of the outbox. If the key of the producer id is lost, it sets
-// Suspect.
+// openKey opens or creates the key of the outbox. If the old key is lost, it sets Suspect.
 func (id *identity) openKey(opts Options) (err error) {
 	if id.signer, err = openSigner(opts, keyName); err != nil {
 		return err
@@ -49,8 +48,8 @@ func (id *identity) openKey(opts Options) (err error) {
 	return nil
 }
 
-// newProducerID makes an id that cannot be guessed. Otherwise a client of the embedded broker
-// without the rights of a service could write to the chain of the producer.
+// newProducerID returns an id that clients cannot guess. With the id, an unprivileged client of the
+// embedded broker could write to the chain of the producer.
 func newProducerID(name string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -68,15 +67,15 @@ func ensureIdentity(opts Options) (identity, error) {
 	if err := os.MkdirAll(id.dir(opts.Dir), 0o700); err != nil {
 		return id, fmt.Errorf("make outbox: %w", err)
 	}
-	_ = opts.reserve().Refill() // on a full disk the outbox works without the reserve
+	_ = opts.reserve().Refill() // on a full disk, the outbox has no reserve
 	if err := id.openKey(opts); err != nil {
 		return id, err
 	}
 	return id, id.save(opts.Dir)
 }
 
-// readIdentity returns an error that wraps [os.ErrNotExist] if the file or the folder with the records
-// does not exist. A folder that was removed must not continue the numbers of its producer.
+// readIdentity returns an error that wraps [os.ErrNotExist] if the file or the folder with the
+// records is missing. Without its folder, a producer must not continue its numbers.
 func readIdentity(dir string) (id identity, err error) {
 	data, err := os.ReadFile(identityFile(dir))
 	if err != nil {
@@ -91,8 +90,8 @@ func readIdentity(dir string) (id identity, err error) {
 	return id, nil
 }
 
-// newIdentity returns an identity for a folder without "outbox.json". If the folder contains the
-// records of one producer id, it returns this id and sets Suspect.
+// newIdentity returns the identity for a folder without "outbox.json". If the folder contains the
+// records of one producer id, the identity has this id and is Suspect.
 func newIdentity(opts Options) (id identity, err error) {
 	folders, err := recordFolders(opts.Dir)
 	switch {
@@ -140,7 +139,8 @@ func openIdentity(opts Options) (identity, error) {
 	return id, id.removeOthers(opts.Dir)
 }
 
-// removeOthers removes the records that a crash during a change of the producer id leaves behind.
+// removeOthers removes the records of other producer ids, which remain after a crash while the id
+// changes.
 func (id identity) removeOthers(outbox string) error {
 	folders, err := recordFolders(outbox)
 	if err != nil {
@@ -176,7 +176,7 @@ func identityFile(dir string) string { return filepath.Join(dir, "outbox.json") 
 func (id identity) dir(outbox string) string {
 	name, err := subjects.FileName(id.Producer)
 	if err != nil {
-		name = "producer" // cannot happen, because ids are made from a valid name
+		name = "producer" // cannot happen, because the name in the id is valid
 	}
 	return filepath.Join(outbox, name)
 }

@@ -34,8 +34,8 @@ type State struct {
 	Gaps       []Gap    // losses that the stream does not know yet
 	Damaged    uint64   // unsent records that cannot be read
 	Quarantine []string // copies of damaged segments
-	Expected   []string // tenants in which it announced that it is open
-	Forwarding bool     // a process has it open and forwards its events
+	Expected   []string // tenants in which the producer announced that it is open
+	Forwarding bool     // a process forwards the events
 	Process    int      // id of that process, 0 if unknown
 }
 
@@ -45,8 +45,8 @@ type Gap struct {
 	events.Range
 }
 
-// Inspect reads the state of the outbox in dir. It takes no lock and changes nothing. While other
-// processes use the outbox, parts of the result may be from different moments. The error wraps
+// Inspect reads the state of the outbox in dir. It takes no lock and changes nothing. If other
+// processes use the outbox, the result can mix states of different moments. The error wraps
 // [os.ErrNotExist] if there is no outbox.
 func Inspect(dir string) (State, error) {
 	for tries := 1; ; tries++ {
@@ -54,7 +54,7 @@ func Inspect(dir string) (State, error) {
 		if !errors.Is(err, os.ErrNotExist) || tries == 3 {
 			return s, err
 		}
-		// A segment was removed, or the producer id changed, while inspect was reading.
+		// Meanwhile a segment was removed or the producer id changed.
 	}
 }
 

@@ -17,8 +17,9 @@ type Issuer struct {
 	sign   func(text []byte) ([]byte, error)
 }
 
-// EndorsedEnding is appended to the file name of an issuer's key. That file contains the note with
-// which the key of the ledger endorses the issuer. Grants contain the note.
+// EndorsedEnding is the ending of the file with the endorsement of an issuer, after the file name
+// of the issuer's key. The endorsement is a note signed with the key of the ledger. Grants contain
+// it.
 const EndorsedEnding = ".endorsed"
 
 // OpenIssuer reads the key of an issuer from the file at path. The file contains the seed of a user
@@ -50,8 +51,8 @@ func (i *Issuer) endorsement() string {
 	return string(note)
 }
 
-// Grant returns a signed statement that key belongs to producer in tenant. If expires is zero, the
-// grant never expires.
+// Grant signs the statement that key belongs to producer in tenant. If expires is zero, the grant
+// never expires.
 func (i *Issuer) Grant(tenant, producer, key string, expires time.Time) (events.Grant, error) {
 	g := events.Grant{Tenant: &tenant, Producer: producer, Key: key, Issued: time.Now(), Expires: expires, Endorsed: i.endorsement()}
 	g, err := g.Sign(i.public, i.sign)

@@ -20,8 +20,8 @@ import (
 // JournalDir returns the folder of the outbox journals in a data directory.
 func JournalDir(dataDir string) string { return filepath.Join(dataDir, "producers") }
 
-// Missing describes a producer that a journal lists but whose outbox no longer exists. It was not
-// closed, so events may be lost.
+// Missing describes a producer that a journal lists but whose outbox no longer exists. The producer
+// was not closed, so events may be lost.
 type Missing struct {
 	Outbox   string // name of the outbox in the data directory
 	Producer string
@@ -29,7 +29,7 @@ type Missing struct {
 	First    time.Time         // time when the outbox was first opened
 	Last     map[string]uint64 // last known number by tenant, 0 if unknown
 	Recorded bool              // [RecordLost] has recorded the loss as producer.lost
-	Damaged  bool              // the outbox exists but cannot be read, so it may be repaired
+	Damaged  bool              // the outbox exists but cannot be read. It may be repairable
 }
 
 // MissingOutboxes returns the producers of a data directory whose outboxes no longer exist, were
@@ -57,7 +57,7 @@ func missingOf(dataDir, name string) (list []Missing, err error) {
 		if err != nil || errors.Is(unread, os.ErrPermission) {
 			return nil, errors.Join(err, unread)
 		}
-		// Read again if the outbox was opened or renumbered meanwhile.
+		// The outbox was opened or renumbered meanwhile, so read again.
 		if after, _ := presentProducer(dir); after != before {
 			continue
 		}
@@ -85,9 +85,9 @@ func presentProducer(dir string) (string, error) {
 	return subjects.ParseToken(filepath.Base(folders[0])) // Open would continue with this id
 }
 
-// RecordLost records the producers that [MissingOutboxes] returns, and returns those that it
-// recorded. For each of them, it appends a producer.lost event to the shared outbox dir in each
-// tenant in which the producer had events. Concurrent calls record each producer only once.
+// RecordLost records the producers that [MissingOutboxes] finds, and returns those that it has
+// recorded. It appends a producer.lost event for each tenant of such a producer to the shared
+// outbox in dir. Concurrent calls record each producer only once.
 func RecordLost(ctx context.Context, dataDir, dir string, opts SharedOptions) (lost []Missing, err error) {
 	if list, err := unrecorded(dataDir); len(list) == 0 {
 		return nil, err
@@ -113,8 +113,8 @@ func unrecorded(dataDir string) ([]Missing, error) {
 	return slices.DeleteFunc(list, func(m Missing) bool { return m.Recorded || m.Damaged }), err
 }
 
-// recordLost appends the events before it updates the journal. After a crash in between, they are
-// appended again with the same ids.
+// recordLost appends the events before it updates the journal. If a crash comes between these
+// steps, they are appended again with the same ids.
 func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m Missing) error {
 	for tenant, last := range m.Last {
 		d := events.ProducerLostData{Producer: m.Producer, Outbox: m.Outbox, Last: last, Key: m.Key}
@@ -132,12 +132,13 @@ func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m 
 
 func (o Options) journal() journal.File { return journal.At(o.Journal, o.Dir) }
 
-// note writes a state of the current producer to the journal. o.mu is held, or o is not in use yet.
+// note writes a state of the current producer to the journal. The caller has locked o.mu, or o is
+// not in use yet.
 func note(o *outbox, add func(journal.File, journal.Record) error, state journal.State, last map[string]uint64) {
 	write(o, add, journal.Record{Producer: o.id.Producer, Key: o.id.Key, State: state, Last: last})
 }
 
-// write only logs errors, because the journal only helps to notice the loss of the outbox.
+// write only logs errors, because the outbox works without the journal.
 func write(o *outbox, add func(journal.File, journal.Record) error, r journal.Record) {
 	r.Time = time.Now().UTC()
 	if err := add(o.opts.journal(), r); err != nil {
@@ -153,8 +154,8 @@ func lastUsed(next map[string]uint64) map[string]uint64 {
 	return last
 }
 
-// noteFirst writes to the journal before the first event of a tenant, and before the first event
-// after a shared outbox was closed. o.mu is held.
+// noteFirst updates the journal before the first event of a tenant, and before the first event
+// after a shared outbox was closed. The caller has locked o.mu.
 func noteFirst(o *outbox, tenant string) {
 	_, known := o.numbers.next[tenant]
 	isReopened := o.shared != nil && !o.shared.forwards && !o.id.Open && o.backlog.bytes == 0
@@ -163,7 +164,7 @@ func noteFirst(o *outbox, tenant string) {
 	}
 }
 
-// noteEnd writes to the journal that the outbox closed, unless other processes have appended events
+// noteEnd notes in the journal that the outbox closed, unless other processes have appended events
 // meanwhile.
 func noteEnd(ctx context.Context, o *outbox) {
 	if o.opts.Journal == "" || o.begin(ctx) != nil {
@@ -175,7 +176,8 @@ func noteEnd(ctx context.Context, o *outbox) {
 	}
 }
 
-// noteMove writes a new producer id to the journal before the id is used. o.mu is held.
+// noteMove writes a new producer id to the journal before its first use. The caller has locked
+// o.mu.
 func noteMove(o *outbox, to identity, numbers map[string]uint64) {
 	r := journal.Record{Producer: to.Producer, Key: to.Key, State: journal.Open, From: o.id.Producer, Last: lastUsed(numbers)}
 	write(o, journal.File.Add, r)

@@ -11,14 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// nextKeyName is the file with the seed of the next key. It exists until each chain has changed to
-// that key.
+// nextKeyName is the file with the seed of the next key. It exists until all chains use this key.
 const nextKeyName = "producer.next.nk"
 
 // ChangeKey replaces the key of the outbox with a new one. In each chain, the old key signs a
-// manifest that names the new key. ChangeKey returns when the stream has all these manifests and
-// the old key is deleted. If ctx or the process ends earlier, the change continues when the outbox
-// is next open.
+// manifest that names the new key. ChangeKey returns when the stream has these manifests and the
+// old key is deleted. If ctx or the process ends earlier, the change continues while the outbox is
+// open, or when it is next opened.
 func (p *Publisher) ChangeKey(ctx context.Context) error {
 	if err := p.changeKey(ctx); err != nil {
 		return fmt.Errorf("change key: %w", errors.Join(err, p.fwd.status.lastError()))
@@ -45,8 +44,8 @@ func (p *Publisher) changeKey(ctx context.Context) error {
 	}
 }
 
-// beginKeyChange creates the next key on disk. The channel done receives the result of the whole
-// key change.
+// beginKeyChange creates the next key on disk. The channel done gets the result of the whole key
+// change.
 func (f *forwarder) beginKeyChange(ctx context.Context, done chan error) {
 	f.awaitKey = append(f.awaitKey, done)
 	if f.backlog.id.next != nil {
@@ -71,8 +70,8 @@ func (f *forwarder) answerKeyChange(err error) {
 	f.awaitKey = nil
 }
 
-// changeKey announces the next key in each chain that still has the old one. Chains of suspended
-// tenants get it later.
+// changeKey announces the next key in each chain that still uses the old one. It leaves the chains
+// of suspended tenants for later.
 func (f *forwarder) changeKey(ctx context.Context) error {
 	next := f.backlog.id.next
 	if next == nil {
@@ -149,8 +148,8 @@ func (id *identity) openNext(opts Options) error {
 	return nil
 }
 
-// signerOf returns the key that signs the next manifest of a chain. next is the key that this
-// manifest announces, or "".
+// signerOf returns the key that signs the next manifest of a chain, and the next key if the
+// manifest must announce it.
 func (id identity) signerOf(ch cursor.Chain) (s signer, next string) {
 	switch {
 	case id.next == nil:

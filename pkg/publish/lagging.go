@@ -9,13 +9,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// maxLaggards limits the number of open files and of repeated reads. Further tenants are sent in
-// the order of the outbox.
+// maxLaggards limits the open files and the repeated reads. Further tenants are sent in the order
+// of the outbox.
 const maxLaggards = 16
 
-// laggards are the tenants with more events than fit into their share of a batch. Each has a
-// separate reader, so that events of other tenants do not wait behind its events. The cursor does
-// not pass the unsent records of a laggard.
+// laggards are the tenants whose events exceed their share of a batch. Each laggard has a separate
+// reader, so that other tenants do not wait for it. The cursor does not pass its unsent records.
 type laggards struct {
 	list []*laggard // in the order of their turns
 }
@@ -36,8 +35,8 @@ func (l *laggards) isAmong(tenant string) bool {
 	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
 }
 
-// add gives the tenant of item, the last record that r has read, a separate reader. It returns
-// false if there are too many laggards.
+// add gives the tenant of item a separate reader. item is the last record that r has read. add
+// returns false if there are too many laggards.
 func (l *laggards) add(r *segment.Reader, item segment.Item) bool {
 	if len(l.list) >= maxLaggards {
 		return false
@@ -90,10 +89,10 @@ func (c *collector) readLagging(b *batch) error {
 	return nil
 }
 
-// readLaggard adds events of t until b is full. It returns true if t has caught up with the
-// collector.
+// readLaggard adds events of one laggard until the batch is full. It returns true if the laggard
+// has caught up with the collector.
 func (c *collector) readLaggard(b *batch, t *laggard, r room) (isLevel bool, err error) {
-	b.hasBegun = true // even if t has no event, because the cursor can then move
+	b.hasBegun = true // the cursor can move even if t has no event
 	for skimmed := 0; t.read < c.backlog.read; {
 		if b.isFull(r) || skimmed >= maxSkim {
 			return false, nil

@@ -40,7 +40,7 @@ type group struct {
 	entries []entry
 	bytes   int
 	refused *events.Range // missing numbers after the events
-	rekeys  bool          // the manifest announces the next key, even without events
+	rekeys  bool          // the manifest announces the next key
 	word    events.State  // announced in a manifest without events
 }
 
@@ -85,8 +85,9 @@ func (g *group) manifest(producer string, ch cursor.Chain, missing missingFunc) 
 	return m
 }
 
-// messages returns the events of g and then the manifest. A server with a full disk can store only
-// the beginning of a batch, so a manifest before its events could list events that never arrived.
+// messages returns the events of g and then the manifest. With a full disk, a server can store only
+// the beginning of a batch. A manifest before its events could therefore list events that never
+// arrive.
 func (g *group) messages(space subjects.Space, m events.Manifest, fence uint64) ([]atomicbatch.Message, error) {
 	list := make([]atomicbatch.Message, 0, len(g.entries)+1)
 	for _, e := range g.entries {

@@ -6,7 +6,7 @@ import (
 )
 
 type numbering struct {
-	next map[string]uint64 // a tenant that is not in the map begins at 1
+	next map[string]uint64 // tenants that are not in the map begin at 1
 	gaps state.Gaps
 }
 

@@ -17,24 +17,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
+// Errors of [Publisher.Append], except for ErrPermission.
 var (
-	// ErrClosed is returned by Append after Close.
+	// ErrClosed means that the publisher was closed before.
 	ErrClosed = errors.New("publisher is closed")
-	// ErrFull is returned by Append if the outbox has no room and the policy is [Fail], or if the
-	// context ends while [Block] waits for room.
+	// ErrFull means that the outbox has no room and the policy is [Fail], or that the context ended
+	// while [Block] waited for room.
 	ErrFull = errors.New("outbox is full")
-	// ErrTooLarge is returned by Append if an event is larger than [Options.Quota].
+	// ErrTooLarge means that an event is larger than [Options.Quota].
 	ErrTooLarge = errors.New("event is larger than the quota of the outbox")
-	// ErrShed is returned by Append if the outbox has no room and the policy is [Shed].
+	// ErrShed means that the outbox has no room and the policy is [Shed].
 	ErrShed = errors.New("event was shed: outbox is full")
-	// ErrForeignTenant is returned by Append if [Options.Tenant] is set and the event has another
-	// tenant.
+	// ErrForeignTenant means that [Options.Tenant] is set and the event has another tenant.
 	ErrForeignTenant = errors.New("event belongs to another tenant")
-	// ErrDuplicate is returned by Append if [Options.Unique] is set and the outbox has already
-	// accepted an event with the same source and id.
+	// ErrDuplicate means that [Options.Unique] is set and the outbox has already accepted an event
+	// with the same source and id.
 	ErrDuplicate = errors.New("event id was published before")
-	// ErrPermission is wrapped by [Stats.LastError] and by the error of [Publisher.Flush] if the
-	// user has no permission to write events or to read its chain.
+	// ErrPermission means that the user has no permission to write events or to read its chain.
+	// [Stats.LastError] and the error of [Publisher.Flush] wrap it.
 	ErrPermission = atomicbatch.ErrPermission
 )
 
@@ -44,7 +44,7 @@ type Durability int
 const (
 	// ProcessDurability survives any end of this process, including kill -9.
 	ProcessDurability Durability = iota
-	// DiskDurability also survives a power cut. Concurrent callers share an fsync.
+	// DiskDurability also survives a power cut. Concurrent callers share one fsync.
 	DiskDurability
 )
 
@@ -56,9 +56,9 @@ const (
 	Block FullPolicy = iota
 	// Fail returns [ErrFull].
 	Fail
-	// Shed gives the event a number and drops the event. The outbox stores the loss on disk, lists
-	// the number as missing in the next manifest, and appends a gap.recorded event when there is
-	// room.
+	// Shed gives the event a number and drops the event. The outbox stores the loss on disk and
+	// lists the number as missing in the next manifest. It appends a gap.recorded event when there
+	// is room.
 	Shed
 )
 
@@ -80,11 +80,11 @@ func ParseFullPolicy(name string) (FullPolicy, error) {
 	return 0, fmt.Errorf("unknown policy %q, use one of %s", name, strings.Join(fullPolicies[:], ", "))
 }
 
-// Redactor removes sensitive data from events. Append calls it in the goroutine of its caller
-// before anything is written.
+// Redactor removes sensitive data from events. Append calls it in the goroutine of the caller,
+// before it writes the event.
 type Redactor interface {
 	// Redact changes *e in place. It must not write to the memory of e.Data and other slices,
-	// because they belong to the caller of Append. If it fails, the event is not published.
+	// because the caller of Append owns them. If Redact fails, the event is not published.
 	Redact(e *events.Event) error
 }
 
@@ -99,29 +99,35 @@ func (noRedaction) Redact(*events.Event) error { return nil }
 // Options configure a Publisher. Dir, Name and Redactor are required.
 type Options struct {
 	Dir      string   // folder of the outbox
-	Name     string   // prefix of the producer id, before a dash and 20 hex digits
-	Tenant   string   // the only allowed tenant, and the default for events
+	Name     string   // the producer id is Name, a dash and 20 hex digits
+	Tenant   string   // only allowed tenant, and default for events
 	Redactor Redactor // [NoRedaction] disables redaction
 
 	Durability   Durability
-	Quota        int64      // size of unsent events in bytes, default 1 GiB
-	Full         FullPolicy // applies at the quota and on a full disk
+	Quota        int64      // maximum size of unsent events in bytes, default 1 GiB
+	Full         FullPolicy // what Append does at the quota or on a full disk
 	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
-	Unique       bool       // refuse events whose source and id the outbox has already accepted
-	UniqueSame   bool       // with Unique, also compare type, run and data, so that no event can block another one by taking its id
-	UniqueLast   int        // Unique remembers this number of latest ids, or up to twice as many, 0 for all
+	Unique       bool       // refuse events with a source and id that were already accepted
+	// UniqueSame makes Unique also compare type, run and data. Otherwise, an event can block
+	// another event by taking its id.
+	UniqueSame bool
+	// UniqueLast is the number of latest ids that Unique remembers. It can remember up to twice as
+	// many. 0 means all ids.
+	UniqueLast int
 
 	BatchEvents int           // default 500, at most 900
 	BatchBytes  int           // default 4 MiB
-	Linger      time.Duration // how long a batch waits for more events, default 20 ms
-	AckWait     time.Duration // limit for the answer of the stream, default 10 s
-	KeepSent    time.Duration // time for which sent events stay on disk, default 1 min
+	Linger      time.Duration // time that a batch waits for more events, default 20 ms
+	AckWait     time.Duration // time limit for an answer of the stream, default 10 s
+	KeepSent    time.Duration // time that sent events stay on disk, default 1 min
 	SealDelay   time.Duration // idle time before a continued run is sealed again, default 30 s
-	Heartbeat   time.Duration // announced interval between manifests while open, default 10 min, negative to disable
+	Heartbeat   time.Duration // maximum time between manifests, default 10 min, negative for no limit
 
-	Journal string // folder outside of Dir that lists the outbox so that its loss is noticed, default none
+	// Journal is a folder outside of Dir. It lists the outbox, so that its loss is noticed. If
+	// Journal is empty, the outbox is not listed.
+	Journal string
 
-	// Issuer is the file with the key of the issuer that enrols the outbox, see [OpenIssuer]. If
+	// Issuer is the file with the issuer's key, see [OpenIssuer]. The issuer enrols the outbox. If
 	// Issuer is empty, the outbox is not enrolled.
 	Issuer string
 

@@ -23,7 +23,7 @@ type outbox struct {
 	shared  *sharing      // nil unless other processes append too
 	wake    chan struct{} // capacity 1, signals records to forward
 
-	// mu guards all fields below, intake.isClosed, and the fields of sharing. It is held while
+	// mu guards all fields below, intake.isClosed, and the fields of sharing. It stays locked while
 	// events are numbered and written, so that they are written in the order of their numbers.
 	// Changes of the records lock it with begin.
 	mu      sync.Mutex
@@ -46,8 +46,8 @@ func newOutbox(opts Options) *outbox {
 	return o
 }
 
-// begin locks the outbox for a change. It first reads the changes of other processes if the outbox
-// is shared. If begin returns no error, the caller must call end.
+// begin locks the outbox for a change. If the outbox is shared, begin reads the changes of other
+// processes. The caller must call end unless begin returns an error.
 func (o *outbox) begin(ctx context.Context) error {
 	if o.shared == nil {
 		o.mu.Lock()
@@ -71,19 +71,20 @@ func (o *outbox) end() {
 		return
 	}
 	if err := o.shared.saveTail(); err != nil {
-		// The next process then reads the records after the old tail.
+		// The next process reads the records after the old tail.
 		o.opts.Logger.Warn("tail of shared outbox not written", "error", err)
 	}
 	o.mu.Unlock()
 	o.shared.lock.Unlock()
 }
 
-// encode gives batch the next numbers, which are used only if write succeeds. o.mu is held.
+// encode gives the events the next numbers, which are used only if write succeeds. The caller has
+// locked o.mu.
 func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 	return o.encoder.encode(batch, o.id.Producer, o.log.End()+1, o.numbers.nextOf(batch[0].Tenant))
 }
 
-// write appends buf, the result of encode. o.mu is held.
+// write appends the result of encode. The caller has locked o.mu.
 func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	noteFirst(o, batch[len(batch)-1].Tenant)
 	if err := o.log.Append(buf, o.log.End()+uint64(len(batch))); err != nil {
@@ -102,8 +103,8 @@ func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	return nil
 }
 
-// writeOwn appends an event that the outbox itself made. Such events ignore the quota, because they
-// are few. o.mu is held.
+// writeOwn appends an event made by the outbox itself. Such events ignore the quota, because they
+// are few. The caller has locked o.mu.
 func (o *outbox) writeOwn(e events.Event) error {
 	batch := []*events.Event{&e}
 	buf, err := o.encode(batch)
@@ -126,7 +127,7 @@ func signal(c chan<- struct{}) {
 func (o *outbox) release(ctx context.Context, first, records uint64, bytes int64) {
 	err := o.begin(ctx)
 	if err != nil {
-		// The next successful begin makes the change visible to other processes.
+		// Other processes see this change after the next successful begin.
 		o.mu.Lock()
 		defer o.mu.Unlock()
 	} else {
@@ -180,7 +181,7 @@ func (o *outbox) close(ctx context.Context) error {
 	return o.id.save(o.opts.Dir)
 }
 
-// isKnown also finds events that were published before [Options.UniqueSame] was set.
+// isKnown also finds events that were published without [Options.UniqueSame].
 func (o *outbox) isKnown(e *events.Event) bool {
 	return o.ids.Has(hashEvent(e)) || o.opts.UniqueSame && o.ids.Has(hashContent(e))
 }
@@ -192,7 +193,7 @@ func (o *outbox) hash(e *events.Event) segment.IDHash {
 	return hashEvent(e)
 }
 
-// hashContent hashes the fields that the ledger compares when two events have the same id.
+// hashContent hashes the fields that the ledger compares if two events have the same id.
 func hashContent(e *events.Event) segment.IDHash {
 	data, binary := sha256.Sum256(e.Data), sha256.Sum256(e.Binary)
 	return segment.HashID(e.Tenant, e.Source, e.ID, e.Type, e.Run, string(data[:]), string(binary[:]))
@@ -208,8 +209,8 @@ type encoder struct {
 
 const largestBuffer = 1 << 20
 
-// encode gives the events in batch consecutive ordinals and numbers, and returns their records. The
-// result is valid until the next call.
+// encode gives the events consecutive ordinals and numbers, and returns their records. The next
+// call overwrites the result.
 func (enc *encoder) encode(batch []*events.Event, producer string, ordinal, sequence uint64) ([]byte, error) {
 	buf := enc.buf[:0]
 	for i, e := range batch {

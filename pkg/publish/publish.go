@@ -34,9 +34,7 @@ type Publisher struct {
 
 // Open opens or creates the outbox in opts.Dir and begins to forward its events over nc. With
 // [nats.RetryOnFailedConnect], nc may be disconnected at first. If another process has the outbox
-// open, Open waits for it until ctx ends.
-//
-// The caller must close the Publisher before nc.
+// open, Open waits for that process until ctx ends. Close the Publisher before nc.
 func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("open outbox: %w", err)
@@ -107,13 +105,13 @@ func (p *Publisher) run(ctx context.Context) {
 	wg.Wait()
 }
 
-// Append redacts, numbers and stores e and returns it as it was stored. It never waits for the
+// Append redacts, numbers and stores an event, and returns the stored event. It never waits for the
 // server. Append sets producer, sequence and salt, and also id, time and tenant if they are empty.
 //
 // If Append returns nil, the event will reach the stream once, after all earlier events of its
 // tenant, within the limits of [Options.Durability]. If it returns an error, the event was not
-// stored, except that this is unknown after a failed sync of [DiskDurability]. With [ErrShed],
-// Append returns the event with its lost number.
+// stored. After a failed sync with [DiskDurability], this is not certain. With [ErrShed], Append
+// returns the event with its lost number.
 func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	batch, err := prepare(p.opts, p.outbox.producer(), &e)
 	if err == nil {
@@ -128,8 +126,8 @@ func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, e
 	return e, nil
 }
 
-// Flush waits until the stream has acknowledged all events that were appended before, the seals of
-// the runs that they finish, and the gap.recorded events of losses.
+// Flush waits until the stream has acknowledged all earlier events, the seals of finished runs, and
+// the gap.recorded events of losses.
 func (p *Publisher) Flush(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
 		return fmt.Errorf("flush: %d events wait: %w", p.outbox.stats().Pending, errors.Join(err, p.fwd.status.lastError()))
@@ -162,9 +160,10 @@ func (p *Publisher) flush(ctx context.Context) error {
 	}
 }
 
-// Close flushes until ctx ends and closes the outbox. Append then returns [ErrClosed]. Unsent
-// events stay in the outbox, and the error contains their number. If there are none, Close
-// announces in each tenant that the producer has closed. Further calls return the same error.
+// Close waits like [Publisher.Flush] until ctx ends, and closes the outbox. Append then returns
+// [ErrClosed]. Unsent events stay in the outbox, and the error contains their number. If there are
+// none, Close announces in each tenant that the producer has closed. Further calls return the same
+// error.
 func (p *Publisher) Close(ctx context.Context) error {
 	p.closing.Do(func() {
 		p.intake.close()
@@ -183,7 +182,7 @@ func (p *Publisher) Close(ctx context.Context) error {
 	return p.closed
 }
 
-// Stats are counts since Open, except for Pending and Bytes, which include older events.
+// Stats are counts since Open. Pending and Bytes also include older events.
 type Stats struct {
 	Producer  string
 	Appended  uint64 // events, including seals and gap records
@@ -195,7 +194,7 @@ type Stats struct {
 	Damaged   uint64 // damaged records that Open found
 	Foreign   uint64 // ignored manifests of other writers
 	Suspended int    // suspended tenants
-	LastError error  // why forwarding is paused or a tenant is suspended, or nil
+	LastError error  // cause of a pause or of a suspended tenant, or nil
 	LastAck   time.Time
 }
 

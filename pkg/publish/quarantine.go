@@ -12,7 +12,7 @@ import (
 
 const quarantineName = "quarantine"
 
-// quarantine copies the segment that begins with the ordinal first, and logs the damaged item.
+// quarantine copies the segment with this first ordinal, and logs the damaged item.
 func (o *outbox) quarantine(first uint64, it segment.Item) {
 	path := segment.Dir(o.id.dir(o.opts.Dir)).Path(first)
 	kept := filepath.Join(o.opts.Dir, quarantineName, o.id.Producer+"-"+filepath.Base(path))

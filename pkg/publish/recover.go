@@ -17,7 +17,7 @@ type recovery struct {
 	recorded state.Gaps // covered by a gap.recorded event in the outbox
 	ordinal  uint64     // highest ordinal so far
 	lost     uint64     // unsent records that are damaged or missing
-	found    uint64     // lost records that left a hole in the numbers
+	found    uint64     // lost records whose numbers are known from a hole
 	isBehind bool       // the cursor is older than the oldest segment
 	isUnsure bool       // the numbers of some lost records are unknown
 }
@@ -30,7 +30,7 @@ func openOutbox(opts Options, id identity) (*outbox, *cursor.Cursor, error) {
 	}
 	o := newOutbox(opts)
 	o.id = id
-	_ = o.reserve.Refill() // an outbox on a full disk opens without it
+	_ = o.reserve.Refill() // on a full disk, the outbox has no reserve
 	if o.log, err = segment.Open(dir, opts.segments()); err != nil {
 		return nil, nil, err
 	}
@@ -54,8 +54,8 @@ func (r *recovery) run() error {
 		r.o.numbers.next[tenant] = ch.Last + 1
 	}
 	if first := r.o.log.First(); first > r.c.Next {
-		// Segments are removed only after the cursor was written. So a cursor that points before
-		// the first segment is an old copy.
+		// Segments are removed only after the cursor was written. A cursor before the first segment
+		// is therefore an old copy.
 		r.c.Next, r.isBehind, r.isUnsure = first, true, true
 	}
 	r.o.backlog.first = r.c.Next
@@ -95,10 +95,10 @@ func (r *recovery) cut(first uint64, at int64, it segment.Item) error {
 	last, _ := r.o.log.Last()
 	switch {
 	case first != last.First:
-		r.o.quarantine(first, segment.Item{Size: it.Size}) // a crash leaves an incomplete record only in the last segment
+		r.o.quarantine(first, segment.Item{Size: it.Size}) // not from a crash
 	case it.Size >= segment.HeaderBytes && !it.HasHeader && r.ordinal+1 >= r.c.Next:
-		// A crash during a write leaves a record with an intact header. This record has no intact
-		// header, so it was complete and was damaged later.
+		// After a crash during a write, the header of the record is intact. This header is not, so
+		// the record was complete and was damaged later.
 		r.o.quarantine(first, segment.Item{Size: it.Size})
 		r.lost++
 		r.isUnsure = true
@@ -112,7 +112,7 @@ func (r *recovery) item(first uint64, it segment.Item) {
 		if r.ordinal+1 >= r.c.Next {
 			r.o.backlog.bytes += int64(it.Size)
 		}
-		return // the ordinal of the next intact record shows how many were lost
+		return // the next intact ordinal shows the number of lost records
 	}
 	if it.Fault == segment.Intact {
 		r.o.ids.Add(it.ID)
@@ -211,9 +211,9 @@ func (r *recovery) settleHoles() {
 	o.tryRecordLosses()
 }
 
-// settleUnnumbered handles lost records after the last intact record, because no hole shows their
-// numbers. If the outbox has only one tenant, they are its next numbers. Otherwise the events get a
-// new producer id, so that no number is used twice.
+// settleUnnumbered handles records that were lost at the end, where no hole shows their numbers. If
+// the outbox has only one tenant, they have its next numbers. Otherwise unsent events get a new
+// producer id, so that no number is used twice.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Sent events must not stay on disk, because a user who erases an event everywhere else must not
-// find it in an outbox. persist removes full segments. removeSent removes the last one when
+// Sent events must not stay on disk, because an event that was erased everywhere else must not
+// remain in an outbox. persist removes full segments. removeSent removes the last one when
 // Options.KeepSent has passed without unsent records.
 
 func (f *forwarder) nextRemoval() time.Time {
@@ -38,8 +38,7 @@ func (f *forwarder) removeSent(ctx context.Context) error {
 		if !log.HasOnly(c.Next) {
 			return nil
 		}
-		// Write the cursor first, because without the segments, recovery finds the last numbers
-		// only there.
+		// Write the cursor first. After the removal, only the cursor contains the last numbers.
 		err := errors.Join(c.Save(), c.Sync(), f.outbox.ids.Sync())
 		if err == nil {
 			err = log.Clear()

@@ -14,8 +14,8 @@ import (
 )
 
 // renumberUnsent settles the unsent events that the stream already has, and renumbers the others.
-// If the user may not read the chain of a tenant, the stream can receive events of that tenant
-// twice, with the same ids.
+// If the user may not read the chain of a tenant, the stream can get events of the tenant twice,
+// with the same ids.
 func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if err := f.link.Wait(ctx); err != nil {
 		return err
@@ -47,8 +47,8 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	return f.renumber(ctx)
 }
 
-// renumber copies the unsent events to a new producer id. Until the new records are on disk, a
-// crash leaves the old outbox in use. Append waits while renumber runs.
+// renumber copies the unsent events to a new producer id. After a crash before the new records are
+// on disk, the old outbox stays in use. Append waits while renumber runs.
 func (f *forwarder) renumber(ctx context.Context) error {
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()
@@ -74,7 +74,7 @@ func (f *forwarder) renumber(ctx context.Context) error {
 		err = o.id.installNext(o.opts.Dir)
 		f.answerKeyChange(err)
 	}
-	_ = f.backlog.cursor.Close() // its folder is removed below, so an error does not matter
+	_ = f.backlog.cursor.Close() // the file is removed below, so an error does not matter
 	f.restart(o.id, o.log, cursor.New(n.id.dir(o.opts.Dir), n.finished))
 	if err := os.RemoveAll(old.dir(o.opts.Dir)); err != nil {
 		o.opts.Logger.Warn("old records not removed", "error", err)
@@ -184,7 +184,7 @@ func (n *renumbering) skip(tenant string, last uint64) {
 }
 
 // copy appends a record under its new number. It omits seals, because they count events of the old
-// producer.
+// producer id.
 func (n *renumbering) copy(r segment.Record) error {
 	if r.Sequence > n.oldNext(r.Tenant) {
 		n.skip(r.Tenant, r.Sequence-1)
@@ -226,8 +226,8 @@ func (n *renumbering) append(e events.Event) error {
 	return nil
 }
 
-// moveGap appends gap.recorded events with the new numbers of g. Numbers that manifests of the old
-// producer already list have no new numbers.
+// moveGap appends gap.recorded events with the new numbers of g. Numbers that old manifests already
+// list as missing get no new number.
 func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
 		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {
@@ -249,7 +249,7 @@ func (n *renumbering) appendGap(g state.Gap) error {
 	return n.append(e)
 }
 
-// adopt makes the new producer id and its records the state of the outbox. o.mu is held.
+// adopt replaces the records of the outbox with the new records. The caller has locked o.mu.
 func (n *renumbering) adopt() {
 	o := n.o
 	if o.shared != nil {

@@ -18,8 +18,8 @@ type seals struct {
 	delay  time.Duration
 	status *status
 
-	// mu guards runs and due. It is held while a seal is appended, so that the forwarder and Flush
-	// do not both append it.
+	// mu guards runs and due. It stays locked while a seal is appended, so that the forwarder and
+	// Flush do not append the same seal.
 	mu   sync.Mutex
 	runs *cursor.Runs
 	due  map[cursor.RunKey]time.Time
@@ -55,8 +55,8 @@ func (s *seals) isDue(key cursor.RunKey) bool {
 	return ok
 }
 
-// count adds acknowledged events to the totals of their runs. lastRead is the ordinal of the last
-// record that the collector has read.
+// count adds acknowledged events to the totals of their runs. lastRead is the last ordinal that the
+// collector has read.
 func (s *seals) count(tenant string, entries []entry, lastRead uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,8 +135,8 @@ func (s *seals) append(ctx context.Context, key cursor.RunKey, t cursor.Tally) e
 	return s.outbox.writeOwn(e)
 }
 
-// sealedCount returns the number of events in a seal. It returns 0 for the seal of another
-// producer, which a replayed run can contain.
+// sealedCount returns the number of events in a seal. It returns 0 for a seal of another producer,
+// for example in a replayed run.
 func sealedCount(r segment.Record) uint64 {
 	e, err := events.Decode(r.Event)
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// SharedOptions configure [AppendShared]. Redactor is required. All processes that append to the
-// same outbox should use the same options.
+// SharedOptions configure [AppendShared]. Redactor is required. All processes with the same outbox
+// should use the same options.
 type SharedOptions struct {
 	Name     string   // as in [Options], default "shared"
-	Tenant   string   // the only allowed tenant, and the default for events
+	Tenant   string   // only allowed tenant, and default for events
 	Redactor Redactor // [NoRedaction] disables redaction
 
 	Durability   Durability
-	Quota        int64      // size of unsent events in bytes, default 1 GiB
-	Full         FullPolicy // applies at the quota and on a full disk
+	Quota        int64      // maximum size of unsent events in bytes, default 1 GiB
+	Full         FullPolicy // what happens at the quota or on a full disk
 	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
 
 	Journal       string // as in [Options]
@@ -46,15 +46,15 @@ func (o SharedOptions) options(dir string) Options {
 // Validate returns an error that names the first invalid field.
 func (o SharedOptions) Validate() error { return o.options("-").Validate() }
 
-// AppendShared redacts, numbers and stores events in the outbox dir and returns them as they were
-// stored. It needs no server, because a process with [OpenShared] forwards the events. It is safe
+// AppendShared redacts, numbers and stores events in the outbox in dir, and returns the stored
+// events. It needs no server, because a process with [OpenShared] forwards the events. It is safe
 // for concurrent use by any number of processes.
 //
 // All events of a call must have the same tenant. They get consecutive numbers. If AppendShared
 // returns nil, each event will reach the stream once, within the limits of
-// [SharedOptions.Durability]. If it returns an error, no event was stored, except that this is
-// unknown after a failed disk write. With [ErrShed], AppendShared returns the events with their
-// lost numbers.
+// [SharedOptions.Durability]. If it returns an error, no event was stored. After a failed disk
+// write, this is not certain. With [ErrShed], AppendShared returns the events with their lost
+// numbers.
 func AppendShared(ctx context.Context, dir string, opts SharedOptions, list ...events.Event) ([]events.Event, error) {
 	o := opts.options(dir)
 	if err := o.Validate(); err != nil {
@@ -91,12 +91,12 @@ func appendShared(ctx context.Context, opts Options, list []events.Event) (store
 	return stored, errors.Join(err, o.shared.unload(), lock.Close())
 }
 
-// prepareAll returns copies of list that are ready to be stored. batch contains the same events,
-// each after its blob chunks.
+// prepareAll returns copies of the events, ready to be stored. batch contains the same events, each
+// after its blob chunks.
 func prepareAll(opts Options, list []events.Event) (stored []events.Event, batch []*events.Event, err error) {
 	id, err := readIdentity(opts.Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		id.Producer = newProducerID(opts.Name) // as long as the final id, which is assigned later
+		id.Producer = newProducerID(opts.Name) // as long as the final id
 	} else if err != nil {
 		return nil, nil, err
 	}
@@ -116,8 +116,8 @@ func prepareAll(opts Options, list []events.Event) (stored []events.Event, batch
 }
 
 // OpenShared is like [Open] for an outbox to which processes append with [AppendShared]. It notices
-// their events within a tenth of a second. If another process is forwarding, OpenShared waits for
-// it until ctx ends. It does not support [Options.Unique].
+// their events within a tenth of a second. If another process has the outbox open, OpenShared waits
+// for that process until ctx ends. It does not support [Options.Unique].
 func OpenShared(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
 	if opts.Name == "" {
 		opts.Name = defaultSharedName

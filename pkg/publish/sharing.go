@@ -15,8 +15,7 @@ import (
 )
 
 // sharing coordinates the processes that append to one outbox. Only the forwarding process reads
-// the records that the others append. The others read the tail, which describes the end of the
-// records.
+// the records of the others. Other processes read the tail, which describes the end of the records.
 type sharing struct {
 	outbox   *outbox
 	lock     *disk.Mutex // held during a change of the outbox
@@ -27,7 +26,7 @@ type sharing struct {
 	version uint64 // version last read or written
 }
 
-// refresh reads the changes of other processes. s.lock and outbox.mu are held.
+// refresh reads the changes of other processes. The caller has locked s.lock and outbox.mu.
 func (s *sharing) refresh() error {
 	if s.forwards {
 		return s.catchUp()

@@ -10,7 +10,7 @@ import (
 type status struct {
 	logger *slog.Logger
 
-	// mu guards all fields below. No other lock is taken while it is held.
+	// mu guards all fields below. No other lock is taken under it.
 	mu           sync.Mutex
 	acked        uint64
 	refused      uint64
@@ -41,7 +41,7 @@ func (s *status) ignore() {
 	s.foreign++
 }
 
-// fail stores why forwarding is paused. It logs the first error after a success, and the first one
+// fail stores the cause of a pause. It logs the first error after a success, and the first error
 // about a missing permission.
 func (s *status) fail(err error) {
 	s.mu.Lock()

@@ -12,7 +12,7 @@ import (
 var errSuspended = errors.New("tenant is suspended")
 
 type suspension struct {
-	first     uint64 // ordinal of the first record to send again, 0 during a retry
+	first     uint64 // first record to send again, 0 during a retry
 	isWaiting bool   // no attempt is made before the time due
 	due       time.Time
 	delay     time.Duration
@@ -24,15 +24,15 @@ const (
 	maxSuspension   = 15 * time.Second
 )
 
-// suspensions contains the suspended tenants. The cursor does not pass their unsent records, which
-// are read again at the next retry.
+// suspensions contains the suspended tenants. The cursor does not pass their unsent records, so
+// that the next retry reads them again.
 type suspensions struct {
 	backlog *waiting
 	status  *status
 	logger  *slog.Logger
 
 	byTenant map[string]*suspension
-	released map[string]uint64 // last released record that the cursor has not passed, by tenant
+	released map[string]uint64 // last released record after the cursor, by tenant
 	farthest uint64            // highest ordinal that was ever read
 }
 
@@ -86,7 +86,7 @@ func (s *suspensions) nextRetry() (next time.Time) {
 	return next
 }
 
-// count adds an item to the share of its tenant in b, unless an earlier batch released the item.
+// count adds an item to its tenant's share of the batch, unless an earlier batch released the item.
 func (s *suspensions) count(b *batch, it segment.Item) {
 	if it.Ordinal > 0 && it.Ordinal <= s.released[it.Tenant] {
 		return
@@ -105,7 +105,7 @@ func (s *suspensions) count(b *batch, it segment.Item) {
 	}
 }
 
-// settle returns the sum of the shares of b that were sent, and the next position of the cursor.
+// settle returns the sum of the sent shares of a batch, and the next position of the cursor.
 // Suspended tenants lose their separate readers, because their records are read again from the
 // cursor.
 func (s *suspensions) settle(b *batch, lagging *laggards) (sent share, next uint64) {

@@ -7,7 +7,7 @@ import (
 )
 
 // Backoff is the pause between attempts. It doubles with each attempt, up to five seconds. Half of
-// each pause is random, so that many publishers do not retry at the same time.
+// it is random, so that many publishers do not retry at once.
 type Backoff struct{ delay time.Duration }
 
 const (

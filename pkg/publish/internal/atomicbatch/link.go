@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// ErrConnectionClosed is returned after the owner of the connection closed it.
+// ErrConnectionClosed means that the owner of the connection has closed it.
 var ErrConnectionClosed = errors.New("connection to the server was closed")
 
 // Link tracks the state of a connection.
@@ -65,8 +65,8 @@ func (l *Link) IsUp() bool {
 	return l.isUp
 }
 
-// Wait waits until the connection is up. It returns [ErrConnectionClosed] if the owner has closed
-// the connection.
+// Wait waits for a connection. It returns [ErrConnectionClosed] if the owner has closed the
+// connection.
 func (l *Link) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()

@@ -9,8 +9,8 @@ import (
 
 // Error codes of nats-server.
 const (
-	codeWrongLast         = 10071 // the sequence that the batch expects is not the last one
-	codeWrongLastConstant = 10164 // sent instead of codeWrongLast while another batch is in progress
+	codeWrongLast         = 10071 // another message is the last one on the subject
+	codeWrongLastConstant = 10164 // like codeWrongLast, while another batch is in progress
 	codeIncompleteBatch   = 10176 // the server does not give the cause
 	codeTooLargeBatch     = 10199
 	codeDuplicate         = 10201
@@ -33,7 +33,7 @@ const (
 	OutcomeTooLarge            // not stored, but the server accepts smaller batches
 )
 
-// OutcomeOf returns the outcome of a batch for which [Sender.Send] returned err.
+// OutcomeOf classifies the error of [Sender.Send].
 func OutcomeOf(err error) Outcome {
 	var refusal *refusalError
 	switch {

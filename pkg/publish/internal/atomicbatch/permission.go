@@ -21,8 +21,8 @@ const (
 	askAgain = time.Second
 )
 
-// violations finds the permission violations that the server has reported. The server reports a
-// violation separately, and then never answers the request.
+// violations finds permission violations of a request. The server reports a violation separately,
+// and never answers the request.
 type violations struct {
 	nc     *nats.Conn
 	before error
@@ -30,8 +30,8 @@ type violations struct {
 
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
-// about returns an error if the server did not permit us to subscribe to inbox, or to publish to a
-// subject for which concerns returns true.
+// about returns an error if the server does not permit the subscription to inbox, or a publication
+// to a subject for which concerns returns true.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)
@@ -46,9 +46,8 @@ func (v violations) about(inbox string, concerns func(subject string) bool) erro
 	return fmt.Errorf("%w: %s", ErrPermission, action)
 }
 
-// parseViolation returns an action that the server did not permit, such as `Publish to
-// "hooktrail.ev.acme.p.r.custom"`, with its verb and subject. The strings are empty for other
-// errors.
+// parseViolation returns a forbidden action, such as `Publish to "hooktrail.ev.acme.p.r.custom"`,
+// with its verb and subject. For other errors, the strings are empty.
 func parseViolation(err error) (action, verb, subject string) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return "", "", ""
@@ -62,18 +61,19 @@ func parseViolation(err error) (action, verb, subject string) {
 	return action, verb, subject
 }
 
-// ask is like about, but first waits until the server has reported all earlier violations.
+// ask first waits until the server has reported all earlier violations, and then returns the result
+// of about.
 func (v violations) ask(ctx context.Context, inbox string, concerns func(string) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
 	if v.nc.FlushWithContext(ctx) == nil {
 		return v.about(inbox, concerns)
 	}
-	return nil // the server cannot be reached now, but may still answer later
+	return nil // the server is not reachable now, but may still answer
 }
 
-// LastMessage returns the last message on a subject of a stream and its stream sequence. The
-// message is nil if there is none.
+// LastMessage returns the last message on a subject and its stream sequence. If there is none, the
+// message is nil.
 func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]byte, uint64, error) {
 	msg, err := request(ctx, nc, "$JS.API.DIRECT.GET."+stream+"."+subject)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 )
 
 var (
-	// errNoAnswer means that the batch may or may not be stored.
+	// errNoAnswer means that the batch is possibly stored.
 	errNoAnswer = errors.New("batch was not answered")
 	// errNoStream means that the batch was not stored.
 	errNoStream = errors.New("no stream takes the batch's subjects, or the stream is unavailable")
@@ -62,8 +62,8 @@ type Sender struct {
 	wait    time.Duration
 }
 
-// NewSender returns a sender that waits at most timeout for each answer. The caller must close the
-// sender before nc and link.
+// NewSender returns a sender that waits at most timeout for each answer. Close it before nc and
+// link.
 func NewSender(nc *nats.Conn, link *Link, timeout time.Duration) (*Sender, error) {
 	s := &Sender{nc: nc, link: link, inbox: nc.NewInbox(), replies: make(chan *nats.Msg, 64), wait: timeout}
 	sub, err := nc.ChanSubscribe(s.inbox+".*", s.replies)
@@ -74,8 +74,8 @@ func NewSender(nc *nats.Conn, link *Link, timeout time.Duration) (*Sender, error
 	return s, nil
 }
 
-// Send stores either all messages or none, and returns the stream sequence of the last one.
-// [OutcomeOf] classifies its error.
+// Send stores all messages or none, and returns the stream sequence of the last one. [OutcomeOf]
+// classifies errors of Send.
 func (s *Sender) Send(ctx context.Context, messages []Message) (uint64, error) {
 	lost := s.link.Lost()
 	id := nuid.Next()
@@ -132,7 +132,7 @@ func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{})
 		case msg := <-s.replies:
 			switch status := msg.Header.Get("Status"); {
 			case msg.Subject != sent.reply || len(msg.Data) == 0 && status == "":
-				continue // answer to an earlier batch, or to the first message of this one
+				continue // for an earlier batch, or for the first message of this batch
 			case status != "":
 				return 0, fmt.Errorf("send batch: %w", errNoStream)
 			}

@@ -24,10 +24,9 @@ const (
 	maxBlobs   = 16
 )
 
-// Externalise splits large parts of *e off into blob.chunk events, and returns them and then *e. It
-// moves the largest top-level fields of the data, and as few as necessary. If more than 16 fields
-// would move, it moves the whole data instead. The content of a blob is the JSON of a field or the
-// bytes of a binary payload.
+// Externalise moves large parts of *e to blob.chunk events. It returns these events and then *e. It
+// moves as few of the largest top-level fields as possible, or the whole data if more than 16
+// fields would move. The content of a blob is the JSON of a field or the bytes of a binary payload.
 func Externalise(e *events.Event) ([]*events.Event, error) {
 	if !tooLarge(e) {
 		return []*events.Event{e}, nil
@@ -45,8 +44,8 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	whole := e.Data
 	for moved := 0; tooLarge(e); moved++ {
 		if moved == maxBlobs {
-			// Move all data into one blob instead. With thousands of small fields, each field would
-			// become an event and cause another encoding of all data.
+			// Move all data into one blob. With thousands of small fields, each would become an
+			// event, and all data would be encoded again each time.
 			batch, refs, members = nil, map[string]events.BlobRef{}, []member{{value: whole}}
 		}
 		i := largest(members)

@@ -1,8 +1,7 @@
-// Package cursor stores how far the stream has acknowledged an outbox.
-//
-// Each line of the file is a change with a checksum, so that a torn line has no effect. A file that
-// has grown is replaced by a file with one line. An old cursor does no harm, because the forwarder
-// compares it with the stream.
+// Package cursor stores how many records of an outbox the stream has acknowledged. Each line of the
+// file is a change with a checksum, so a torn line has no effect. A large file is replaced by a
+// file with one line. An old cursor does no harm, because the forwarder compares it with the
+// stream.
 package cursor
 
 import (
@@ -22,7 +21,7 @@ import (
 
 // Cursor is the progress of one producer. It is not safe for concurrent use.
 type Cursor struct {
-	Next uint64 // ordinal of the first record that is not acknowledged
+	Next uint64 // ordinal of the first unacknowledged record
 	Runs *Runs
 
 	path   string
@@ -42,31 +41,31 @@ type Chain struct {
 	Fence uint64         `json:"fence,omitempty"` // stream sequence of the last manifest
 	Owed  []events.Range `json:"owed,omitempty"`  // refused numbers without a gap.recorded event yet
 	Known bool           `json:"-"`               // Fence is from the stream
-	// Signed means that the last manifest and all later ones have a signature.
+	// Signed means that the last manifest has a signature. All later manifests then need one.
 	Signed bool `json:"signed,omitempty"`
-	// Key signs the next manifest. It is set once the key of the outbox changes.
+	// Key signs the next manifest. It is empty until the key of the outbox first changes.
 	Key string `json:"key,omitempty"`
-	// Issuer is the issuer of the last grant in the chain. Endorsed means that this grant contains
-	// the endorsement of the issuer.
+	// Issuer and Endorsed are from the last grant in the chain. Endorsed means that the grant
+	// contains an endorsement of the issuer.
 	Issuer   string `json:"issuer,omitempty"`
 	Endorsed bool   `json:"endorsed,omitempty"`
 
-	// State and Beat are from the last manifest. HeardAt is when the stream acknowledged that
-	// manifest, and ActiveAt when it acknowledged the last one with events, in milliseconds since
-	// 1970.
+	// State and Beat are from the last manifest. HeardAt is the time when the stream acknowledged
+	// the last manifest, and ActiveAt the same for the last manifest with events. Both are in
+	// milliseconds since 1970.
 	State    events.State `json:"state,omitempty"`
 	Beat     uint64       `json:"beat,omitempty"`
 	HeardAt  int64        `json:"heard,omitempty"`
 	ActiveAt int64        `json:"active,omitempty"`
 }
 
-// Heard returns when the stream acknowledged the last manifest.
+// Heard returns the time when the stream acknowledged the last manifest.
 func (c Chain) Heard() time.Time { return time.UnixMilli(c.HeardAt) }
 
-// Active returns when the stream acknowledged the last manifest with events.
+// Active returns the time when the stream acknowledged the last manifest with events.
 func (c Chain) Active() time.Time { return time.UnixMilli(c.ActiveAt) }
 
-// Announced stores the state of m, which is the last manifest.
+// Announced stores the state of the last manifest.
 func (c *Chain) Announced(m events.Manifest, now time.Time) {
 	c.State, c.Beat, c.HeardAt = m.State, m.Beat, now.UnixMilli()
 	if m.Count > 0 {
@@ -85,7 +84,7 @@ type change struct {
 
 const minCompact = 256 << 10
 
-// Open reads the cursor in dir. If there is no file, no event is acknowledged.
+// Open reads the cursor in dir. Without a file, no event is acknowledged.
 func Open(dir string) (*Cursor, error) {
 	c := New(dir, map[RunKey]*Tally{})
 	data, err := os.ReadFile(c.path)
@@ -102,7 +101,7 @@ func Open(dir string) (*Cursor, error) {
 	return c, nil
 }
 
-// New returns a cursor in dir that has acknowledged no event and has the tallies in runs.
+// New returns a cursor without acknowledged events, and with the tallies in runs.
 func New(dir string, runs map[RunKey]*Tally) *Cursor {
 	return &Cursor{
 		path: filepath.Join(dir, "cursor"), Next: 1, chains: map[string]*Chain{},
@@ -111,8 +110,8 @@ func New(dir string, runs map[RunKey]*Tally) *Cursor {
 	}
 }
 
-// parseChange reads a line of eight hex digits (the checksum), a space, JSON, and a newline. ok is
-// false if the line is damaged.
+// parseChange reads a line, which consists of a checksum with eight hex digits, a space, JSON, and
+// a newline. If the line is damaged, ok is false.
 func parseChange(line []byte) (ch change, ok bool) {
 	sum, text, ok := bytes.Cut(line, []byte(" "))
 	if !ok || !bytes.HasSuffix(text, []byte("\n")) {
@@ -144,7 +143,7 @@ func (c *Cursor) apply(ch change) {
 	}
 }
 
-// Chain returns the chain of a tenant. A caller that changes it must call [Cursor.Touch].
+// Chain returns the chain of a tenant. After a change, the caller must call [Cursor.Touch].
 func (c *Cursor) Chain(tenant string) *Chain {
 	ch := c.chains[tenant]
 	if ch == nil {
@@ -183,7 +182,7 @@ func (c *Cursor) Save() error {
 	return nil
 }
 
-// Rewrite replaces the file by one with a single line.
+// Rewrite replaces the file with a new file that has one line.
 func (c *Cursor) Rewrite() error {
 	line, err := encodeChange(change{Next: c.Next, Chains: c.chains, Runs: byTenant(c.Runs.memory)})
 	if err != nil {
@@ -204,8 +203,8 @@ func (c *Cursor) Rewrite() error {
 	return nil
 }
 
-// RetireRuns moves the longest idle runs to disk if more than limit runs are in memory. It skips
-// runs for which keep returns true. It does nothing if there are unsaved changes.
+// RetireRuns moves the runs that were idle longest to disk if more than limit runs are in memory.
+// It skips runs for which keep returns true. With unsaved changes, it does nothing.
 func (c *Cursor) RetireRuns(limit int, keep func(RunKey) bool) error {
 	if len(c.Runs.memory) <= limit || c.stale || c.Runs.dirty != nil {
 		return nil

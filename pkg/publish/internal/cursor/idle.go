@@ -13,7 +13,7 @@ import (
 )
 
 // idleRuns stores the tallies of idle runs on disk, to limit memory. A hash assigns each run to one
-// of 256 files, whose lines are like those of the cursor. The last line of a run is valid.
+// of 256 files. Their lines have the format of the cursor. The last line of a run is valid.
 type idleRuns struct {
 	dir   string
 	any   bool
@@ -61,7 +61,7 @@ func (s *idleRuns) append(name string, ch change) error {
 	}
 	line, err := encodeChange(ch)
 	if err == nil {
-		// The first newline ends a line that a crash may have torn.
+		// The first newline ends a line that a crash may have left.
 		_, err = f.Write(append([]byte("\n"), line...))
 	}
 	return errors.Join(err, f.Close())

@@ -20,8 +20,8 @@ type Tally struct {
 	Digest   Digest `json:"digest"` // as in events.RunSealedData
 	Finished bool   `json:"finished,omitempty"`
 	Sealed   uint64 `json:"sealed,omitempty"` // Count at the last seal
-	Lost     bool   `json:"lost,omitempty"`   // earlier counts are unreadable, so the run is never sealed
-	Heard    uint64 `json:"-"`                // ordinal of the last record read at the run's latest event
+	Lost     bool   `json:"lost,omitempty"`   // the count is unreadable, so the run is never sealed
+	Heard    uint64 `json:"-"`                // last ordinal read when the latest event was acknowledged
 }
 
 // Digest is a hash with a hex encoding.
@@ -55,15 +55,15 @@ type Runs struct {
 // InMemory returns the tallies that are in memory.
 func (r *Runs) InMemory() map[RunKey]*Tally { return r.memory }
 
-// Load loads the tally of a run into memory. If the tally cannot be read, Load returns an error and
-// a tally with Lost set.
+// Load loads the tally of a run into memory. If this fails, Load returns an error and a tally with
+// Lost set.
 func (r *Runs) Load(key RunKey) (*Tally, error) {
 	if t := r.memory[key]; t != nil {
 		return t, nil
 	}
 	t, err := r.idle.get(key)
 	if err != nil {
-		// A seal with a wrong count would be a false alarm.
+		// Set Lost, because a seal with a wrong count would be a false alarm.
 		t = &Tally{Lost: true}
 	}
 	if t == nil {

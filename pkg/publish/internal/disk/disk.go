@@ -10,11 +10,10 @@ import (
 	"syscall"
 )
 
-// ErrNoSpace means that the disk is full, or that the user's disk quota or the file size limit is
-// reached.
+// ErrNoSpace means that the disk is full, or that a disk quota or file size limit is reached.
 var ErrNoSpace = errors.New("no room on disk")
 
-// MarkNoSpace wraps err in ErrNoSpace if a full disk caused it.
+// MarkNoSpace adds ErrNoSpace to err if a full disk caused it.
 func MarkNoSpace(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return fmt.Errorf("%w: %w", ErrNoSpace, err)
@@ -31,8 +30,8 @@ func SyncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Replace replaces the content of the file at path. After a crash, the file has either its old or
-// its new content.
+// Replace replaces the content of a file atomically and durably. After a crash, the file has its
+// old or its new content.
 func Replace(path string, data []byte) error {
 	tmp := path + ".new"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -52,8 +51,8 @@ func Replace(path string, data []byte) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// Preallocate opens a file of size bytes, and creates it with zeros if necessary. Its space is
-// reserved, so writes within this size do not fail on a full disk.
+// Preallocate opens a file of size bytes, and creates it with zeros if necessary. Writes within
+// this size do not fail on a full disk.
 func Preallocate(path string, size int) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == int64(size) {
 		return os.OpenFile(path, os.O_RDWR, 0o600)

@@ -14,8 +14,8 @@ import (
 
 const lockPoll = 25 * time.Millisecond
 
-// Lock takes an exclusive lock on the file at path, which it creates if necessary. It waits for the
-// lock until ctx ends. Closing the file or the end of the process releases the lock.
+// Lock locks the file at path exclusively, and creates it if necessary. It waits until ctx ends.
+// The lock ends when the file is closed or the process exits.
 func Lock(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -45,13 +45,13 @@ func writeProcess(f *os.File) error {
 		_, err = f.WriteAt(strconv.AppendInt(nil, int64(os.Getpid()), 10), 0)
 	}
 	if err = MarkNoSpace(err); err == nil || errors.Is(err, ErrNoSpace) {
-		return nil // on a full disk, the lock file lacks the process id
+		return nil // on a full disk, the file lacks the process id
 	}
 	return errors.Join(fmt.Errorf("lock: %w", err), f.Close())
 }
 
-// LockHolder reports whether a process holds the lock at path. process is the id of that process,
-// or 0 if it is unknown.
+// LockHolder reports whether a process has locked the file at path. process is the id of that
+// process, or 0 if unknown.
 func LockHolder(path string) (isHeld bool, process int, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -61,7 +61,7 @@ func LockHolder(path string) (isHeld bool, process int, err error) {
 		return false, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// This takes the lock for a moment, which does no harm because Lock retries.
+	// This locks the file for a moment, which does no harm because Lock retries.
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if err == nil {
 		return false, 0, nil

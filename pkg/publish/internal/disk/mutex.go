@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Mutex is a lock that goroutines of several processes can share. The end of a process releases it.
+// Mutex is a lock for goroutines of several processes. It is unlocked when the process exits.
 type Mutex struct {
 	token chan struct{} // contains one token, which a goroutine takes before it locks file
 	file  *os.File
@@ -29,7 +29,7 @@ func OpenMutex(path string) (*Mutex, error) {
 	return m, nil
 }
 
-// Lock waits until it holds the lock or ctx ends.
+// Lock waits until it has locked the file or ctx ends.
 func (m *Mutex) Lock(ctx context.Context) error {
 	select {
 	case <-m.token:
@@ -52,8 +52,8 @@ func (m *Mutex) lockFile(ctx context.Context) error {
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return fmt.Errorf("lock outbox: %w", err)
 		}
-		// Processes hold the lock for microseconds. Waiting in the system call would be fairer, but
-		// would ignore ctx.
+		// A process has the lock only for microseconds. Waiting in the system call would be fairer,
+		// but would ignore ctx.
 		timer := time.NewTimer(rand.N(mutexPoll)) //nolint:gosec // jitter
 		select {
 		case <-ctx.Done():

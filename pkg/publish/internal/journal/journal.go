@@ -1,8 +1,6 @@
-// Package journal lists the producers of an outbox in a file outside of its folder, so that the
-// loss of the folder is noticed.
-//
-// The file has one line of JSON per change. A later line about a producer updates an earlier one. A
-// torn line is ignored.
+// Package journal lists the producers of an outbox in a file outside of its folder. The journal
+// reveals the loss of the folder. Each line is a change in JSON. Later lines about a producer
+// update earlier ones. A torn line is ignored.
 package journal
 
 import (
@@ -24,7 +22,7 @@ const Suffix = ".jsonl"
 // State is the last known state of a producer.
 type State string
 
-// The states. Events can only be lost with an open producer.
+// The states. Only an open producer can lose events.
 const (
 	Open   State = "open"
 	Closed State = "closed" // without unsent events
@@ -32,7 +30,7 @@ const (
 	Lost   State = "lost"   // the loss is recorded
 )
 
-// Record describes a producer of an outbox, or a change of it.
+// Record describes a producer of an outbox, or a change of a producer.
 type Record struct {
 	Time     time.Time         `json:"time"` // time of the first line
 	Producer string            `json:"producer"`
@@ -95,11 +93,10 @@ func (r *Record) merge(later Record) {
 	}
 }
 
-// Missing returns the producers that neither closed nor moved, except for present, the current
-// producer id of the outbox or "". If the loss of a producer is already recorded, its State is
-// Lost.
+// Missing returns the producers that were neither closed nor moved, except for present, the current
+// producer id of the outbox. If the loss of a producer is already recorded, its State is Lost.
 func Missing(list []Record, present string) (missing []Record) {
-	// A crash can interrupt a change of the producer id between its two lines.
+	// A crash can interrupt a change of the producer id between two lines.
 	isChange := func(from, to string) bool {
 		return from != "" && slices.ContainsFunc(list, func(r Record) bool { return r.Producer == to && r.From == from })
 	}
@@ -123,7 +120,7 @@ func (f File) Add(r Record) error {
 	}
 	line, err := encode(r)
 	if err == nil {
-		// The first newline ends a line that a crash may have torn.
+		// The first newline ends a line that a crash may have left.
 		_, err = file.Write(append([]byte("\n"), line...))
 	}
 	if err = errors.Join(err, file.Close()); err != nil {

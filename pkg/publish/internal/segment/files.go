@@ -18,7 +18,7 @@ const Suffix = ".seg"
 // Dir is the path of the folder of a log.
 type Dir string
 
-// Path returns the path of the segment whose first record has the ordinal first.
+// Path returns the path of the segment whose first record has this ordinal.
 func (d Dir) Path(first uint64) string {
 	return filepath.Join(string(d), fmt.Sprintf("%020d%s", first, Suffix))
 }

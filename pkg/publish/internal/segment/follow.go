@@ -9,14 +9,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// ErrShrunk means that a segment is shorter than when it was last read.
+// ErrShrunk means that a segment is now shorter than when it was last read.
 var ErrShrunk = errors.New("segment is shorter than it was")
 
 // Visit receives an item and the ordinal of its segment.
 type Visit func(segment uint64, it Item)
 
-// Follow calls visit for each item that other processes have appended to l since the last call. It
-// cuts off a torn record. No process may append while Follow runs.
+// Follow calls visit for each item that other processes have appended since the last call. It cuts
+// off a torn record. No process may append while Follow runs.
 func Follow(l *Log, visit Visit) error {
 	for {
 		seg, end := l.Last()
@@ -40,8 +40,8 @@ func Follow(l *Log, visit Visit) error {
 	}
 }
 
-// FollowAll opens the log in dir and calls visit for each item. Records with ordinals up to sent
-// may be missing, because another process may remove their segments meanwhile.
+// FollowAll opens the log in dir and calls visit for each item. It may miss records with ordinals
+// up to sent, because another process may remove them meanwhile.
 func FollowAll(dir string, opts Options, sent uint64, visit Visit) (*Log, error) {
 	l, err := Open(dir, opts)
 	if err != nil {
@@ -83,7 +83,7 @@ func followSegment(l *Log, seg Segment, visit Visit) error {
 		case err != nil:
 			return err
 		case it.Fault == Torn:
-			// A crash interrupted the call that was writing this record.
+			// A crash interrupted the write of this record.
 			if err := os.Truncate(l.Dir.Path(seg.First), r.off-int64(it.Size)); err != nil {
 				return fmt.Errorf("cut torn record: %w", err)
 			}
@@ -102,7 +102,8 @@ func (l *Log) enter(first uint64) {
 		return
 	}
 	if l.opts.Sync {
-		// Sync the previous segment, as roll does. Later, a sync of the last segment is enough.
+		// Sync the previous segment, as roll does, so that later a sync of the last segment is
+		// enough.
 		if err := disk.Sync(l.tail); err != nil {
 			l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)
 		}

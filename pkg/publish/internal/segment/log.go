@@ -13,7 +13,7 @@ import (
 type Options struct {
 	MaxBytes int64 // size at which a segment is full
 	Sync     bool  // sync each segment to disk before the next one begins
-	Resume   bool  // append to the last segment even if another process began it
+	Resume   bool  // append to the last segment, even of another process
 }
 
 // Log appends records to segment files. One goroutine may append at a time. Readers and Sync may
@@ -24,17 +24,16 @@ type Log struct {
 
 	commit commit
 
-	// mu guards list, tail, end, broken and opts.Sync. It is held during writes, so that readers
-	// only see complete records. commit.mu is locked before mu.
+	// mu guards list, tail, end, broken and opts.Sync. It stays locked during writes, so that
+	// readers see only complete records. Lock commit.mu before mu.
 	mu     sync.Mutex
 	list   []Segment // ascending
 	tail   *os.File  // nil until the first append
 	end    uint64
-	broken error // set if it is unknown how a file ends. All later writes return it
+	broken error // set if the end of a file is unknown, then all writes fail with it
 }
 
-// Open returns a log of the segments in dir. The caller must read the records and then call
-// [Log.SetEnd].
+// Open opens the log in dir. The caller must read the records and then call [Log.SetEnd].
 func Open(dir string, opts Options) (*Log, error) {
 	l := &Log{Dir: Dir(dir), opts: opts}
 	var err error
@@ -43,7 +42,7 @@ func Open(dir string, opts Options) (*Log, error) {
 }
 
 // OpenAt returns the log in dir without listing the folder. last is the last segment, or zero if
-// there is none. end is the ordinal of the last record.
+// there is none, and end is the last ordinal.
 func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
 	l := &Log{Dir: Dir(dir), opts: opts, end: end}
 	if last.First > 0 {
@@ -52,8 +51,8 @@ func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
 	return l
 }
 
-// Append appends buf, which contains complete records, with one write. end is the ordinal of the
-// last record in buf. If Append returns an error, no record is appended.
+// Append appends complete records in one write. end is the last ordinal in buf. If Append returns
+// an error, no record is appended.
 func (l *Log) Append(buf []byte, end uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +88,7 @@ func (l *Log) openTail() error {
 	return nil
 }
 
-// undo cuts off a partly written record. l.mu is held.
+// undo cuts off a partly written record. The caller has locked l.mu.
 func (l *Log) undo(seg *Segment, cause error) error {
 	if err := l.tail.Truncate(seg.Size); err != nil {
 		l.broken = fmt.Errorf("outbox stopped: %w", errors.Join(cause, err))
@@ -99,7 +98,7 @@ func (l *Log) undo(seg *Segment, cause error) error {
 }
 
 // roll begins a new segment. With Options.Sync it first syncs the previous one, so that later a
-// sync of the last segment is enough. l.mu is held.
+// sync of the last segment is enough. The caller has locked l.mu.
 func (l *Log) roll() error {
 	if l.tail != nil && l.opts.Sync {
 		if err := disk.Sync(l.tail); err != nil {
@@ -119,7 +118,7 @@ func (l *Log) roll() error {
 		_ = l.tail.Close() // nothing is buffered in this process
 	}
 	if n := len(l.list); n > 0 && l.list[n-1].First == first {
-		l.list = l.list[:n-1] // the new segment is the same file, because the last one is empty
+		l.list = l.list[:n-1] // the last segment is empty, so the new one is the same file
 	}
 	l.tail = f
 	l.list = append(l.list, Segment{First: first})
@@ -133,7 +132,8 @@ func (l *Log) End() uint64 {
 	return l.end
 }
 
-// Last returns the last segment, or zero if there is none, and the ordinal of the last record.
+// Last returns the last segment and the last ordinal. If there is no segment, the first result is
+// zero.
 func (l *Log) Last() (Segment, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +178,7 @@ func (l *Log) SetSync(on bool) {
 	l.opts.Sync = on
 }
 
-// Truncate shortens the segment that begins with the ordinal first. Its new length is size bytes.
+// Truncate shortens the segment with this first ordinal to size bytes.
 func (l *Log) Truncate(first uint64, size int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,7 +193,7 @@ func (l *Log) Truncate(first uint64, size int64) error {
 	return nil
 }
 
-// Drop removes the segments in which all records have an ordinal below limit.
+// Drop removes segments whose records all have ordinals below limit.
 func (l *Log) Drop(limit uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,7 +213,7 @@ func (l *Log) CanDrop(before uint64) bool {
 	return len(l.list) > 1 && l.list[1].First <= before
 }
 
-// HasOnly reports whether the log has records and all of them have an ordinal below limit.
+// HasOnly reports whether the log has records and all of them have ordinals below limit.
 func (l *Log) HasOnly(limit uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

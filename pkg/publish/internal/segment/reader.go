@@ -21,8 +21,8 @@ type Reader struct {
 	space []byte // memory of buf
 }
 
-// Reader returns a reader that begins with the segment that contains the record with this ordinal.
-// So its first records can have lower ordinals.
+// Reader returns a reader that begins with the segment of the given ordinal. The first records can
+// have lower ordinals.
 func (l *Log) Reader(ordinal uint64) *Reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,7 +35,7 @@ func (l *Log) Reader(ordinal uint64) *Reader {
 	return r
 }
 
-// All yields the items of l like [Log.Reader]. It stops at the end of the log or at an error.
+// All yields items like [Log.Reader]. It stops at the end of the log or at an error.
 func (l *Log) All(from uint64) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		r := l.Reader(from)
@@ -49,8 +49,8 @@ func (l *Log) All(from uint64) iter.Seq2[Item, error] {
 	}
 }
 
-// Next returns the next item, or io.EOF at the end of the log. After io.EOF it can be called again
-// when there may be more items. The event of the item is valid until the next call.
+// Next returns the next item, or io.EOF at the end of the log. After io.EOF, it can be called again
+// when the log may have more items. The next call overwrites the event of the item.
 func (r *Reader) Next() (Item, error) {
 	if len(r.buf) == 0 && r.off >= r.end && !r.advance() {
 		return Item{}, io.EOF
@@ -58,7 +58,7 @@ func (r *Reader) Next() (Item, error) {
 	if err := r.fill(HeaderBytes); err != nil {
 		return Item{}, err
 	}
-	need := r.end - r.off // if the header is damaged, Scan needs the rest of the segment
+	need := r.end - r.off // with a damaged header, Scan needs the rest of the segment
 	if h, ok := parseHeader(r.buf); ok && int64(h.size()) <= need {
 		need = int64(h.size())
 	}
@@ -74,13 +74,12 @@ func (r *Reader) Next() (Item, error) {
 	return it, nil
 }
 
-// Again returns a second reader that begins with item, the last one that r returned.
+// Again returns a second reader that begins with item, the last item of r.
 func (r *Reader) Again(item Item) *Reader {
 	return &Reader{log: r.log, first: r.first, off: r.off - int64(item.Size), end: r.end}
 }
 
-// Position returns the segment of the last item and the offset in the segment at which the item
-// ends.
+// Position returns the segment of the last item, and the offset of the item's end in the segment.
 func (r *Reader) Position() (segment uint64, end int64) { return r.first, r.off }
 
 func (r *Reader) advance() bool {

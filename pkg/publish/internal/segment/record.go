@@ -37,7 +37,7 @@ const (
 	maxBytes = 4 << 20 // an event has at most events.MaxBytes
 )
 
-// IDHash is a short hash of a list of names, such as tenant, source and id.
+// IDHash is a short hash of several names, such as tenant, source and id.
 type IDHash [16]byte
 
 // HashID returns the hash of names and their lengths.
@@ -59,8 +59,8 @@ func Append(dst []byte, r *Record) []byte {
 	return dst
 }
 
-// Begin appends the record r without its event to dst, and returns the offset at which the record
-// begins. The caller then appends the event and calls [End].
+// Begin appends a record without its event to dst, and returns the offset of the record. The caller
+// then appends the event and calls [End].
 func Begin(dst []byte, r *Record) (buf []byte, start int) {
 	start = len(dst)
 	dst = append(dst, make([]byte, HeaderBytes)...)
@@ -72,7 +72,7 @@ func Begin(dst []byte, r *Record) (buf []byte, start int) {
 	return dst, start
 }
 
-// End writes the header of the record that occupies buf from start to the end.
+// End writes the header of the record, which occupies buf from start to the end.
 func End(buf []byte, start int, r *Record) {
 	h, body := buf[start:start+HeaderBytes], buf[start+HeaderBytes:]
 	copy(h, magic)
@@ -96,8 +96,8 @@ const (
 	Torn             // damaged bytes at the end of the segment
 )
 
-// Item is a record, or the damaged bytes in its place. A damaged record has a Tenant only if the
-// bytes of the tenant are intact.
+// Item is a record, or damaged bytes in its place. A damaged record has a Tenant only if the
+// tenant's bytes are intact.
 type Item struct {
 	Record
 
@@ -127,8 +127,8 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, disk.Checksum(b[:32]) == le.Uint32(b[32:]) && h.length <= maxBytes
 }
 
-// Scan reads the item at the start of b. If the header is intact, b must contain the whole record.
-// Otherwise b must contain the rest of the segment. The event of the item shares memory with b.
+// Scan reads the item at the start of b. If the header is intact, b must contain the whole record,
+// otherwise the rest of the segment. The event of the item shares memory with b.
 func Scan(b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, io.EOF

@@ -11,8 +11,8 @@ import (
 
 // commit lets concurrent callers of Sync share one fsync.
 type commit struct {
-	// mu guards synced. Sync holds it during an fsync, so that waiting callers find their records
-	// synced afterwards. It is locked before Log.mu.
+	// mu guards synced. It stays locked during an fsync, so that waiting callers find their records
+	// already synced. Lock it before Log.mu.
 	mu     sync.Mutex
 	synced uint64 // ordinal up to which records are on disk
 }
@@ -31,7 +31,7 @@ func (l *Log) Sync(ordinal uint64) error {
 		return err
 	}
 	if err := disk.Sync(tail); err != nil && !errors.Is(err, os.ErrClosed) {
-		// After a failed fsync, the kernel may have dropped the data, so the content of the disk is
+		// After a failed fsync, the kernel may have dropped the data, so the state of the disk is
 		// unknown.
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package state reads and writes the small files of an outbox: the losses, the published ids, and
-// the tail of a shared outbox.
+// Package state reads and writes small files of an outbox, which are the losses, the published ids,
+// and the tail of a shared outbox.
 package state
 
 import (
@@ -36,7 +36,7 @@ func (l *Gaps) Add(g Gap) {
 	*l = append(*l, g)
 }
 
-// Covers reports whether one gap contains all of g.
+// Covers reports whether a single gap contains all of g.
 func (l Gaps) Covers(g Gap) bool {
 	return slices.ContainsFunc(l, func(o Gap) bool {
 		return o.Tenant == g.Tenant && o.First <= g.First && g.Last <= o.Last
@@ -48,7 +48,7 @@ func (l *Gaps) Forget(tenant string, last uint64) {
 	*l = slices.DeleteFunc(*l, func(g Gap) bool { return g.Tenant == tenant && g.Last <= last })
 }
 
-// Ranges divides the numbers of a tenant from first to last into ranges with a common reason.
+// Ranges splits the numbers of a tenant from first to last into ranges with the same reason.
 // Numbers outside of all gaps have [ReasonUnknown].
 func (l Gaps) Ranges(tenant string, first, last uint64) []events.Range {
 	var list []events.Range

@@ -17,8 +17,8 @@ import (
 // is safe for concurrent use.
 //
 // The file contains only hashes of acknowledged events, because recovery finds unsent events in the
-// segments. If a power cut removes an unsent event, the event can therefore be published again.
-// When the file reaches the limit, it is rotated.
+// segments. An event that a power cut removed can therefore be published again. At its limit, the
+// file is rotated.
 type IDs struct {
 	dir   string
 	limit int // 0 keeps all ids
@@ -29,7 +29,7 @@ type IDs struct {
 	previous map[segment.IDHash]struct{} // ids in the rotated file
 	file     *os.File
 	size     int64
-	unsaved  []byte // hashes of acknowledged events that are not in the file yet
+	unsaved  []byte // hashes of acknowledged events, not in the file yet
 }
 
 // The files of IDs.
@@ -81,7 +81,7 @@ func (s *IDs) Has(id segment.IDHash) bool {
 	return isCurrent || isPrevious
 }
 
-// Add adds an id in memory. It does not write to the file.
+// Add adds an id in memory only.
 func (s *IDs) Add(id segment.IDHash) {
 	if s == nil {
 		return
@@ -91,8 +91,8 @@ func (s *IDs) Add(id segment.IDHash) {
 	s.current[id] = struct{}{}
 }
 
-// Save writes the ids of acknowledged events to the file. If it fails, the next call writes these
-// ids too.
+// Save writes the ids of acknowledged events to the file. If Save fails, the next call writes them
+// too.
 func (s *IDs) Save(acknowledged []segment.IDHash) error {
 	if s == nil {
 		return nil
@@ -127,7 +127,7 @@ func (s *IDs) rotate() error {
 	if err := os.Rename(s.path(IDsName), s.path(PreviousIDsName)); err != nil {
 		return fmt.Errorf("rotate ids: %w", err)
 	}
-	// Keep the old file until the new one exists, so that no ids are lost on a full disk.
+	// Keep the old file until the new one exists, because a full disk must not lose ids.
 	f, err := os.OpenFile(s.path(IDsName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return errors.Join(fmt.Errorf("open ids: %w", disk.MarkNoSpace(err)), os.Rename(s.path(PreviousIDsName), s.path(IDsName)))
@@ -146,7 +146,7 @@ func (s *IDs) Sync() error {
 	s.mu.Lock()
 	file := s.file
 	s.mu.Unlock()
-	return disk.Sync(file) // without the lock, so that Append does not wait
+	return disk.Sync(file) // not locked, so that Append does not wait
 }
 
 // Close saves, syncs and closes the file.

@@ -12,9 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Losses stores which events got a number and were dropped. Its file is preallocated and written in
-// place, so that writes succeed on a full disk. Each slot stores one range of numbers of one
-// tenant.
+// Losses stores the numbers of dropped events. Its file is preallocated and written in place, so
+// writes succeed on a full disk. Each slot stores one range of numbers of one tenant.
 type Losses struct {
 	file  *os.File
 	slots []Gap // a slot with First 0 is free
@@ -43,7 +42,7 @@ func OpenLosses(dir string) (*Losses, error) {
 	return l, nil
 }
 
-// ReadLosses returns the losses stored in dir, or none if the file cannot be read.
+// ReadLosses returns the losses in dir, or none if the file cannot be read.
 func ReadLosses(dir string) (list []Gap) {
 	data, err := os.ReadFile(filepath.Join(dir, LossesName))
 	if err != nil || len(data) != lossSlots*lossSlot {
@@ -57,8 +56,7 @@ func ReadLosses(dir string) (list []Gap) {
 	return list
 }
 
-// Reread reads the file again. It returns the losses that other processes have added since the last
-// read.
+// Reread reads the file again. It returns losses that other processes have added meanwhile.
 func (l *Losses) Reread() (lost []Gap, err error) {
 	buf := make([]byte, lossSlots*lossSlot)
 	if _, err := l.file.ReadAt(buf, 0); err != nil {
@@ -102,7 +100,7 @@ func (l *Losses) put(i int, g Gap) error {
 	return nil
 }
 
-// Add stores that the numbers of g were dropped.
+// Add stores the numbers of g as dropped.
 func (l *Losses) Add(g Gap) error {
 	free := -1
 	for i, old := range l.slots {
@@ -120,8 +118,7 @@ func (l *Losses) Add(g Gap) error {
 	return l.put(free, g)
 }
 
-// Take calls do for each loss, and frees the slot of the loss if do returns true. It stops at the
-// first error.
+// Take calls do for each loss, and frees its slot if do returns true. It stops at the first error.
 func (l *Losses) Take(do func(Gap) (done bool, err error)) error {
 	for i, g := range l.slots {
 		if g.First == 0 {

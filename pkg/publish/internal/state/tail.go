@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Tail describes the end of a shared outbox, so that a short-lived process can append without
-// reading all segments. If the tail is out of date, the process reads only the records after it.
+// Tail describes the end of a shared outbox. With it, a short-lived process can append without
+// reading all segments. If the tail is old, the process reads only the records after it.
 type Tail struct {
 	Version uint64 `json:"-"` // changes with every change of the outbox
 
@@ -31,13 +31,13 @@ const TailName = "tail"
 // TailHeader is the size of the file header, see [TailFile].
 const TailHeader = 8 + 1 + 20 + 1 + 10 + 1
 
-// tailBytes is preallocated, so that the tail can be written on a full disk.
+// tailBytes is preallocated, so the tail can be written on a full disk.
 const tailBytes = 16 << 10
 
 // ErrNoTail means that a tail was never written or is torn.
 var ErrNoTail = errors.New("tail is torn")
 
-// TailFile is the file of a tail, which is written in place. It contains a checksum of eight hex
+// TailFile is the file of a tail. It is written in place, and contains a checksum with eight hex
 // digits, the version, the length of the JSON, a newline, and the JSON.
 type TailFile struct{ file *os.File }
 

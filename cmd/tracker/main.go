@@ -1,4 +1,4 @@
-// Command tracker creates issues for work that continues after the run that reported it.
+// Command tracker creates issues for failures and undone work.
 package main
 
 import (

@@ -1,8 +1,8 @@
-// Package orchestrator is an example of a pipeline of four agents with hooks. A foreman runs a
-// planner, a coder with a sub-agent, and a reviewer. One tool fails, one call is denied, and one
-// model is overloaded.
+// Package orchestrator is an example of a pipeline of four agents with hooks.
 //
-// The agents are scripts instead of models. Everything else is as in a real orchestrator.
+// A foreman runs a planner, a coder with a sub-agent, and a reviewer. One tool fails, one call is
+// denied, and one model is overloaded. The agents are scripts instead of models. All other parts
+// are as in a real orchestrator.
 package orchestrator
 
 import (
@@ -22,7 +22,7 @@ import (
 )
 
 // Publish runs the pipeline once and publishes its events over nc. It returns when the stream has
-// stored them all. Unsent events are in the folder dir.
+// stored all events. The folder dir contains the unsent events.
 func Publish(ctx context.Context, nc *nats.Conn, dir string, out io.Writer) (err error) {
 	redactor, err := redact.New(redact.Options{})
 	if err != nil {
@@ -46,8 +46,8 @@ type Pipeline struct {
 	out    io.Writer
 }
 
-// New returns a pipeline that records events with appender, usually a publish.Publisher, and prints
-// its steps to out.
+// New returns a pipeline that prints its steps to out and records events with appender. The
+// appender is usually a publish.Publisher.
 func New(appender hooks.Appender, out io.Writer) (*Pipeline, error) {
 	rules, err := provider.Default(policy.Config{AllowedWritePaths: []string{"src/**"}})
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Pipeline) standards(context.Context, hooks.Meta, hooks.Step) (*hooks.St
 	return hooks.ModifyStep(`{"standards":"tests first"}`), nil
 }
 
-// Run runs the pipeline once. goal is its task, and id is the id of the run.
+// Run runs the pipeline once. goal is the task of the run with this id.
 func (p *Pipeline) Run(ctx context.Context, id, goal string) error {
 	session := hooks.Session{From: "startup", Model: "large"}
 	return p.engine.Session(ctx, id, session, func(ctx context.Context, _ hooks.SessionOutcome) error {
@@ -101,7 +101,7 @@ func (p *Pipeline) step(
 	return p.engine.Step(ctx, hooks.StepInfo{ID: id, Agent: agent, Role: roles[agent], State: state, Model: "large"}, act)
 }
 
-// plan fails with an overloaded model and succeeds with its fallback.
+// plan fails with an overloaded model and succeeds with the fallback model.
 func (p *Pipeline) plan(ctx context.Context, a hooks.Attempt) (hooks.JSON, error) {
 	if a.Model == "large" {
 		return "", &hooks.TypedError{Type: hooks.ModelError, Model: a.Model, Err: errors.New("model is overloaded")}

@@ -1,7 +1,6 @@
-// Package command is the wing of the command lines. Each package below it implements one cobra
-// command with its flags, help texts and output.
-//
-// A command checks its flags, fills the Options of a service and calls its Run. The services are in
-// the wings capture, evidence and tracking, and in metrics and app. No service imports a command.
-// The mains in cmd pass a command to cli.Main, which prints errors and sets the exit status.
+// Package command is the wing of the command lines. Each of its packages implements one cobra
+// command with flags, help texts and output. A command checks its flags, fills the Options of a
+// service and calls the service's Run. The services are in the wings capture, evidence and
+// tracking, and in metrics and app. No service imports a command. The mains in cmd pass a command
+// to cli.Main, which prints errors and sets the exit status.
 package command

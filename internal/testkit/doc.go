@@ -3,12 +3,12 @@
 //	natstest              starts a real NATS server inside a test
 //	realdata              finds recorded sessions of real agents
 //	nodetest, pythontest  run Node and Python programs
-//	pyverify              runs a second verifier, which was written from the documents
+//	pyverify              runs a second verifier that was written from the documents
 //	metricsdoc            compares the documented metrics with a registry
 //	architecture          tests the rules about imports, links and file sizes
 //	e2e                   runs commands as processes and kills them
 //	gauntlet              attacks ledgers and bundles, and writes the table of results
 //
-// No command links a package of this wing. Test packages of a single wing are in that wing and end
-// in "test".
+// No command links a package of this wing. Each other wing contains the test packages that only it
+// needs. Their names end in "test".
 package testkit

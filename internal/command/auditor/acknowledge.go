@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// minFindingID is how many characters of a finding's id a user must type.
+// minFindingID is the minimum number of characters for naming a finding by its id.
 const minFindingID = 6
 
 type acknowledgeFlags struct {

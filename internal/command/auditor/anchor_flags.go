@@ -42,8 +42,8 @@ func (p *AnchorFlags) Register(cmd *cobra.Command) {
 		"`address` on which to serve the leaves of the ledgers as tlog-tiles, without payloads")
 }
 
-// Apply copies the flags to o, whose Tenant the caller has set, and reads the witness policy. An
-// invalid value is a usage error.
+// Apply copies the flags to o and reads the witness policy. Set o.Tenant before. An invalid value
+// is a usage error.
 func (p *AnchorFlags) Apply(o *auditor.Options) (err error) {
 	if err := p.file.Validate(o.Tenant); err != nil {
 		return cli.Usage("%w", err)

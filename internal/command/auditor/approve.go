@@ -126,8 +126,8 @@ func (a *approval) sign(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader
 	return ledger.Approve(list[i].Signed, note.VerifierList(key), signer)
 }
 
-// signer returns the signing key of an approver in rules. It skips the approver named proposer,
-// because nobody may approve their own order.
+// signer returns the signing key of an approver. It skips the proposer, because nobody may approve
+// their own order.
 func (a *approval) signer(rules ledger.Rules, proposer string) (note.Signer, error) {
 	var names []string
 	var errs error
@@ -248,7 +248,8 @@ func listProposals(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader) err
 	})
 }
 
-// printProposed prints that orders wait for a second person. In JSON, it prints shown.
+// printProposed prints the orders that wait for a second person. With --json, it prints shown
+// instead.
 func printProposed(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, shown any, orders ...ledger.Outcome) error {
 	rules, err := r.Orders().Rules(cmd.Context())
 	if err != nil {

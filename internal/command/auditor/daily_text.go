@@ -13,12 +13,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// DailyText renders rep as text for people. Equal reports give equal texts.
+// DailyText returns the text of a report. Equal reports give equal texts.
 func DailyText(rep daily.Report) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Report of tenant %s, %s\n\n", oneLine(termtext.Printable(rep.Tenant)), periodText(rep.From, rep.To))
 	l, verdict := lines{out: &out}, rep.Verdict
-	// Leave out the stream and the outboxes, which are not part of the ledger.
+	// The stream and the outboxes are not part of the ledger, so the text leaves them out.
 	if at := verdict.AsOf; at != nil {
 		l.print("As of", "", fmt.Sprintf("%s, stream position %s", at.Time.Format(time.RFC3339), thousands(int64(at.Position))))
 		verdict.AsOf = nil

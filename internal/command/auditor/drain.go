@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// checkBroker fails if drainUnserved could not read the stream of the data directory. Nothing has
-// been recorded then.
+// checkBroker returns an error if drainUnserved could not read the stream. Call it before recording
+// an order.
 func checkBroker(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	served, err := auditor.IsServed(cmd.Context(), shared.DataDir, tenant)
 	if err != nil || served {
@@ -20,7 +20,8 @@ func checkBroker(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	return service.Broker(cmd, shared, subjects.AuditorRole).CheckHome()
 }
 
-// drainUnserved reads the stream to its end for a tenant, unless an auditor serves it.
+// drainUnserved reads the stream of a tenant to its end. If an auditor serves the tenant, it does
+// nothing.
 func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	served, err := auditor.IsServed(cmd.Context(), shared.DataDir, tenant)
 	if err != nil || served {

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxRepeats limits how often an erasure is repeated for records that arrive during the erasure.
-// Without a limit, an active run could make the command run forever.
+// maxRepeats limits the repetitions of an erasure for records that arrive during the erasure.
+// Without a limit, an active run could keep the command running.
 const maxRepeats = 5
 
 type eraseFlags struct {
@@ -72,17 +72,18 @@ type Change struct {
 	Tenant string             `json:"tenant"`
 	Action events.AuditAction `json:"action"`
 	Orders []string           `json:"orders"`
-	// Records counts the records whose payloads are removed, or would be without --dry-run.
+	// Records is the number of records whose payloads were removed. With --dry-run, it is the
+	// number that an order would remove.
 	Records int64 `json:"records"`
 	DryRun  bool  `json:"dry_run,omitempty"`
-	// NeedsApproval reports with --dry-run that a second person has to approve the order.
+	// NeedsApproval means that a second person must approve the order. Only --dry-run sets it.
 	NeedsApproval bool            `json:"needs_approval,omitempty"`
 	Effects       []ledger.Effect `json:"effects,omitempty"`
 	By            string          `json:"by"`
 	Reason        string          `json:"reason"`
 	Ticket        string          `json:"ticket,omitempty"`
 	Stream        StreamCopy      `json:"stream_copy,omitempty"`
-	// Expires is when the stream's copy expires at the latest.
+	// Expires is the latest time at which the stream's copy expires.
 	Expires *time.Time            `json:"stream_copy_expires,omitempty"`
 	What    ledger.OrderSelection `json:"selection"`
 }
@@ -160,8 +161,7 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 }
 
 // giveAll gives orders and waits for their effects. It repeats an erasure for matching records that
-// arrive meanwhile, for example from the tracker. If a repetition fails, it returns the error and
-// the earlier outcomes.
+// arrive in the meantime. If a repetition fails, it returns the error and the earlier outcomes.
 func (f *orderFlags) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	done, err := f.give(cmd, shared, r, orders)
 	for range maxRepeats {

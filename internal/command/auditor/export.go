@@ -152,8 +152,8 @@ func (x exportFlags) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, op
 	return bundle.WriteTable(cmd.Context(), w, r, bundle.Format(x.format), opts)
 }
 
-// keys returns the verifier key for a bundle and the signer of the bundle's statement. The signer
-// is nil if the private key is not available.
+// keys returns the verifier key for a bundle and the signer of the bundle's statement. Without the
+// private key, the signer is nil.
 func (x exportFlags) keys(stderr io.Writer, shared *cli.Shared) (public string, signer note.Signer, err error) {
 	signer, public, err = x.signing.key(stderr, shared)
 	if err != nil || x.signing.file != "" && x.key == "" {
@@ -175,8 +175,8 @@ func (x exportFlags) publicKey(shared *cli.Shared) (string, error) {
 	return text, err
 }
 
-// If file is empty, writeTo calls write with out. Otherwise it calls write with a temporary file,
-// which it renames to file when the content is complete on disk.
+// writeTo calls write with a temporary file and renames the file when its content is on disk. If
+// file is empty, it calls write with out.
 func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
 	if file == "" {
 		buffered := bufio.NewWriter(out)

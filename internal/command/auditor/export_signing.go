@@ -32,8 +32,8 @@ func (s *signing) register(cmd *cobra.Command, what string) {
 	cmd.MarkFlagsMutuallyExclusive("signing-key", "unsigned")
 }
 
-// key returns the signer and its public key. It uses the key in --signing-key, or else the key of
-// the data directory. If the key of the data directory is not usable, the signer is nil.
+// key returns the signer and its public key. It uses the key in --signing-key, or the key of the
+// data directory by default. If the default key is not usable, the signer is nil.
 func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string, error) {
 	if s.unsigned {
 		return nil, "", nil
@@ -52,8 +52,8 @@ func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string,
 	return signer, public, err
 }
 
-// write writes a bundle. The bundle stays unsigned if the key in the data directory is not the key
-// of the ledger. A wrong --signing-key is an error.
+// write writes a bundle. If the key in the data directory is not the key of the ledger, the bundle
+// stays unsigned. A wrong --signing-key is an error.
 func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	err := s.tryWrite(cmd, w, r, opts)
 	if errors.Is(err, bundle.ErrOtherKey) && s.file == "" {
@@ -71,8 +71,8 @@ func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts b
 	return err
 }
 
-// tryWrite verifies the ledger first, except with --unsigned. WriteBundle does that for a bundle that
-// it signs.
+// tryWrite writes a bundle of a verified ledger. WriteBundle verifies the ledger of a signed
+// bundle. --unsigned turns the verification off.
 func (s signing) tryWrite(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	if opts.Signer == nil && !s.unsigned {
 		if err := verifyExported(cmd, r, opts); err != nil {
@@ -82,8 +82,8 @@ func (s signing) tryWrite(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opt
 	return bundle.WriteBundle(cmd.Context(), w, r, opts)
 }
 
-// reportInvalid returns status 40 if the ledger of a bundle that was written with --unsigned is
-// INVALID.
+// reportInvalid verifies the ledger after an export with --unsigned. If the ledger is INVALID, the
+// error has the status 40.
 func (s signing) reportInvalid(cmd *cobra.Command, r *ledger.Reader, opts bundle.Options) error {
 	err := verifyExported(cmd, r, opts)
 	if errors.Is(err, bundle.ErrInvalid) {
@@ -92,8 +92,8 @@ func (s signing) reportInvalid(cmd *cobra.Command, r *ledger.Reader, opts bundle
 	return err
 }
 
-// verifyExported verifies the ledger with the key that the bundle has. The error is
-// [bundle.ErrInvalid] if the ledger was altered.
+// verifyExported verifies the ledger with the key of the bundle. If the ledger was altered, the
+// error is [bundle.ErrInvalid].
 func verifyExported(cmd *cobra.Command, r *ledger.Reader, opts bundle.Options) error {
 	key, err := ledger.ParseKey(opts.Key)
 	if err != nil {
@@ -106,7 +106,7 @@ func verifyExported(cmd *cobra.Command, r *ledger.Reader, opts bundle.Options) e
 	return err
 }
 
-// damaged gives an error about an altered ledger the status 40.
+// damaged sets the exit status 40 for an error about an altered ledger.
 func damaged(err error) error {
 	if errors.Is(err, ledger.ErrDamaged) {
 		return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}

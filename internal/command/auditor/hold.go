@@ -135,7 +135,7 @@ func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
 	return fmt.Errorf("hold %q is not in force in the ledger of tenant %q (see auditor hold list)", id, r.Tenant())
 }
 
-// Hold is a hold or the order that lifts one.
+// Hold is a hold, or an order that lifts a hold.
 type Hold struct {
 	ID     string                `json:"id"`
 	Tenant string                `json:"tenant"`
@@ -146,7 +146,7 @@ type Hold struct {
 	By     string                `json:"by"`
 	Reason string                `json:"reason"`
 	Ticket string                `json:"ticket,omitempty"`
-	// LiftProposed is the order that would lift this hold and waits for approval.
+	// LiftProposed is the id of an order that waits for approval and would lift this hold.
 	LiftProposed string `json:"lift_proposed,omitempty"`
 }
 
@@ -195,8 +195,8 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 	}
 }
 
-// withLifts converts holds for printing. If an unexpired order that waits for approval would lift a
-// hold, withLifts adds the order to that hold.
+// withLifts converts holds for printing. It adds to each hold the unexpired order that waits for
+// approval and would lift the hold.
 func withLifts(holds []ledger.Order, waiting []ledger.Proposal) []Hold {
 	list := make([]Hold, 0, len(holds))
 	for _, h := range holds {

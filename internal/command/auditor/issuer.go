@@ -25,8 +25,8 @@ func issuerCommand(shared *cli.Shared) *cobra.Command {
 		issuerEndorseCommand(shared))
 }
 
-// Issuer is an order that adds or revokes an issuer. If Action is empty, it describes the issuer of
-// the data directory.
+// Issuer is an order that adds or revokes an issuer. An empty Action means the issuer of the data
+// directory.
 type Issuer struct {
 	Key    string             `json:"issuer"`
 	Tenant string             `json:"tenant,omitempty"`

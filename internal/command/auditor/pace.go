@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// speed is the pace of a replay relative to the original run, such as 1x or 0.5x. Zero is max,
-// without pauses.
+// speed is the pace of a replay relative to the original run, such as 1x or 0.5x. Zero means a
+// replay without pauses.
 type speed float64
 
 const maxSpeed = "max"
@@ -47,8 +47,8 @@ type pacer struct {
 	first time.Time
 }
 
-// wait blocks until the event of time t is due. It does not block without a time, or if t is before
-// the first event, as clocks differ.
+// wait waits until an event is due. It returns at once if the event has no time, or if its time is
+// before the first event.
 func (p *pacer) wait(ctx context.Context, t time.Time) error {
 	if p.speed == 0 || t.IsZero() {
 		return nil

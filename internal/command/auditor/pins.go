@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// knownLedgers is the path of the file of pinned keys. Empty means the user's default file.
+// knownLedgers is the path of the file with pinned keys. Empty means the user's default file.
 type knownLedgers string
 
 func (k *knownLedgers) register(flags *pflag.FlagSet) {
@@ -23,7 +23,7 @@ func (k knownLedgers) path() (string, error) {
 	return pins.DefaultPath()
 }
 
-// entries returns the entries of the file. A user without a configuration folder has none.
+// entries returns the entries of the file. Without a configuration folder, there are no entries.
 func (k knownLedgers) entries() ([]pins.Entry, error) {
 	path, err := k.path()
 	if err != nil {
@@ -32,8 +32,8 @@ func (k knownLedgers) entries() ([]pins.Entry, error) {
 	return pins.Read(path)
 }
 
-// anchoring returns the pins that may confirm a key if the user did not set --key. The pins for
-// dataDir are binding. For evidence outside any data directory, dataDir is empty.
+// anchoring returns the pins that may confirm a key without --key. Pins for the data directory are
+// binding. An empty dataDir means evidence outside any data directory.
 func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	entries, err := k.entries()
 	if err != nil {
@@ -50,8 +50,8 @@ func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// given returns the anchoring for the key in --key. It also contains the pins for dataDir, because
-// they may contradict --key.
+// given returns the anchoring for the key in --key. It contains the pins for the data directory,
+// because they may contradict --key.
 func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	a := &verifier.Anchoring{Given: "--key"}
 	if dataDir == "" {
@@ -69,8 +69,8 @@ func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// pinsOf converts the entry e to pins. If e is for dataDir, each later key is a pin too if signed
-// changes lead to it from the pinned key.
+// pinsOf converts an entry to pins. For an entry of the data directory, it adds later keys to which
+// signed changes lead from the pinned key.
 func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	p := verifier.Pin{Seen: e.Seen}
 	if e.Origin != pins.AnyOrigin {
@@ -97,7 +97,7 @@ func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	return list, nil
 }
 
-// rotations returns the key changes of a data directory, see [ledger.ReadRotations].
+// rotations returns the key changes of a data directory.
 func rotations(dataDir string) []ledger.KeyRotation {
 	return ledger.ReadRotations(auditor.KeyDir(dataDir))
 }

@@ -16,7 +16,7 @@ func (l lines) asOf(r verifier.Report) {
 	}
 }
 
-// inFlightTexts names the producers with events that no manifest lists yet.
+// inFlightTexts describes the producers with events that are not in a manifest yet.
 func inFlightTexts(r verifier.Report) (texts []string) {
 	var flights []string
 	for _, p := range r.Producers {
@@ -80,8 +80,9 @@ func laterText(l verifier.Later) string {
 	return text
 }
 
-// waitingTexts describes the outboxes with waiting events, and the missing ones. If uses is false,
-// it skips an outbox with only records of use, unless that outbox has lost or damaged records.
+// waitingTexts describes outboxes with waiting events, and missing outboxes. If uses is false, it
+// skips outboxes with only records of use. It still describes such an outbox if records are lost or
+// damaged.
 func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	for _, w := range a.Outboxes {
 		if w.Uses && !uses && w.Lost+w.Damaged == 0 {
@@ -114,7 +115,8 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	return texts
 }
 
-// behindLines lists the events that the ledger lacks, if the ledger is unproven without them.
+// behindLines describes the events that the ledger lacks. It returns nil unless these events make
+// the ledger unproven.
 func behindLines(r verifier.Report) (texts []string) {
 	if r.AsOf == nil || !r.AsOf.Behind() {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// foreign prints the records that name a producer but do not have its signature. It also prints the
+// foreign prints the records that name a producer but lack its signature. It also prints the
 // producers that sent unsigned events before they had a key.
 func (l lines) foreign(r verifier.Report) {
 	if r.ForeignCount > 0 {

@@ -20,7 +20,7 @@ func (v verification) options(cmd *cobra.Command) (verifier.Options, error) {
 }
 
 // foundNothing returns an error if the ledger has no record of the run, because a verdict about no
-// records would be meaningless. A time without events is EMPTY.
+// records is meaningless. For a time without events, the verdict is EMPTY instead.
 func (v verification) foundNothing(opts verifier.Options, r verifier.Report) error {
 	if v.only.run == "" || r.Integrity != verifier.Verified || !r.IsOfNothing() {
 		return nil

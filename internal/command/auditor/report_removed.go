@@ -17,7 +17,7 @@ import (
 
 func (l lines) redacted(r verifier.Redacted) {
 	l.rules(r)
-	// Other lines print orders about keys, rules and issuers.
+	// Orders about keys, rules and issuers have separate lines.
 	others := func(o verifier.OrderAt) bool {
 		return o.Action != events.AuditKey && o.Action != events.AuditAcknowledge && o.Rule == "" && !ledger.IsIssuerOrder(o.Action)
 	}

@@ -15,7 +15,7 @@ type selection struct {
 	file          string
 }
 
-// Which time of a record --from and --to are about.
+// The times of a record to which --from and --to can apply.
 const (
 	whenStored   = "when the server stored it"
 	whenHappened = "by the time in the event"
@@ -53,7 +53,8 @@ func (s selection) parse() (ledger.Selection, error) {
 	return chosen, nil
 }
 
-// parseTime parses a timestamp, or a date as midnight UTC. Empty text is the zero time.
+// parseTime parses a timestamp or a date. A date means midnight UTC. An empty text gives the zero
+// time.
 func parseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

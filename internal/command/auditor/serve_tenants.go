@@ -16,12 +16,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// cacheBytes is shared by all auditors of a process.
+// All auditors of a process share cacheBytes.
 const cacheBytes = 64 << 20
 
-// serveTenants runs one auditor per tenant with its own connection, rights, durables, positions and
-// locks, so that a tenant can move to another process. When one ends, the others stop, or with
-// --drain continue to the end of the stream.
+// serveTenants runs one auditor per tenant. Each auditor has its own connection, rights, durables,
+// positions and locks, so a tenant can move to another process. When one auditor ends, the others
+// stop. With --drain, they continue to the end of the stream.
 func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
@@ -33,7 +33,7 @@ func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) 
 		o := opts
 		o.Tenant, o.CacheBytes = tenant, cacheBytes/int64(len(shared.Tenants))
 		o.Logger = opts.Logger.With("tenant", tenant)
-		if i > 0 { // the first one serves the ledgers of all tenants
+		if i > 0 { // the first auditor serves the ledgers of all tenants
 			o.TilesListen = ""
 		}
 		o.TilesTenants = shared.Tenants

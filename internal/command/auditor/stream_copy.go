@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// StreamCopy reports whether the stream still has payloads that an order removed from the ledger.
+// StreamCopy is the state of the stream's copy of payloads that an order removed from the ledger.
 // The stream deletes messages only when they exceed its limits.
 type StreamCopy string
 
@@ -27,8 +27,7 @@ const (
 	CopyUnknown StreamCopy = "unknown" // the stream is unreadable
 )
 
-// streamCopy sets c.Stream and c.Expires. Errors are only logged, because the orders have
-// succeeded.
+// streamCopy sets c.Stream and c.Expires. It only logs errors, because the orders have succeeded.
 func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) {
 	c.Stream = CopyUnknown
 	last, err := lastOf(cmd.Context(), r, done)
@@ -48,9 +47,9 @@ func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 	}
 }
 
-// copyOf reports whether the stream still has messages that were stored up to the time last, and
-// when they expire. first is the time of the oldest message in the stream. maxAge is the stream's
-// age limit, or 0.
+// copyOf reports whether the stream still has messages, and when they expire. last is the latest
+// time of these messages, and first is the time of the oldest message in the stream. maxAge is the
+// stream's age limit, or 0.
 func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time) {
 	switch {
 	case first.IsZero() || last.Before(first):

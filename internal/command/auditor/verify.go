@@ -27,12 +27,12 @@ type verification struct {
 	key            string
 	trusted        string
 	requireTrusted bool
-	// Producers that are not enrolled affect the exit status.
+	// Producers without enrolment affect the exit status.
 	requireEnrolled bool
 	allowKnown      bool // acknowledged findings do not affect the exit status
 	maxAge          time.Duration
 	checkpointFile  anchor.File
-	bucket          bool // compare with the bucket, if there is a broker
+	bucket          bool // compare with the checkpoint bucket if there is a broker
 	witnessPolicy   string
 	tsaCert         string
 	known           knownLedgers
@@ -125,7 +125,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 	if err != nil {
 		return err
 	}
-	// A --ledger file without --tenant may be of any tenant.
+	// Without --tenant, a --ledger file may be of any tenant.
 	if v.file == "" || shared.Tenant != "" {
 		opts.Tenant = shared.TenantOrDefault()
 	}
@@ -167,8 +167,8 @@ func (v verification) verify(cmd *cobra.Command, shared *cli.Shared, opts verifi
 	return report, err
 }
 
-// judge verifies the ledger. The AsOf result counts the events that are in the stream or in a local
-// outbox, but not in the ledger.
+// judge verifies the ledger. The AsOf result counts the events in the stream or in a local outbox
+// that are not in the ledger.
 func (v verification) judge(cmd *cobra.Command, shared *cli.Shared, opts verifier.Options) (_ verifier.Report, _ *verifier.AsOf, err error) {
 	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
 	if err != nil {
@@ -210,8 +210,8 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	return ledger.ParseKey(text)
 }
 
-// anchoring returns the --key flag and the pins that may confirm the key of a ledger. The pin of
-// the data directory is binding if the key or the ledger comes from that directory.
+// anchoring returns the --key flag and the pins that may confirm the key of a ledger. If the key or
+// the ledger is in the data directory, the pin of that directory is binding.
 func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error) {
 	switch {
 	case v.key == "":
@@ -228,8 +228,8 @@ func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error)
 	return v.known.given("")
 }
 
-// ownKey reports whether --key names the key file of the ledger's data directory. That file
-// confirms nothing, because an attacker could have replaced both.
+// ownKey reports whether --key names the key file of the ledger's data directory. This file
+// confirms nothing, because an attacker could have replaced both the key and the ledger.
 func (v verification) ownKey(dataDir string) bool {
 	named, err := os.Stat(v.key)
 	if err != nil {
@@ -246,8 +246,7 @@ func (v verification) ownKey(dataDir string) bool {
 	return err == nil && os.SameFile(named, own)
 }
 
-// exported returns the --key flag or the pins that may confirm the key of evidence outside any data
-// directory.
+// exported returns the --key flag or the pins that may confirm the key of exported evidence.
 func (v verification) exported() (*verifier.Anchoring, error) {
 	if v.key == "" {
 		return v.known.anchoring("")
@@ -255,8 +254,8 @@ func (v verification) exported() (*verifier.Anchoring, error) {
 	return v.known.given("")
 }
 
-// keyFlag returns a verifier key in canonical form. value is the key, or the name of a file with
-// the key.
+// keyFlag returns a verifier key in canonical form. The value of the flag is the key or the name of
+// a file with the key.
 func keyFlag(value string) (text string, err error) {
 	text = value
 	if data, err := os.ReadFile(value); err == nil {

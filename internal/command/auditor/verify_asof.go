@@ -20,8 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// defaultWait is how long a verification waits until a running auditor has written the events that
-// exist at the start.
+// defaultWait is the longest time that a verification waits for a running auditor. During this
+// time, the auditor can write the events that exist at the start.
 const defaultWait = 5 * time.Second
 
 const asOfHelp = `The line "As of" names the position in the stream up to which the verdicts speak. If a
@@ -39,8 +39,8 @@ func (v *verification) registerWait(flags *pflag.FlagSet) {
 
 type source struct{ file, path string }
 
-// question finds the events that a ledger lacks. A nil question returns an AsOf that contains only
-// the checkpoint.
+// question finds the events that a ledger lacks. A nil question finds none, and its AsOf contains
+// only the checkpoint.
 type question struct {
 	*asof.Question
 
@@ -48,8 +48,8 @@ type question struct {
 	conn   *nats.Conn // nil if the stream was not asked
 }
 
-// ask notes which events exist, and waits until a running auditor has written them to the ledger.
-// It returns nil if the ledger is unreadable. The verification then reports the error.
+// ask finds the existing events and waits until a running auditor has written them to the ledger.
+// For an unreadable ledger, it returns nil, and the verification reports the error.
 func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *question {
 	r, err := ledger.OpenReader(s.path)
 	if err != nil {
@@ -60,7 +60,7 @@ func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *
 	if s.file == "" {
 		o.DataDir = shared.DataDir
 		o.Written, err = auditor.LooksServed(cmd.Context(), shared.DataDir, r.Tenant())
-		// After an error, assume that another user runs an auditor.
+		// After an error, assume that an auditor runs as another user.
 		o.Written = o.Written || err != nil
 	}
 	if shared.NATSURL != "" || s.file == "" {

@@ -17,11 +17,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// askLimit is how long a verification waits for the broker. Without an answer, it continues.
+// askLimit is the longest time that a verification waits for the broker. It then continues without
+// an answer.
 const askLimit = 5 * time.Second
 
-// askBucket reads the newest checkpoint from the checkpoint bucket and adds it to opts. It asks the
-// broker of --nats-url or of the data directory, and does not start a broker.
+// askBucket adds the newest checkpoint in the checkpoint bucket to opts. It asks the broker of
+// --nats-url or of the data directory, and does not start a broker.
 func (v verification) askBucket(cmd *cobra.Command, shared *cli.Shared, opts *verifier.Options, path string) error {
 	if !v.bucket || shared.NATSURL == "" && v.file != "" {
 		return nil

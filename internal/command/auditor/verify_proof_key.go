@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// proofKey returns the key for the proof in text, and sets the anchor of r. If a pinned key signed
-// the proof, proofKey prefers it to the key of the data directory.
+// proofKey returns the key for a proof and sets the anchor of the report. It prefers a pinned key
+// that signed the proof to the key of the data directory.
 func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) (note.Verifier, error) {
 	var signed []byte
 	var said ledger.Checkpoint
@@ -32,9 +32,9 @@ func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) 
 	return keys.Chain[0], nil
 }
 
-// keysOf returns the keys for evidence outside any data directory, and the anchor that confirms
-// them. The function leads reports whether the keys in its argument signed the evidence. If a
-// pinned key signed the evidence, keysOf prefers it to the key of the data directory.
+// keysOf returns the keys for exported evidence and the anchor that confirms them. It prefers a
+// pinned key that signed the evidence to the key of the data directory. The function leads reports
+// whether keys signed the evidence.
 func (v verification) keysOf(shared *cli.Shared, tenant string, leads func(ledger.Keys) bool) (ledger.Keys, *verifier.Anchor, error) {
 	a, err := v.exported()
 	if err != nil {

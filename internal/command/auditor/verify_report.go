@@ -27,7 +27,7 @@ type reportReport struct {
 	Root      string             `json:"root,omitempty"`
 	From      time.Time          `json:"from,omitzero"`
 	To        time.Time          `json:"to,omitzero"`
-	// Verdict is the integrity of the ledger according to the report.
+	// Verdict is the integrity of the ledger in the report.
 	Verdict      verifier.Integrity    `json:"ledger_integrity,omitempty"`
 	Completeness verifier.Completeness `json:"completeness,omitempty"`
 	Reported     int                   `json:"reported_exit"`
@@ -43,7 +43,7 @@ type ledgerOfReport struct {
 	Leaves    int64              `json:"leaves"`
 }
 
-// maxReportBytes exceeds every report, because the lists in it are limited.
+// maxReportBytes is larger than every report, because the lists in a report are limited.
 const maxReportBytes = 64 << 20
 
 func (v verification) runReport(cmd *cobra.Command, shared *cli.Shared) error {

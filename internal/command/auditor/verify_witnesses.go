@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// askWitnesses looks for a checkpoint that meets the witness policy, first next to the ledger at
-// path, then in opts.Anchored. It must run before the ledger is read, because the ledger may grow.
+// askWitnesses finds a checkpoint that meets the witness policy. It first looks next to the ledger
+// and then in opts.Anchored. Call it before the ledger is read, because the ledger may grow.
 func (v verification) askWitnesses(opts *verifier.Options, path string) (err error) {
 	if v.witnessPolicy == "" {
 		return nil

@@ -1,4 +1,4 @@
-// Package consumer holds code that several consumer commands share.
+// Package consumer provides code for the commands of several consumers.
 package consumer
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// Drain sets *progress to a function that draws a progress bar, and calls run, which must read the
-// stream to its end.
+// Drain sets *progress to a function that draws a progress bar. It then calls run, which must read
+// the stream to its end.
 func Drain(cmd *cobra.Command, label string, progress *func(consume.Progress), run func() error) error {
 	bar := cli.NewProgress(cmd.ErrOrStderr(), label)
 	defer bar.Finish()

@@ -13,7 +13,7 @@ import (
 )
 
 // addAltered adds a record whose bytes differ from its leaf. The id, kind, run and time come from
-// the signed leaf, and all other details from the altered bytes.
+// the signed leaf. All other details come from the altered bytes.
 func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
 	e, err := events.Decode(entry.Bytes)
 	if err != nil {
@@ -91,8 +91,8 @@ func alarms(r *runtree.Row) (list []string) {
 	return list
 }
 
-// alteredRecord returns the RecordError in err, or false if err has none. After a RecordError, the
-// caller can continue with the next record.
+// alteredRecord returns the RecordError in err, or false without a RecordError. The caller can then
+// continue with the next record.
 func alteredRecord(err error) (*ledger.RecordError, bool) {
 	return errors.AsType[*ledger.RecordError](err)
 }

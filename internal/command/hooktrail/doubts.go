@@ -14,18 +14,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// maxChecked is the size in leaves of the largest ledger that run show verifies by default.
+// maxChecked is the number of leaves up to which run show verifies a ledger by default.
 const maxChecked = 100_000
 
-// doubts contains the records of a ledger that a writer other than the named producer may have
-// made.
+// doubts contains the records of a ledger that may be from another writer than the named producer.
 type doubts struct {
 	byLeaf    map[int64][]runtree.Doubt
-	unchecked string // why the ledger was not searched, or only in part; empty if all was
+	unchecked string // why the search is missing or incomplete, or empty
 }
 
-// readDoubts verifies the ledger of r, because only the manifests of all producers show which
-// records are foreign. Unless always is true, it skips a large ledger.
+// readDoubts verifies the ledger, because only the manifests of all producers show which records
+// are foreign. If always is false, it skips a large ledger.
 func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bool) (doubts, error) {
 	d := doubts{byLeaf: make(map[int64][]runtree.Doubt)}
 	newest, err := r.Newest(ctx)

@@ -97,7 +97,7 @@ differs.`,
 			o := service.Broker(cmd, shared, subjects.Owner)
 			o.Name, o.StreamMaxBytes, o.Replicas = "hooktrail nats init", size, replicas
 			if o.URL != "" {
-				o.DataDir = "" // preparing a server does not make the data directory belong to it
+				o.DataDir = "" // preparing a server must not bind it to the data directory
 			}
 			return broker.Use(cmd.Context(), o, func(b *broker.Broker) error {
 				space := b.Space()

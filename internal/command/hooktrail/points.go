@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Fired is the output of run show --points --json. Fields are never renamed.
+// Fired is the output of run show --points --json. Later versions keep the names of its fields.
 type Fired struct {
 	Run    string        `json:"run"`
 	Tenant string        `json:"tenant"`
@@ -25,7 +25,7 @@ type Fired struct {
 	Never  []events.Kind `json:"never"`
 }
 
-// FiredPoint counts what happened at one hook point in a run.
+// FiredPoint contains the numbers of one hook point in a run.
 type FiredPoint struct {
 	Point      events.Kind  `json:"point"`
 	Class      hooks.Class  `json:"class"`
@@ -37,7 +37,7 @@ type FiredPoint struct {
 	Hooks      []*FiredHook `json:"hooks"` // by name
 }
 
-// FiredHook counts what one hook did at one hook point.
+// FiredHook contains the numbers of one hook at one hook point.
 type FiredHook struct {
 	Hook       string         `json:"hook"`
 	Name       string         `json:"name,omitempty"`
@@ -104,8 +104,8 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// executed counts one execution of a hook at a point. If late is true, the execution was already
-// counted when it timed out, so only Late increases.
+// executed counts one execution of a hook at a point. A late execution was already counted when it
+// timed out, so it increases only Late.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {

@@ -191,7 +191,8 @@ func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(even
 	return nil
 }
 
-// findRun returns the id of the only run whose id is or starts with name.
+// findRun returns the id of the run with this name. The name can also be the beginning of exactly
+// one run id.
 func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error) {
 	has, err := r.Has(ctx, name)
 	if err != nil || has {
@@ -203,8 +204,8 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 	}
 	var near []string
 	for _, info := range runs {
-		// The ids of sub-agents' runs, SESSION/…, start with the session's id. They match only a
-		// name with a slash.
+		// The run id of a sub-agent is SESSION/… and starts with the session's id. It matches only
+		// a name with a slash.
 		if rest, ok := strings.CutPrefix(info.Run, name); ok && name != "" && (strings.Contains(name, "/") || !strings.Contains(rest, "/")) {
 			near = append(near, info.Run)
 		}
@@ -239,7 +240,8 @@ func listHint(shared *cli.Shared) string {
 	return hint
 }
 
-// listRuns returns the latest limit runs, or all for 0, and the number of older ones.
+// listRuns returns the latest runs and the number of older runs. limit is the maximum number of
+// runs, and 0 means all.
 func listRuns(ctx context.Context, r *ledger.Reader, limit int) (list []ledger.RunSummary, left int, err error) {
 	runs, err := r.Runs(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// recordedSession is a Claude Code session with a sub-agent, written for the demo.
+// recordedSession is a Claude Code session with a sub-agent. It was written for the demo.
 //
 //go:embed session
 var recordedSession embed.FS
@@ -22,8 +22,8 @@ const (
 
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// unpackSession writes the recorded session into the folder dir. It returns the paths of the
-// transcripts, the main one first.
+// unpackSession writes the recorded session to a folder and returns the paths of the transcripts.
+// The main transcript comes first.
 func unpackSession(dir string) ([]string, error) {
 	tree, err := fs.Sub(recordedSession, sessionRoot)
 	if err != nil {
@@ -35,8 +35,8 @@ func unpackSession(dir string) ([]string, error) {
 	return sessionFiles(filepath.Join(dir, sessionFile))
 }
 
-// sessionFiles returns a transcript and the transcripts of its sub-agents. Claude Code stores these
-// in a folder with the name of the session.
+// sessionFiles returns a transcript and the transcripts of its sub-agents. Claude Code stores the
+// latter in a folder with the name of the session.
 func sessionFiles(file string) ([]string, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("session: %w", err)

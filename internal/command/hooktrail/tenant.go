@@ -28,8 +28,8 @@ type added struct {
 
 	Seed string `json:"seed,omitempty"` // absent if File has it
 	File string `json:"file,omitempty"`
-	// Endorsed means that an endorsement was written next to File. Engines with the key need it to
-	// enrol their outboxes.
+	// Endorsed means that there is an endorsement next to File. Engines need it to enrol their
+	// outboxes with the key.
 	Endorsed bool `json:"endorsed,omitempty"`
 }
 
@@ -80,8 +80,8 @@ run "hooktrail nats creds" again.`,
 	return cmd
 }
 
-// endorseTenant endorses the key in file for a tenant with the ledgers' key. It returns false if
-// the data directory has no readable ledger key.
+// endorseTenant endorses a tenant's key with the key of the ledgers. If the data directory has no
+// readable ledger key, it returns false.
 func endorseTenant(dataDir, file, tenant string) (bool, error) {
 	signer, public, err := writer.ReadSigner(writer.KeyFile(auditor.KeyDir(dataDir)))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A line of a waterfall fits into 100 columns.
+// With these widths, a line of a waterfall fits into 100 columns.
 const (
 	nameWidth   = 12
 	detailWidth = 40
@@ -173,8 +173,8 @@ func rowBar(r *runtree.Row, s *runtree.Step, paint cli.Palette) string {
 	return paint.Good(bar)
 }
 
-// timeBar draws a bar that stands for the duration whole. It marks the part of the given length
-// that begins at start.
+// timeBar draws a bar for the duration whole. The marked part begins at start and has the given
+// length.
 func timeBar(start, length, whole time.Duration) string {
 	if whole <= 0 {
 		return strings.Repeat("·", barWidth)

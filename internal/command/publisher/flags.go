@@ -49,7 +49,8 @@ func (r *Redaction) Register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.off, "no-redact", false, "store secrets and personal data unchanged")
 }
 
-// Redactor returns nil unless --no-redact is set. A nil redactor means all rules of pkg/redact.
+// Redactor returns nil by default, which means all rules of pkg/redact. With --no-redact, it
+// returns a redactor that changes nothing.
 func (r *Redaction) Redactor() publish.Redactor {
 	if r.off {
 		return publish.NoRedaction
@@ -65,8 +66,7 @@ func (f *HookFile) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "hooks", "", "`file` with the hooks that decide at POST /v1/decisions and over NATS; without it nothing is decided")
 }
 
-// Load reads and checks the hooks file and logs its warnings. It returns nil if the flag is not
-// set.
+// Load reads and checks the hooks file and logs its warnings. Without the flag, it returns nil.
 func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.File, error) {
 	if f.path == "" {
 		return nil, nil //nolint:nilnil // no file, no hooks
@@ -75,7 +75,7 @@ func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.Fil
 	if err != nil {
 		return nil, err
 	}
-	var client decision.Client // registering hooks sends no request, so no connection is needed
+	var client decision.Client // registering hooks needs no connection, because it sends no request
 	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookfile.Options{Requester: client, Own: client.Own}); err != nil {
 		return nil, err
 	}

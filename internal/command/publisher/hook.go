@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// tokenVariable holds the token for --publisher. A flag would be visible to other users.
+// tokenVariable is the environment variable with the token for --publisher. A flag would be visible
+// to other users.
 const tokenVariable = "HOOKTRAIL_TOKEN"
 
 type hookFlags struct {
@@ -37,8 +38,8 @@ func (f *hookFlags) register(cmd *cobra.Command) {
 	f.redaction.Register(cmd)
 }
 
-// validate checks the flags for publisher install. The command publisher hook does not call it, but
-// replaces invalid values and continues.
+// validate checks the flags for publisher install. The command publisher hook instead replaces
+// invalid values and continues.
 func (f *hookFlags) validate() error {
 	if f.timeout <= 0 {
 		return fmt.Errorf("--timeout %v: must be positive", f.timeout)
@@ -66,8 +67,8 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 		Example: "  publisher hook claude-code < payload.json\n" +
 			"  publisher hook claude-code --hooks hooks.yaml --fail-closed < payload.json\n" +
 			"  publisher hook copilot-cli preToolUse < payload.json",
-		// If cobra parsed the flags, agents would take the exit status of a usage error for a
-		// denial.
+		// Agents take the exit status of cobra's usage errors for a denial. So the command parses
+		// its flags itself.
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
 		PersistentPreRunE:  func(*cobra.Command, []string) error { return nil },
@@ -79,8 +80,8 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// runHook answers one hook payload. It exits with status 0 even after a panic, because agents would
-// take another status for a denial.
+// runHook answers one hook payload. It exits with status 0 even after a panic, because agents take
+// other statuses for a denial.
 func runHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []string) (err error) {
 	stderr := cmd.ErrOrStderr()
 	defer func() {
@@ -109,7 +110,7 @@ func runHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []st
 	return cli.Exit(result.Reply.Exit)
 }
 
-// parseHookFlags returns the first error. An invalid flag keeps its default value.
+// parseHookFlags returns the first error. A flag with an invalid value has its default value.
 func parseHookFlags(cmd *cobra.Command, shared *cli.Shared, args []string) error {
 	cmd.DisableFlagParsing = false
 	err := cmd.ParseFlags(args)
@@ -135,7 +136,8 @@ func hookOptions(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args 
 	}
 	problem := func(err error) { opts.Problems = append(opts.Problems, err.Error()) }
 	if invalid != nil {
-		// Parsing stopped at the invalid flag, so look for --fail-closed and the agent in the rest.
+		// Parsing stopped at the invalid flag. Look for --fail-closed and the agent in the other
+		// arguments.
 		problem(invalid)
 		opts.FailClosed = opts.FailClosed || slices.Contains(args, "--fail-closed")
 		args = slices.DeleteFunc(args, func(arg string) bool { return !slices.Contains(agents.Names(), arg) })

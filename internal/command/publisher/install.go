@@ -50,7 +50,7 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// validate rejects flags that the hook command could not use, because that error would only appear
+// validate rejects flags that the hook command could not use. Otherwise the error would only appear
 // in the agent.
 func (f *installFlags) validate() error {
 	if f.uninstall {
@@ -128,7 +128,7 @@ func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
 	})
 }
 
-// hookArgs returns the flags of the hook command to install. Paths are absolute, because an agent
+// hookArgs returns the flags of the installed hook command. Paths are absolute, because an agent
 // can start the command in any folder.
 func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
 	var args []string
@@ -163,7 +163,8 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 	return termtext.ShellQuote(args...), nil
 }
 
-// programName returns the name of this program if PATH leads to it, and otherwise its full path.
+// programName returns the name of this program if PATH leads to the program. Otherwise it returns
+// the full path.
 func programName() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -176,8 +177,8 @@ func programName() (string, error) {
 	return termtext.ShellQuote(self), nil
 }
 
-// isGoRun reports whether path is a temporary program of go run, such as
-// /tmp/go-build15/b001/exe/publisher or …/go-build/5f/5f01…-d/publisher.
+// isGoRun reports whether path is a temporary program of go run. Examples are
+// /tmp/go-build15/b001/exe/publisher and …/go-build/5f/5f01…-d/publisher.
 func isGoRun(path string) bool {
 	dir := filepath.Dir(path)
 	made := filepath.Base(dir) == "exe" || strings.HasSuffix(dir, "-d")

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Tenants has the flags that decide whether tenants without a key or token are accepted.
+// Tenants has the flags that accept or refuse tenants without a key or token.
 type Tenants struct {
 	open  bool
 	limit int
@@ -28,8 +28,8 @@ func (t *Tenants) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("open-tenants", "new-tenants")
 }
 
-// Policy returns the admission policy for the data directory, or nil if every tenant is accepted.
-// If tokenFile is empty, it is in the data directory.
+// Policy returns the admission policy for the data directory. nil means that every tenant is
+// accepted. If tokenFile is empty, the file in the data directory is used.
 func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Policy, error) {
 	switch {
 	case t.limit < 0:
@@ -58,9 +58,9 @@ func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Polic
 	}), nil
 }
 
-// withLedger returns the tenants that have a ledger. It reads only the names of the folders, so
-// that publishers need not link the ledger package. A tenant whose id is too long for a folder name
-// is missing and counts as new.
+// withLedger returns the tenants with a ledger. It reads only the names of folders, so that
+// publishers need not link the ledger package. A tenant whose id is too long for a folder name is
+// missing and counts as new.
 func withLedger(dataDir string) (tenants []string) {
 	folders, _ := os.ReadDir(filepath.Join(dataDir, "ledger")) // the auditor reports an unreadable folder
 	for _, f := range folders {

@@ -31,8 +31,8 @@ its entries.`,
 	}
 }
 
-// detailsText returns the text of an issue. So that event text cannot imitate this output, each
-// value is on one line and each line of the description begins with a bar.
+// detailsText returns the text of an issue. Each value is on one line, and each line of the
+// description begins with a bar. So the text of an event cannot imitate this output.
 func detailsText(d tracker.Details) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", d.ID, termtext.OneLine(d.Title))

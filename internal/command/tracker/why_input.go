@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// whyOfInput replays the file at path and explains the issue or event with this id. Like whatif, it
-// then reports invalid lines.
+// whyOfInput replays a file and explains the issue or event with this id. It then reports the
+// invalid lines.
 func whyOfInput(cmd *cobra.Command, shared *cli.Shared, path, config, id string) (err error) {
 	c := rules.DefaultConfig()
 	if config != "" {
@@ -31,7 +31,7 @@ func whyOfInput(cmd *cobra.Command, shared *cli.Shared, path, config, id string)
 		return err
 	}
 	defer func() { err = errors.Join(err, folded.Close()) }()
-	var kind events.Kind // kind of the event with this id, if the file has it
+	var kind events.Kind // kind of the event with this id. Empty if the file lacks the event
 	input := replay.Input{
 		Path: path, Stdin: cmd.InOrStdin(), Tenant: shared.TenantOrDefault(), Bar: cli.NewProgress(cmd.ErrOrStderr(), "why"),
 		Seen: func(e events.Event) {
@@ -54,8 +54,8 @@ func whyOfInput(cmd *cobra.Command, shared *cli.Shared, path, config, id string)
 	return errors.Join(err, bad.Err())
 }
 
-// explainInput explains the issue or event in the tenant of --tenant, or in any tenant, preferably
-// the default one.
+// explainInput explains the issue or event in the tenant of --tenant. Without --tenant, it searches
+// all tenants and prefers the default tenant.
 func explainInput(conn *sqlite.Conn, shared *cli.Shared, id string) (tracker.Explanation, error) {
 	tenant := shared.Tenant
 	tenants, err := store.Tenants(conn)

@@ -20,7 +20,7 @@ import (
 
 const clusterSize = 3
 
-// Cluster is three servers on the loopback with three replicas of each stream.
+// Cluster is three servers on the loopback. Each stream has three replicas.
 type Cluster struct {
 	servers []*server.Server
 	options []*server.Options
@@ -101,8 +101,8 @@ func (c *Cluster) JetStream(tb testing.TB) jetstream.JetStream {
 	return js
 }
 
-// Leader returns the index of the server that leads a durable, or the stream if durable is empty.
-// It returns -1 if there is no leader.
+// Leader returns the index of the server that leads a durable consumer. An empty durable means the
+// stream. Without a leader, it returns -1.
 func (c *Cluster) Leader(stream, durable string) int {
 	return slices.IndexFunc(c.servers, func(s *server.Server) bool {
 		switch {
@@ -152,7 +152,7 @@ func freePorts(tb testing.TB, n int) []int {
 		if err != nil {
 			tb.Fatalf("free port: %v", err)
 		}
-		defer func() { _ = l.Close() }() // closed at the end, so that the ports differ
+		defer func() { _ = l.Close() }() // close all listeners at the end, so that the ports differ
 		addr, ok := l.Addr().(*net.TCPAddr)
 		if !ok {
 			tb.Fatalf("free port: %v", l.Addr())

@@ -10,10 +10,10 @@ import (
 )
 
 // readBytes limits the pending bytes of a request. The server disconnects clients with more than 64
-// MiB pending.
+// MiB of pending bytes.
 const readBytes = 8 << 20
 
-// Messages returns all messages of the event stream at the time of the call, once and in order.
+// Messages returns all messages that are in the event stream now, each once and in order.
 func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream.RawStreamMsg) {
 	tb.Helper()
 	ctx := tb.Context()
@@ -41,7 +41,7 @@ func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream
 		if err != nil {
 			tb.Fatal(err)
 		}
-		// Sequences that ascend up to LastSeq, state.Msgs in number, belong to all messages.
+		// state.Msgs ascending sequences up to LastSeq are all messages.
 		if n := meta.Sequence.Stream; n <= read || n > state.LastSeq {
 			tb.Fatalf("read %d of %d messages: #%d came behind #%d, the last is #%d", len(list), state.Msgs, n, read, state.LastSeq)
 		}

@@ -1,10 +1,10 @@
-// Package natstest runs real NATS servers in tests. In-process servers work inside
-// testing/synctest, where all their timeouts follow the fake clock. Servers on the loopback can be
-// stopped and restarted.
+// Package natstest runs real NATS servers in tests. In-process servers work in testing/synctest,
+// where all their timeouts follow the fake clock. Servers on the loopback can be stopped and
+// restarted.
 //
-// The first store of a process starts the server's access-time ticker. If that happened inside a
-// bubble, the clock of the next bubble would not advance, so this package starts the ticker with
-// the test binary.
+// The first store of a process starts the server's access-time ticker. If a synctest bubble started
+// the ticker, the clock of the next bubble would not advance. So this package starts the ticker
+// with the test binary.
 package natstest
 
 import (
@@ -30,8 +30,8 @@ func init() { ats.Register() }
 
 const readyTimeout = 10 * time.Second
 
-// Options change the server of a test. Without them it has the default space and the streams of a
-// deployment.
+// Options configures the server of a test. By default, the server has the default space and the
+// streams of a deployment.
 type Options struct {
 	Space       subjects.Space
 	MaxBytes    int64 // of the event stream, 64 MiB by default
@@ -41,7 +41,8 @@ type Options struct {
 	Users       []User
 }
 
-// User has limited rights. Its password is its name. Clients without a name have all rights.
+// User is a client with limited rights. Its password is its name. Clients without a name have all
+// rights.
 type User struct {
 	Name      string
 	Publish   []string // allowed subjects
@@ -60,15 +61,15 @@ type Server struct {
 	server *server.Server
 }
 
-// Start runs an in-process server until the test ends. Call it inside the synctest bubble of the
-// test, if there is one.
+// Start runs an in-process server until the test ends. In a test with a synctest bubble, call Start
+// in the bubble.
 func Start(tb testing.TB, opts ...Options) *Server {
 	tb.Helper()
 	return start(tb, &Server{opts: first(opts), dir: tb.TempDir()})
 }
 
-// Listen runs a server on a loopback port with its store in dir until the test ends. [Server.Stop]
-// and [Server.Restart] keep port and store.
+// Listen runs a server on a loopback port until the test ends. Its store is in dir. [Server.Stop]
+// and [Server.Restart] keep the port and the store.
 func Listen(tb testing.TB, dir string, opts ...Options) *Server {
 	tb.Helper()
 	return start(tb, &Server{opts: first(opts), dir: dir, listen: true, port: server.RANDOM_PORT})
@@ -173,7 +174,7 @@ func setUsers(opts *server.Options, users []User) {
 	}
 }
 
-// Stop stops the server, if it runs, and waits until its store is closed.
+// Stop stops a running server and waits until its store is closed.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	srv := s.server
@@ -182,8 +183,8 @@ func (s *Server) Stop() {
 	if srv != nil {
 		srv.Shutdown()
 		srv.WaitForShutdown()
-		// A goroutine of the store may sleep for another millisecond, and a synctest bubble must
-		// not end earlier.
+		// A synctest bubble must not end while a goroutine of the store sleeps for another
+		// millisecond.
 		time.Sleep(2 * time.Millisecond)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Find returns the python3 interpreter behind wrapper scripts such as pyenv's. It skips tb if there
-// is none.
+// Find returns the python3 interpreter behind wrapper scripts such as pyenv's. Without python3, it
+// skips the test.
 func Find(tb testing.TB) string {
 	tb.Helper()
 	python, err := locate(tb, "python3", "sys")
@@ -19,9 +19,10 @@ func Find(tb testing.TB) string {
 	return python
 }
 
-// FindWith returns a python3 interpreter that can import a module. Several can be installed, and
-// Debian's packages serve only Debian's own. Without one it returns "" and logs the remedy, or
-// fails tb if HOOKTRAIL_TEST_REQUIRE is 1.
+// FindWith returns a python3 interpreter that can import a module. Several interpreters can be
+// installed, and Debian's packages are only for Debian's interpreter. If no interpreter has the
+// module, it returns "" and logs the remedy. If HOOKTRAIL_TEST_REQUIRE is 1, it fails the test
+// instead.
 func FindWith(tb testing.TB, module string) string {
 	tb.Helper()
 	for _, candidate := range [...]string{"/usr/bin/python3", "python3"} {
@@ -43,7 +44,7 @@ func locate(tb testing.TB, python, module string) (string, error) {
 	return string(path), err
 }
 
-// Spawn runs python -c pass and returns the elapsed time.
+// Spawn runs python -c pass and returns the duration.
 func Spawn(tb testing.TB, python string) time.Duration {
 	tb.Helper()
 	began := time.Now()

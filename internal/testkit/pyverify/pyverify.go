@@ -1,8 +1,7 @@
-// Package pyverify runs a second verifier of ledgers and bundles, testdata/verify. It was
-// written from the documents and shares no code with internal/evidence/ledger/verifier. If the two
-// disagree, one of them or a document is wrong.
-//
-// The script needs python3 with the module cryptography (Debian: python3-cryptography).
+// Package pyverify runs testdata/verify, a second verifier of ledgers and bundles. It was written
+// from the documents and shares no code with internal/evidence/ledger/verifier. If the two
+// disagree, one of them or a document is wrong. The script needs python3 with the module
+// cryptography (Debian: python3-cryptography).
 package pyverify
 
 import (
@@ -26,7 +25,7 @@ import (
 //go:embed testdata/verify/*.py
 var script embed.FS
 
-// Request names the evidence that both verifiers judge, and the options of auditor verify.
+// Request names the evidence for both verifiers and the options of auditor verify.
 type Request struct {
 	Path    string `json:"file"` // of a ledger or bundle
 	Key     string `json:"key,omitempty"`
@@ -46,7 +45,7 @@ type Request struct {
 	RequireTrusted    bool `json:"require_trusted,omitempty"`
 	AllowAcknowledged bool `json:"allow_acknowledged,omitempty"`
 
-	Silence time.Duration `json:"silence,omitempty"` // a run without events for this long has ended; 30 minutes by default
+	Silence time.Duration `json:"silence,omitempty"` // silence that ends a run. Default: 30 minutes
 }
 
 // Verdict is the answer of the script.
@@ -82,15 +81,15 @@ type Counts struct {
 
 // Verifier is a running process of the script.
 type Verifier struct {
-	mu   sync.Mutex // guards the process, which answers one request at a time; lock no other mutex while holding it
+	mu   sync.Mutex // guards the process. Holders take no other lock
 	in   *json.Encoder
 	out  *json.Decoder
 	took time.Duration
 	n    int
 }
 
-// Start starts the script. If python3 or its module is missing, it logs that and returns nil, or
-// fails the test if HOOKTRAIL_TEST_REQUIRE is 1.
+// Start starts the script. Without python3 or the module, it logs that and returns nil. If
+// HOOKTRAIL_TEST_REQUIRE is 1, it fails the test instead.
 func Start(tb testing.TB) *Verifier {
 	tb.Helper()
 	python := pythontest.FindWith(tb, "cryptography")
@@ -135,8 +134,8 @@ func (v *Verifier) Verify(tb testing.TB, q Request) (a Verdict) {
 	return a
 }
 
-// Compare fails the test unless the script agrees with a report about all fields of [Verdict]. It
-// compares only integrity and exit status of an invalid file.
+// Compare fails the test if the script and a report disagree about a field of [Verdict]. For an
+// invalid file, it compares only the integrity and the exit status.
 func (v *Verifier) Compare(tb testing.TB, q Request, r verifier.Report) {
 	tb.Helper()
 	a := v.Verify(tb, q)
@@ -160,8 +159,8 @@ func (a Verdict) comparable() Verdict {
 	return a
 }
 
-// verdictOf writes a report like the answer of the script. A report without an anchor is about
-// a key that the caller trusts.
+// verdictOf converts a report to the form of the script's answer. In a report without an anchor,
+// the caller trusts the key.
 func verdictOf(r verifier.Report) Verdict {
 	a := Verdict{
 		Integrity: r.Integrity, Completeness: r.Completeness, Anchor: verifier.AnchorGiven, Exit: r.Exit, Foreign: r.ForeignCount,

@@ -1,5 +1,5 @@
-// Package race makes tests do less under the race detector, which makes databases ten times slower.
-// Few repetitions already run all goroutines.
+// Package race makes tests smaller under the race detector, which makes databases ten times slower.
+// Few repetitions are enough to run all goroutines.
 package race
 
 import (
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Size returns n. Under the race detector, it returns the smaller number in fewer.
+// Size returns n, or fewer under the race detector.
 func Size(n, fewer int) int {
 	if Enabled {
 		return fewer
@@ -16,7 +16,7 @@ func Size(n, fewer int) int {
 	return n
 }
 
-// Draw sets the number of inputs of rapid.Check to [Size], unless the user gave -rapid.checks.
+// Draw sets the number of inputs of rapid.Check to [Size]. The flag -rapid.checks overrides it.
 func Draw(tb testing.TB, n, fewer int) {
 	tb.Helper()
 	checks, given := flag.Lookup("rapid.checks"), false

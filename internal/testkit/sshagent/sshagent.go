@@ -20,8 +20,8 @@ type Agent struct {
 	dir string
 }
 
-// Start starts an agent and sets SSH_AUTH_SOCK. Without ssh-agent it skips the test, or fails it if
-// HOOKTRAIL_TEST_REQUIRE is 1.
+// Start starts an agent and sets SSH_AUTH_SOCK. Without ssh-agent, it skips the test. If
+// HOOKTRAIL_TEST_REQUIRE is 1, it fails the test instead.
 func Start(tb testing.TB) *Agent {
 	tb.Helper()
 	for _, name := range []string{"ssh-agent", "ssh-add", "ssh-keygen"} {
@@ -46,7 +46,7 @@ func Start(tb testing.TB) *Agent {
 	return a
 }
 
-// Run starts the process, or restarts it without keys after [Agent.Kill].
+// Run starts the process. After [Agent.Kill], it restarts the process without keys.
 func (a *Agent) Run() {
 	a.tb.Helper()
 	a.cmd = exec.Command("ssh-agent", "-D", "-a", a.Socket)
@@ -85,7 +85,8 @@ func (a *Agent) Signal(s os.Signal) {
 	}
 }
 
-// Add makes a key, adds it and returns its fingerprint and private file.
+// Add makes a key and adds it to the agent. It returns the fingerprint and the private file of the
+// key.
 func (a *Agent) Add(name string) (fingerprint, path string) {
 	a.tb.Helper()
 	path = filepath.Join(a.dir, name)

@@ -18,7 +18,7 @@ import (
 // BusyTimeout is how long a connection waits for a lock of another connection.
 const BusyTimeout = 10 * time.Second
 
-// ErrNotFile is returned if the path is not a regular file.
+// ErrNotFile means that the path is not a regular file.
 var ErrNotFile = errors.New("it is not a file")
 
 // File is a ledger's file, opened read-only. It creates files next to the ledger only if there

@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// MaxLeafBytes is the maximum size of a leaf. The tlog-tiles format stores the length of an
-// entry in two bytes.
+// MaxLeafBytes is the maximum size of a leaf. The tlog-tiles format stores the length in two bytes.
 const MaxLeafBytes = 64<<10 - 1
 
 const leafHeader = "hooktrail/leaf/v1\n"

@@ -22,11 +22,11 @@ const MaxOrderBytes = 512 << 10
 // fits into an event.
 const MaxOrderRanges = 10_000
 
-// Order is a signed statement that destroys payloads, sets or lifts a hold, changes the signing
-// key, adds or revokes an issuer of grants, sets a rule for other orders, or acknowledges findings
-// of a verification. An audit.accessed event contains the order. The order takes effect once, when
-// the ledger reads that event, and only if the ledger's key signed it. Its text has one line for
-// each field that is set, in this order:
+// Order is a signed instruction to a ledger. It can destroy payloads, set or lift a hold, change
+// the signing key, add or revoke an issuer of grants, set a rule for other orders, or acknowledge
+// findings of a verification. An audit.accessed event contains the order. The order takes effect
+// once, when the ledger reads that event, and only if the ledger's key signed it. Its text has one
+// line for each field that is set, in this order:
 //
 //	hooktrail/order/v1
 //	tenant acme

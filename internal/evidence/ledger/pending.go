@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// PendingKeys returns the orders that replace the key of a tenant's ledger and are not in recorded.
-// The leaf of each order is the size of the ledger at the change.
+// PendingKeys returns the orders that replace the key of a tenant's ledger and that the ledger has
+// not recorded. The leaf of each order is the size of the ledger at the change.
 //
 // PendingKeys omits an order if the ledger lacks the checkpoint that the new key signed at the
 // change. Otherwise a thief of the old key could use an order to continue the ledger or to sign
@@ -56,8 +56,8 @@ func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, e
 	return has, err
 }
 
-// Countersigned returns the checkpoint with the signature of the new key from the newest change
-// that has this checkpoint. It returns signed unchanged if there is no such change, or if witnesses
+// Countersigned returns the checkpoint as the new key signed it at a key change. The newest
+// matching change counts. Countersigned returns signed unchanged if there is none, or if witnesses
 // cosigned the checkpoint.
 func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 	if bytes.Count(signed, []byte("\n\u2014 ")) > 1 {

@@ -33,8 +33,8 @@ type KeyRotation struct {
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
-// ReadChain reads the chain of keys that ends with the key public, and the changes between them,
-// both with the oldest first. It omits later changes, because their keys were not installed.
+// ReadChain reads the chain of keys up to the key public, and the changes between them, both with
+// the oldest first. It omits later changes, because their keys were not installed.
 func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err

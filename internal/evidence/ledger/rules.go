@@ -112,7 +112,7 @@ func (r Rules) Needs(o Order) bool {
 	return slices.Contains(r.Second.For, o.Action)
 }
 
-// Expires returns the last time at which o can be approved.
+// Expires returns the last time at which an order can be approved.
 func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
 
 // Protects reports whether the retention floor protects a record from an order. stored is when the

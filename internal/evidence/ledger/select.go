@@ -25,7 +25,7 @@ type Selection struct {
 
 	listed []listed // add the manifests that list these numbers
 	orders bool     // add the orders that destroyed selected payloads
-	keys   bool     // add the orders that change the key or set a rule for others
+	keys   bool     // add the orders that change the key or set a rule
 	enrols bool     // add the orders about issuers, and manifests that enrol producers of Run or change their keys
 }
 

@@ -29,7 +29,7 @@ type call struct {
 	isDenied bool // otherwise it succeeded
 }
 
-// callOf returns nil if e neither denies a tool call nor reports its success.
+// callOf returns the denied or successful tool call in e, or nil if there is none.
 func callOf(e events.Event) *call {
 	if e.ToolCall == "" {
 		return nil
@@ -71,7 +71,7 @@ type success struct {
 	producer string
 }
 
-// add stores a denial or a result. ok is true if it returns a result of a denied call. Results in
+// add stores a denial or a result. ok is true if d is the result of a denied call. Results in
 // quarantine do not count.
 func (c *calls) add(f fact, producer string, isQuarantined bool) (d DeniedResult, ok bool) {
 	if f.call == nil {

@@ -82,7 +82,7 @@ func (c *ExportChecker) Add(k ExportedRecord) error {
 	if !k.Removal.Done() && !fits(r, f) {
 		return errors.New("it says something else than its record")
 	}
-	// The export contains these orders only as proof. They do not belong to its runs.
+	// The export contains some orders only as proof. They do not belong to its runs.
 	c.noteRule(k, f)
 	if !c.facts.partial || !c.ExpectsOrder(k.Index) && !c.SetsRule(k.Index) {
 		c.facts.leaf(r, f, a)

@@ -100,8 +100,8 @@ func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	return !slices.ContainsFunc(c.leaves, func(r ledger.LeafRange) bool { return !o.Leaves.HasAll(r) })
 }
 
-// SetsRule reports whether the record at leaf is an order that sets a rule for other orders. Every
-// bundle has these orders.
+// SetsRule reports whether the record at leaf is an order that sets a rule. Every bundle has these
+// orders.
 func (c *ExportChecker) SetsRule(leaf int64) bool { return c.ruleAt[leaf] }
 
 func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
@@ -144,7 +144,7 @@ func (c *ExportChecker) Redacted() Redacted {
 	return r
 }
 
-// MissingOrders returns an error for each order that destroyed records refer to but that is not in
+// MissingOrders returns an error for each order that destroyed records of the export but is not in
 // the export. Call it after the last record.
 func (c *ExportChecker) MissingOrders() (errs []error) {
 	for order, c := range c.removed.claims {

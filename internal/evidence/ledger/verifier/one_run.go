@@ -87,7 +87,7 @@ func (p *producerRun) lowest() uint64 {
 	return first
 }
 
-// IsOfNothing reports whether no record concerns the run and the time range.
+// IsOfNothing reports whether the ledger has no records of the run and the time range.
 func (r Report) IsOfNothing() bool { return len(r.Producers) == 0 && len(r.Gaps) == 0 }
 
 // isQuiet reports whether nothing happened in the time range, which is normal. It returns false for

@@ -97,8 +97,8 @@ func strictness(v events.Verdict) int {
 
 var errOtherForm = errors.New("data has another form")
 
-// membersOf returns the members of a JSON object in their order. It rejects repeated names in upper
-// or lower case, because readers disagree about such objects.
+// membersOf returns the members of a JSON object in their order. It rejects repeated names, even if
+// their case differs, because readers disagree about such objects.
 func membersOf(data json.RawMessage) (names []string, values []json.RawMessage, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -182,8 +182,8 @@ func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	return r, err
 }
 
-// CompareFirst compares records of the same id with the first record of that id. records yields all
-// added records again. Call CompareFirst before [ExportChecker.Conclude] and
+// CompareFirst compares each record that has the id of an earlier record with that record. records
+// yields all added records again. Call CompareFirst before [ExportChecker.Conclude] and
 // [ExportChecker.Findings].
 func (c *ExportChecker) CompareFirst(records iter.Seq2[ExportedRecord, error]) error {
 	contrary := &c.facts.contrary

@@ -165,7 +165,7 @@ type Producer struct {
 
 	// State is the last state that the producer announced, if any, or [StateLost]. A producer in
 	// the state "open" signs a manifest every Interval seconds. Heard is when the server stored the
-	// last one.
+	// last manifest.
 	State    events.State `json:"state,omitempty"`
 	Interval uint64       `json:"interval,omitempty"`
 	Heard    time.Time    `json:"heard,omitzero"`

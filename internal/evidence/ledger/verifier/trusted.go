@@ -23,7 +23,7 @@ type Trusted struct {
 
 func (t *Trusted) diverge(reason string) { t.Diverged, t.Reason = true, reason }
 
-// ErrNotStored is an error of an anchor that has no checkpoint of the ledger yet.
+// ErrNotStored means that an anchor has no checkpoint of the ledger yet.
 var ErrNotStored = errors.New("no checkpoint of this ledger is stored there yet; the auditor stores the first one within seconds, " +
 	"and its log says why if it cannot")
 
@@ -48,7 +48,7 @@ type trusted struct {
 	foreign  bool // signed with another ledger's key, which counts as a divergence
 }
 
-// trusted includes unusable checkpoints, because the report lists them.
+// trusted returns all checkpoints from outside, even unusable ones, because the report lists them.
 func (o Options) trusted() (all []trusted, err error) {
 	if o.Trusted != nil {
 		c, signed, err := ReadTrusted(o.Trusted)

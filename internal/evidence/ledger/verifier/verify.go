@@ -47,8 +47,8 @@ type Options struct {
 	Stamps []timestamp.Stored
 	TSA    *x509.CertPool
 
-	// Progress is called by one goroutine with the numbers of checked and of all leaves. The
-	// count restarts if the file changed meanwhile. Progress may be nil.
+	// Progress receives the numbers of checked and of all leaves. One goroutine calls it. The count
+	// restarts if the file changed meanwhile. Progress may be nil.
 	Progress func(done, total int64)
 
 	AllowAcknowledged bool
@@ -64,10 +64,10 @@ var errChanged = errors.New("the file was changed while it was read")
 // the same state.
 var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
 
-// Verify checks every byte of the ledger at path. It compares every leaf with its record, the
-// tree with every checkpoint, and every index with its table, and checks every signature. Then
-// it checks whether the ledger has everything that the producers sent. A writer may run at the
-// same time. Verify may then miss its newest batch.
+// Verify checks every byte of the ledger at path. It compares every leaf with its record, every
+// checkpoint with the tree, and every index with its table. It also checks every signature. Then it
+// checks whether the ledger has everything that the producers sent. A writer may run at the same
+// time. Verify may then miss its newest batch.
 //
 // Verify returns an error only if it cannot read the file. Problems of the ledger are in the
 // report.

@@ -24,7 +24,7 @@ type Witnesses struct {
 	Reason string                    `json:"reason,omitempty"` // why Met is false
 }
 
-// NewWitnesses checks the cosigned note of checkpoint c against a policy. newest is the newest
+// NewWitnesses checks the cosignatures of checkpoint c against a policy. newest is the newest
 // checkpoint of the ledger.
 func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.Checkpoint) *Witnesses {
 	found := policy.Check(signed)

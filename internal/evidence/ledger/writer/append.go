@@ -19,7 +19,7 @@ type Appended struct {
 	Checkpoint  []byte           // signed note; nil if nothing changed
 }
 
-// Found describes a new conflict or a new record in quarantine.
+// Found describes a new conflict or record in quarantine.
 type Found struct {
 	Leaf           int64
 	Finding        ledger.Finding

@@ -92,8 +92,8 @@ func (c classifier) compareQuarantine(r *record) error {
 	return err
 }
 
-// compareNumber checks whether the producer used the number of r before. It marks r as a copy if
-// the bytes are the same, and as a conflict if they differ.
+// compareNumber checks whether the producer used the number of a record before. It marks the record
+// as a copy if the bytes are the same, and as a conflict if they differ.
 func (c classifier) compareNumber(r *record) error {
 	p := c.names.producers[r.leaf.Producer]
 	if p == nil || int64(r.leaf.Sequence) > p.high {

@@ -34,8 +34,8 @@ type Key struct {
 }
 
 // OpenKey returns the key in dir, and creates it if there is none. The private half is in
-// ledger.key, which only its owner can read, and the public half is in ledger.pub. Both are on disk
-// when OpenKey returns. Parallel calls return the same key, even in other processes.
+// ledger.key and the public half in ledger.pub. Only the owner can read ledger.key. Both are on
+// disk when OpenKey returns. Parallel calls return the same key, even in other processes.
 //
 // ledger.key can also name a key in an ssh-agent, see [Place]. OpenKey does not contact the agent.
 func OpenKey(dir string) (*Key, error) {

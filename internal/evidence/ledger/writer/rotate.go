@@ -26,7 +26,7 @@ const (
 type Rotation struct {
 	Dir     string
 	Tenants []string // tenants with a ledger
-	// Newest has the newest checkpoint of each ledger, if any.
+	// Newest has the newest checkpoint of each tenant's ledger.
 	Newest map[string][]byte
 	Order  ledger.Order // only By, Reason, Ticket and Time are set
 	Signer Place        // a file by default

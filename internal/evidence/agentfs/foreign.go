@@ -58,8 +58,8 @@ func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err e
 	return kept, mark, nil
 }
 
-// Unchanged returns [ErrChanged] if the file at path was written since [Foreign] returned the mark.
-// It returns [ErrBusy] if another process has the file open.
+// Unchanged returns an error that wraps [ErrChanged] if the file at path was written since
+// [Foreign] returned the mark. The error wraps [ErrBusy] if another process has the file open.
 func Unchanged(ctx context.Context, path string, mark Mark) error {
 	err := read(ctx, path, leaveTimeout, func(r *reader) error {
 		now, err := markOf(r.conn, path)

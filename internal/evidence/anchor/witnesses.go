@@ -112,8 +112,8 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	return w.store(tenant, path, cosigned, kept, errs)
 }
 
-// store writes the cosigned note to disk. It keeps the stored note if only that one meets the
-// policy. store returns an error if the cosigned note does not meet the policy.
+// store writes the cosigned note to disk, unless only the stored note meets the policy. It returns
+// an error if the cosigned note does not meet the policy.
 func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, errs error) error {
 	found := w.policy.Check(cosigned)
 	if !bytes.Equal(cosigned, storedNote) && (found.Met() || !w.policy.Check(storedNote).Met()) {

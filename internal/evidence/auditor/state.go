@@ -17,9 +17,9 @@ import (
 
 var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
-// stateTables is the schema of the state database, which can be rebuilt from the ledgers. The
-// auditor compares the stored positions with the ledgers at its start. It thus detects a ledger
-// that was deleted or replaced by an older copy.
+// stateTables is the schema of the state database, which can be rebuilt from the ledgers. At its
+// start, the auditor compares the stored positions with the ledgers. It detects a ledger that was
+// deleted or replaced by an older copy.
 const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger (

@@ -31,7 +31,7 @@ type Options struct {
 	// Without a signature, [Check] never reports the bundle as complete.
 	Signer note.Signer
 	// Changes are the key changes in the key folder. If the ledger has not recorded the last change
-	// yet, the new key signs the bundle's checkpoint too.
+	// yet, the bundle's checkpoint also has the signature of the new key.
 	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
 }

@@ -65,7 +65,7 @@ type Hour struct {
 	Accesses  []access.Use   `json:"accesses"`  // uses of evidence
 }
 
-// Of returns the coverage of a ledger from the time from until just before to. A zero time is no
+// Of returns the coverage of a ledger for times with from <= time < to. A zero from or to means no
 // limit. report is the result of [verifier.Verify] for this ledger.
 func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to time.Time) (Report, error) {
 	c := builder{r: r, from: from, to: to, hours: make(map[int64]*Hour)}

@@ -155,8 +155,8 @@ func (f File) Unchecked(text func(Report) string) (Statement, error) {
 }
 
 // Check verifies the file and returns its statement, and whether the file is signed. One of keys
-// must have made the signature. JSON in the file must match the statement. An unsigned file with
-// JSON must contain the text that the function text renders.
+// must have made a signature. JSON in the file must match the statement. If the file is unsigned
+// JSON, its text must be the result of the function text.
 func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement, signed bool, err error) {
 	content, signed := f.split()
 	if signed {

@@ -6,5 +6,5 @@
 // of a step and response.completed of a response. An event without a step belongs to the step of
 // the latest prompt before it.
 //
-// A [Fold] needs memory for each event, but not for the payloads.
+// The memory of a [Fold] grows with the number of events but not with the size of the payloads.
 package runtree

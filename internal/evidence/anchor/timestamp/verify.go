@@ -46,7 +46,7 @@ var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 }
 
 // Roots reads the user's trusted certificates from PEM. It returns an error if the text has no
-// certificate or other PEM blocks.
+// certificate, or has other PEM blocks.
 func Roots(text []byte) (*x509.CertPool, error) {
 	pool, n := x509.NewCertPool(), 0
 	for {

@@ -121,7 +121,7 @@ type Options struct {
 	AckWait     time.Duration // time limit for an answer of the stream, default 10 s
 	KeepSent    time.Duration // time that sent events stay on disk, default 1 min
 	SealDelay   time.Duration // idle time before a continued run is sealed again, default 30 s
-	Heartbeat   time.Duration // maximum time between manifests, default 10 min, negative for no limit
+	Heartbeat   time.Duration // announced time between manifests, default 10 min, negative for none
 
 	// Journal is a folder outside of Dir. It lists the outbox, so that its loss is noticed. If
 	// Journal is empty, the outbox is not listed.

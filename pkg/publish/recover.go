@@ -95,7 +95,8 @@ func (r *recovery) cut(first uint64, at int64, it segment.Item) error {
 	last, _ := r.o.log.Last()
 	switch {
 	case first != last.First:
-		r.o.quarantine(first, segment.Item{Size: it.Size}) // not from a crash
+		// A crash leaves an incomplete record only in the last segment.
+		r.o.quarantine(first, segment.Item{Size: it.Size})
 	case it.Size >= segment.HeaderBytes && !it.HasHeader && r.ordinal+1 >= r.c.Next:
 		// After a crash during a write, the header of the record is intact. This header is not, so
 		// the record was complete and was damaged later.

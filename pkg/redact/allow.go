@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Targets of an allow-list. The target is the part of a finding that the expressions search.
+// Targets of an allow-list. A target is the part of a finding to which the expressions apply.
 const (
 	targetSecret = "secret" // also the empty target
 	targetMatch  = "match"
@@ -19,7 +19,7 @@ type allowlist struct {
 	target    string
 	regexes   []string
 	stopwords []string
-	elsewhere bool // has conditions on paths or commits, which never hold
+	elsewhere bool // has conditions on paths or commits, which are never met
 
 	once    sync.Once // guards pattern and words
 	pattern *regexp.Regexp
@@ -56,8 +56,8 @@ func (a *allowlist) stops(secret string) bool {
 
 func (a *allowlist) compile() {
 	if len(a.regexes) > 0 {
-		// Gitleaks also joins the expressions, so that a flag in one of them applies to the later
-		// ones. If the result does not compile, it allows nothing.
+		// Join the expressions as gitleaks does, so that a flag in one applies to the later ones.
+		// If the result does not compile, it allows nothing.
 		a.pattern = compile("(?:"+strings.Join(a.regexes, "|")+")", nothing)
 	}
 	if len(a.stopwords) > 0 {
@@ -65,8 +65,8 @@ func (a *allowlist) compile() {
 	}
 }
 
-// nothing and everything replace expressions that do not compile. Redactor then redacts more text,
-// never less.
+// nothing and everything replace expressions that do not compile, so that Redactor redacts more
+// text and never less.
 var (
 	nothing    = regexp.MustCompile(`[^\x00-\x{10FFFF}]`)
 	everything = regexp.MustCompile(`(?s).+`)

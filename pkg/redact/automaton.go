@@ -1,14 +1,14 @@
 package redact
 
 // automaton finds all occurrences of several words in one pass over a text (Aho and Corasick). It
-// ignores the case of ASCII letters. It is immutable.
+// ignores the case of ASCII letters and is immutable.
 type automaton struct {
 	class [256]uint8 // 0 for bytes that no word contains
 	width int
-	next  []int32 // next state for each state and class, at state × width + class
+	next  []int32 // next state, at state × width + class
 	words []string
 	ends  [][]int32 // indexes of the words that end in each state
-	first int32     // a word ends in this state and in all states with a higher number
+	first int32     // words end in this state and in all higher states
 }
 
 func newAutomaton(words []string) *automaton {
@@ -47,8 +47,8 @@ func (a *automaton) plant() {
 	}
 }
 
-// link fills the missing transitions. It returns the states ordered by depth, and for each state
-// the state of its longest suffix.
+// link fills the missing transitions. It returns the states ordered by depth, and the longest
+// suffix of each state.
 func (a *automaton) link() (order, fail []int32) {
 	fail = make([]int32, len(a.ends))
 	order = make([]int32, 1, len(a.ends))
@@ -72,8 +72,8 @@ func (a *automaton) link() (order, fail []int32) {
 	return order, fail
 }
 
-// renumber gives the states in which words end the highest numbers, so that scan detects them with
-// a single comparison. It also multiplies all numbers by the width.
+// renumber gives the highest numbers to the states in which words end, so that scan needs a single
+// comparison. It also multiplies all numbers by the width.
 func (a *automaton) renumber(order, number []int32) {
 	count := int32(0)
 	for _, ending := range [...]bool{false, true} {

@@ -3,8 +3,8 @@
 //
 // # Findings
 //
-// The package finds secrets with the rules of the gitleaks module, in the version of go.mod. The
-// results are those of the gitleaks library, with three exceptions:
+// The package finds secrets with the rules of the gitleaks version in go.mod. The results are the
+// same as with gitleaks, with three exceptions:
 //
 //   - The marker "gitleaks:allow" in a comment has no effect, because text from an agent must
 //     not be able to disable redaction.
@@ -26,9 +26,9 @@
 // # Markers
 //
 // The markers are "[SECRET_REDACTED]", "[EMAIL_REDACTED]", "[CARD_REDACTED]", "[IBAN_REDACTED]",
-// "[PHONE_REDACTED]" and "[IP_REDACTED]". Findings that overlap get one marker together. Redacting
-// a result again does not change it. In JSON, only string values change. The result depends only on
-// the input.
+// "[PHONE_REDACTED]" and "[IP_REDACTED]". Overlapping findings get one marker. Redacting a result
+// again does not change it. In JSON, only string values change. The result depends only on the
+// input.
 //
 // # Limits
 //
@@ -40,8 +40,8 @@
 //   - anything in names of members, numbers or attributes of an event
 //   - national phone numbers of other countries, names, addresses, birthdays
 //
-// It also redacts text that only looks like personal data, such as an order number with the form of
-// a card number.
+// It also redacts text that looks like personal data, such as an order number in the form of a card
+// number.
 //
 // The time is linear in the length of the text, because all expressions are RE2. A text is searched
 // again after each replacement. If it still contains a finding after ten rounds, a marker replaces

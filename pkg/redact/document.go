@@ -10,7 +10,7 @@ import (
 // maxDepth limits how deeply values are nested. Package events has the same limit.
 const maxDepth = 512
 
-// document redacts the string values of a JSON text. It does not validate the text between strings.
+// document redacts the string values of a JSON text. Other parts of the text are not validated.
 type document struct {
 	cleaner *cleaner
 	text    string
@@ -21,7 +21,7 @@ type document struct {
 	edits    []edit // in the order of the text
 	found    []fieldSpan
 	object   region // the outermost object
-	recorded region // the elements of the list in member "redacted" of object, without brackets
+	recorded region // the list elements in the member "redacted" of object
 	taken    bool   // object has a member "redacted" that is not a list
 }
 
@@ -66,7 +66,7 @@ func (d *document) peek() byte {
 	return 0
 }
 
-// value redacts a value. name is the name of its member, and path the name of a file from which the
+// value redacts a value. name is the name of its member. path is the name of a file from which the
 // value may come. Both can be empty.
 func (d *document) value(name, path string) error {
 	switch d.peek() {
@@ -85,8 +85,8 @@ func (d *document) value(name, path string) error {
 	return nil
 }
 
-// files lists the members that contain a file name. Later members of the same object may contain
-// text from that file.
+// files lists the members with a file name. Later members of the same object may contain text from
+// that file.
 const files = " file_path filePath path notebook_path filename "
 
 func (d *document) members(path string) error {

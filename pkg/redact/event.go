@@ -16,8 +16,7 @@ import (
 
 const (
 	redactedField = "redacted"
-	// redactedAttribute is the extension attribute that lists the redactions of an event whose data
-	// cannot have the member redactedField.
+	// redactedAttribute lists the redactions if data cannot have the member redactedField.
 	redactedAttribute = "redacted"
 
 	maxListed    = 1000    // redactions that an event lists
@@ -27,9 +26,9 @@ const (
 )
 
 // Redact replaces secrets and personal data in the string values of e.Data and in e.Binary. It
-// lists the redactions in the member "redacted" of data ([events.Common]), or in the extension
-// attribute "redacted" if data is binary, is not an object, or uses that member for something else.
-// It leaves the content of a blob chunk unchanged.
+// lists the redactions in the member "redacted" of data, see [events.Common]. If data is binary, is
+// not an object, or uses this member for something else, it lists them in the extension attribute
+// "redacted". The content of a blob chunk stays unchanged.
 //
 // Redact never writes to the memory of e.Data, e.Binary and e.Extra. Its errors are of type
 // [events.InvalidError] and contain no values.
@@ -44,8 +43,8 @@ func (r *Redactor) Redact(e *events.Event) error {
 	return nil
 }
 
-// redactBinary searches data that is not UTF-8 only for secrets. Bytes in such data look like a
-// number or an address only by chance.
+// redactBinary searches data that is not UTF-8 only for secrets. Such data looks like personal data
+// only by chance.
 func (r *Redactor) redactBinary(e *events.Event) {
 	if !utf8.Valid(e.Binary) {
 		r = &Redactor{secrets: r.secrets}
@@ -81,8 +80,8 @@ func (r *Redactor) redactData(e *events.Event) error {
 	return nil
 }
 
-// JSON returns a copy of data with markers in place of the findings in string values, and the list
-// of redactions. It returns the same errors as [Redactor.Redact] and never writes to data.
+// JSON returns a copy of data in which markers replace the findings in string values, and the list
+// of redactions. It never writes to data. It returns the same errors as [Redactor.Redact].
 func (r *Redactor) JSON(data json.RawMessage) (json.RawMessage, []events.Redaction, error) {
 	d, err := r.search(string(data), "")
 	if err != nil || len(d.found) == 0 {
@@ -97,8 +96,8 @@ func (r *Redactor) search(text, skip string) (*document, error) {
 	if err := d.clean(); err != nil || len(c.known.texts) == 0 {
 		return d, err
 	}
-	// The first pass misses copies of a secret that come before the place where a rule found it.
-	// The second pass redacts them.
+	// The first pass misses copies of a secret before the place where a rule found it. The second
+	// pass redacts them.
 	d = &document{cleaner: c, text: text, skip: skip}
 	return d, d.clean()
 }
@@ -124,8 +123,8 @@ func (d *document) redactions() []events.Redaction {
 	return list
 }
 
-// clearField redacts and shortens a JSON pointer, because the names of members are as untrusted as
-// their values.
+// clearField redacts and shortens a JSON pointer, because names of members are as untrusted as
+// values.
 func (d *document) clearField(field string) string {
 	if len(field) > maxField {
 		field = strings.ToValidUTF8(field[:maxField], "") + "…"
@@ -181,11 +180,11 @@ func (d *document) edited() []byte {
 	return append(out, d.text[at:]...)
 }
 
-// setAttribute appends texts such as "email 5-17" to the attribute until it has its maximum length.
+// setAttribute appends texts such as "email 5-17" to the attribute, up to its maximum length.
 func setAttribute(e *events.Event, list []events.Redaction) {
 	text, at := "", slices.IndexFunc(e.Extra, func(x events.Attribute) bool { return x.Name == redactedAttribute })
 	if at >= 0 && json.Unmarshal(e.Extra[at].Value, &text) != nil {
-		return // the sender has used the attribute for a value that is not text
+		return // the attribute has another meaning for the sender
 	}
 	items := strings.Split(text, "; ")
 	if text == "" {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// gate checks quickly whether an expression can match after a keyword, by looking at the bytes
-// before the next character that the expression requires. For example, an expression for "key",
-// some words and a colon cannot match if a bracket comes before the colon.
+// gate checks quickly whether an expression can match after a keyword. It checks the bytes before
+// the next character that the expression requires. For example, an expression for "key", some words
+// and a colon cannot match if a bracket comes before the colon.
 type gate struct {
 	of    [256]uint8
 	from  int // start of the check, relative to the keyword
@@ -20,8 +20,8 @@ const (
 	insisted
 )
 
-// newGate returns the gate of an expression that consists of items, or nil if no gate is possible.
-// heads contains the possible texts of the first count items.
+// newGate returns the gate of an expression, or nil if no gate is possible. The expression consists
+// of items. heads contains all texts of the first count items.
 func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	g := &gate{from: len(heads[0])}
 	for _, head := range heads {
@@ -88,7 +88,7 @@ func (g *gate) add(re *syntax.Regexp, as uint8) {
 		for i := 0; i < len(re.Rune); i += 2 {
 			for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
 				if g.rune(r, 0, as); r >= utf8.RuneSelf {
-					break // rune has marked all other bytes of this range too
+					break // rune has already marked all other bytes of this range
 				}
 			}
 		}

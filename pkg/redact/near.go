@@ -8,36 +8,35 @@ import (
 	"unicode/utf8"
 )
 
-// near finds the matches of an expression by searching only around keywords. Every alternative of
-// the expression consists of a lead L, a part E and a tail T, and every match of E begins with a
-// keyword.
+// near finds the matches of an expression only around keywords. Each alternative of the expression
+// consists of a lead L, a part E and a tail T. A match of E begins with a keyword.
 type near struct {
 	ways []*way
-	// lead is the maximum length of all L in bytes. It is negative if an L has no maximum length or
-	// depends on the text before it. find then searches the whole text once test has matched near a
-	// keyword.
+	// lead is the maximum length of all L in bytes. It is negative if the length has no maximum, or
+	// if an L depends on the text before it. If test then matches near a keyword, find searches the
+	// whole text.
 	lead int
 }
 
 type way struct {
-	// test matches at the start of a text if E followed by T matches there, and possibly in other
-	// cases.
+	// test matches at the start of every text that begins with E and T. It can also match at other
+	// texts.
 	test  *regexp.Regexp
-	reach int   // bytes from the start of the keyword that test needs
+	reach int   // bytes that test needs, from the start of the keyword
 	gate  *gate // checked before test, can be nil
 	word  bool  // the keyword must not follow a letter, digit or underscore
-	lead  int   // maximum length of L in bytes, negative as in near
+	lead  int   // maximum length of L in bytes, or negative as in near
 }
 
 const (
 	maxPrefixes = 64   // texts that E can match
 	maxTest     = 8192 // bytes of the expression of a test
-	slack       = 64   // extra characters for an unbounded repetition in a test
+	slack       = 64   // extra characters for an unlimited repetition in a test
 	margin      = 2 * utf8.UTFMax
 )
 
-// newNear returns nil if expression does not have the form L, E and T, or if its test would be too
-// large.
+// newNear returns nil if the expression does not have the form L, E and T, or if a test would be
+// too large.
 func newNear(expression string, keywords []string) *near {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -101,8 +100,8 @@ func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	return w
 }
 
-// find returns the same result as pattern.FindAllStringIndex(text, -1). at contains the keyword
-// positions in ascending order.
+// find returns the same result as pattern.FindAllStringIndex(text, -1). at contains the positions
+// of keywords in ascending order.
 func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 	var found [][]int
 	from := 0 // end of the last match
@@ -114,8 +113,7 @@ func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 		if n.lead < 0 {
 			return pattern.FindAllStringIndex(text, -1)
 		}
-		// Further matches have their keywords at p or later, so none reaches back to the text
-		// before start.
+		// The keyword of the next match is at p or later, so the match begins at start or later.
 		start := max(from, p-n.lead)
 		for back := 0; start > from && back < utf8.UTFMax-1 && !utf8.RuneStart(text[start]); back++ {
 			start--

@@ -6,8 +6,8 @@ import (
 )
 
 // personal finds personal data. Each field enables a rule. Functions for one position, such as card
-// and ipv6, return the end of the finding, or 0 if there is none. They read a limited part of the
-// text. E-mail addresses have no maximum length, but cannot overlap, so the time stays linear.
+// and ipv6, return the end of the finding, or 0. They read a limited part of the text. E-mail
+// addresses have no maximum length but cannot overlap, so the time stays linear.
 type personal struct{ email, card, iban, phone, ip bool }
 
 func newPersonal(on func(id string) bool) personal {
@@ -69,8 +69,8 @@ func (p personal) numberAt(text string, i int) finding {
 	return finding{}
 }
 
-// findEmails requires a host name with two labels. The last label consists of letters or begins
-// with "xn--". A Git address such as "git@host:path" is not an e-mail address.
+// findEmails finds addresses whose host name has at least two labels. The last label consists of
+// letters or begins with "xn--". A Git address such as "git@host:path" is not an e-mail address.
 func findEmails(list []finding, text string) []finding {
 	free := 0 // the next address cannot begin before this position
 	for at := 0; ; at++ {
@@ -95,8 +95,8 @@ func findEmails(list []finding, text string) []finding {
 	}
 }
 
-// hostEnd returns the end of the host name that begins at i, or 0. It rejects numbers with a file
-// extension, such as "4.17.21.tgz", because they are package versions.
+// hostEnd returns the end of the host name at i, or 0. It rejects package versions with a file
+// extension, such as "4.17.21.tgz".
 func hostEnd(text string, i int) (end int) {
 	numbers := 0
 	for n := 0; ; n++ {
@@ -155,7 +155,7 @@ func ipv4(text string, i int) int {
 	}
 	ip, err := netip.ParseAddr(candidate)
 	if err != nil || !isPersonal(ip) || strings.HasSuffix(candidate, ".0.0.0") {
-		return 0 // an address that ends with ".0.0.0" is a network or the version of a browser
+		return 0 // ".0.0.0" at the end means a network or a browser version
 	}
 	return end
 }
@@ -175,7 +175,7 @@ func findIPv6(list []finding, text string) []finding {
 }
 
 // ipv6 returns the end of the address whose first colon is at i, or 0. It finds only global, unique
-// local and link-local addresses, which begin with four hex digits.
+// local and link-local addresses. They begin with four hex digits.
 func ipv6(text string, i int) int {
 	start, end := i-4, i
 	if start < 0 || !isHex(text[start:i]) || preceded(text, start, ":") {

@@ -36,7 +36,8 @@ func phone(text string, i int) (start, end int) {
 }
 
 // american returns the end of the ten-digit phone number at the start of text, or 0. The end is a
-// position in a longer text, in which text starts at at. open is true if "(" precedes the number.
+// position in a longer text, in which text begins at position at. open is true if "(" precedes the
+// number.
 func american(text string, at int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
@@ -50,8 +51,8 @@ func american(text string, at int, open bool) int {
 	return 0
 }
 
-// looksLike reports whether text begins with pattern, in which d is any digit and 2 a digit from 2
-// to 9.
+// looksLike reports whether text begins with pattern. In the pattern, d is any digit and 2 is a
+// digit from 2 to 9.
 func looksLike(text, pattern string) bool {
 	if len(text) < len(pattern) {
 		return false
@@ -66,8 +67,8 @@ func looksLike(text, pattern string) bool {
 	return true
 }
 
-// international returns the end of the number after a plus, or 0. i is the position after the plus.
-// "+2024-01-15" is not a phone number, because it can be an added line of a patch.
+// international returns the end of the number at i, after a plus, or 0. "+2024-01-15" is not a
+// phone number, because it can be an added line of a patch.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0

@@ -36,7 +36,7 @@ type Span struct {
 	Start, End int
 }
 
-// New returns a Redactor with the rules that opts select, or an error if opts name an unknown rule.
+// New returns a Redactor with the rules of opts, or an error if opts name an unknown rule.
 func New(opts Options) (*Redactor, error) {
 	book, err := shipped()
 	if err != nil {
@@ -59,8 +59,8 @@ func New(opts Options) (*Redactor, error) {
 
 func isPersonalRule(id string) bool { return slices.Contains(Personal(), id) }
 
-// Text returns s with markers in place of the findings, and the findings ordered by position.
-// Redacting the result again finds nothing.
+// Text returns s with markers in place of the findings, and the findings ordered by position. A
+// search in the result finds nothing.
 func (r *Redactor) Text(s string) (string, []Span) {
 	c := cleaner{redactor: r, known: &known{}}
 	return c.clean(subject{text: s}, "")

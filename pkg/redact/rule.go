@@ -12,9 +12,9 @@ import (
 type rule struct {
 	id       string
 	regex    string // empty if the rule matches file names only
-	path     string // expression for file names, empty if the rule applies to all files
+	path     string // expression for file names, empty to match all files
 	entropy  float64
-	group    int // the group with the secret, 0 for the first group that is not empty
+	group    int // the group with the secret, 0 for the first non-empty group
 	keywords []string
 	allow    []*allowlist
 
@@ -32,8 +32,8 @@ func (r *rule) compile() {
 	}
 }
 
-// apply searches a text for r and appends the findings to list. at contains the keyword positions,
-// or is nil if they are unknown. global contains the allow-lists of all rules.
+// apply appends the findings of r in a text to list. at contains the keyword positions, or is nil
+// if they are unknown. global contains the allow-lists of all rules.
 func (r *rule) apply(list []finding, in *subject, at []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
 	if r.paths != nil && !r.paths.MatchString(in.path) {
@@ -72,9 +72,8 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 	return finding{rule: r.id, start: first + from, end: first + to, secret: true}, from < to
 }
 
-// secret returns the range of the secret in match, a text that r has found. Like gitleaks, it
-// searches match again without the text around it. So an anchor such as "\b" can match at other
-// places than before.
+// secret returns the range of the secret in match. Like gitleaks, it searches match without the
+// text around it, so an anchor such as "\b" can match at other places than before.
 func (r *rule) secret(match string) (from, to int) {
 	groups := r.pattern.FindStringSubmatchIndex(match)
 	if len(groups) < 4 {
@@ -94,8 +93,8 @@ func (r *rule) secret(match string) (from, to int) {
 	return 0, len(match)
 }
 
-// entropy returns the Shannon entropy of text. Like gitleaks, it divides the count of each
-// character by the number of bytes.
+// entropy returns the Shannon entropy of text. Like gitleaks, it divides character counts by the
+// number of bytes.
 func entropy(text string) float64 {
 	var (
 		ascii [utf8.RuneSelf]int
@@ -115,7 +114,7 @@ func entropy(text string) float64 {
 	for _, n := range other {
 		counts = append(counts, n)
 	}
-	slices.Sort(counts[utf8.RuneSelf:]) // a fixed order, because the sum of floats depends on it
+	slices.Sort(counts[utf8.RuneSelf:]) // the sum of floats depends on the order
 	sum := 0.0
 	for _, n := range counts {
 		if n > 0 {

@@ -28,7 +28,7 @@ func newDetector(book *rulebook, on func(id string) bool) *detector {
 	var words []string
 	for _, r := range book.rules {
 		if r.regex == "" || !on(r.id) {
-			continue // the rule matches file names only, which are not redacted
+			continue // matches only file names, which are not redacted
 		}
 		user := int32(len(d.rules))
 		d.rules = append(d.rules, r)
@@ -77,10 +77,10 @@ func (d *detector) find(list []finding, in *subject) []finding {
 			p.add(user, start)
 		}
 	}
-	folded := len(in.text) > math.MaxInt32 // keyword positions that do not fit into an int32 are not used
+	folded := len(in.text) > math.MaxInt32 // an int32 cannot contain all keyword positions
 	if ascii := d.words.scan(in.text, add); !ascii && hasFoldedLetter(in.text) {
-		// ToLower replaces some letters outside of ASCII with ASCII letters, which have fewer
-		// bytes. Keyword positions are then wrong for the original text.
+		// ToLower replaces some letters outside of ASCII with shorter ASCII letters. Keyword
+		// positions are then wrong for the original text.
 		folded = true
 		d.words.scan(strings.ToLower(in.text), add)
 	}

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// beginWith returns the smallest count for which all matches of items[:count] begin with one of
-// keywords. heads contains every text that items[:count] can match, in lower case, or is nil if
-// there is no such count.
+// beginWith returns the smallest count for which all matches of items[:count] begin with a keyword.
+// heads contains all these matches in lower case. If there is no such count, heads is nil.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {
@@ -51,9 +50,9 @@ func cross(heads, tails []string) []string {
 	return slices.Compact(list)
 }
 
-// spell returns all texts that re can match, in lower case, or false if there are too many or if
-// one is not ASCII. In a class it skips longS and kelvin, because texts with these letters are
-// searched without keyword positions.
+// spell returns all texts that re can match, in lower case. It returns false if there are too many
+// or if one is not ASCII. It skips longS and kelvin in classes, because texts with these letters
+// are searched without keyword positions.
 func spell(re *syntax.Regexp) ([]string, bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

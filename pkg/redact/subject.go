@@ -19,7 +19,7 @@ type finding struct {
 	secret     bool
 }
 
-// Letters outside of ASCII that equal s, k or i if case is ignored.
+// Letters outside of ASCII that fold to s, k or i.
 const (
 	longS   = '\u017F'
 	kelvin  = '\u212A'
@@ -30,13 +30,12 @@ func hasFoldedLetter(text string) bool {
 	return strings.ContainsRune(text, longS) || strings.ContainsRune(text, kelvin) || strings.ContainsRune(text, dottedI)
 }
 
-// maxLine limits how much of a line an allow-list sees. In a longer line, it sees blocks of this
-// size: the block of the match and the blocks next to it.
+// maxLine limits the part of a line that an allow-list sees. A longer line is divided into blocks
+// of this size. The allow-list then sees the block of the match and the blocks next to it.
 const maxLine = 8 << 10
 
-// line returns the range of the line with the match from start to end. Two rules come from
-// gitleaks. A newline belongs to the line after it, and the last line begins at the start of the
-// text.
+// line returns the range of the line with a match. Like in gitleaks, a newline belongs to the line
+// after it, and the last line begins at the start of the text.
 func (s *subject) line(start, end int) (from, to int) {
 	if s.newlines == nil {
 		last := strings.LastIndexByte(s.text, '\n')

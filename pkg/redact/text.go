@@ -36,8 +36,8 @@ type region struct {
 	shown      int // position of the marker after replacement
 }
 
-// maxRounds limits how often one text is searched. If two findings overlap, the rest of the second
-// is found only after the first is replaced. Only crafted texts need many rounds.
+// maxRounds limits how often a text is searched. After a finding is replaced, the next search can
+// find the rest of an overlapping finding. Only crafted texts need many rounds.
 const maxRounds = 10
 
 type cleaner struct {
@@ -71,8 +71,8 @@ func (c *cleaner) clean(in subject, name string) (string, []Span) {
 
 const minText = len("a@b.cd")
 
-// find searches for personal data only when the text contains no more secrets, so that the password
-// in a URL does not become part of an e-mail address.
+// find searches for personal data only if the text contains no more secrets. Otherwise, the
+// password in a URL could become part of an e-mail address.
 func (c *cleaner) find(in *subject, name string) []finding {
 	r := c.redactor
 	found := r.secrets.find(nil, in)
@@ -90,8 +90,7 @@ func (c *cleaner) find(in *subject, name string) []finding {
 
 const maxNamed = 1 << 10
 
-// findNamed appends the secrets that only the name of their member reveals, such as "api_key" in
-// {"api_key": "…"}.
+// findNamed appends the secrets that only the name of their member reveals, as in {"api_key": "…"}.
 func (r *Redactor) findNamed(list []finding, in *subject, name string) []finding {
 	if len(in.text) > maxNamed || len(name) > maxNamed || !r.secrets.names(name) {
 		return list
@@ -172,9 +171,8 @@ func show(text string, regions []region) string {
 	return b.String()
 }
 
-// origin converts shown, a position in the text with markers, to a position in the original text.
-// Inside of a marker, it returns the end of the replaced region if end is true, and the start
-// otherwise.
+// origin converts a position in the text with markers to a position in the original text. Inside of
+// a marker, it returns the end of the replaced region if end is true, otherwise the start.
 func origin(regions []region, shown int, end bool) int {
 	i, exact := slices.BinarySearchFunc(regions, shown, func(m region, shown int) int { return cmp.Compare(m.shown, shown) })
 	if exact && !end {

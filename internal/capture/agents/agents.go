@@ -50,16 +50,16 @@ func Named(name string) (*Tool, error) {
 	return nil, fmt.Errorf("unknown agent %q; there are %s", name, strings.Join(Names(), ", "))
 }
 
-// Name returns the name of t, which is also the source of its events.
+// Name returns the name of the tool, which is also the source of its events.
 func (t *Tool) Name() string { return t.name }
 
 // Context supplies facts that a payload does not contain.
 type Context struct {
 	Tenant  string
-	Now     time.Time // the time of receipt, for payloads without a time
-	Event   string    // the name of the hook event, for payloads without one; may be empty
-	CallIDs CallIDs   // assigns ids to calls without one; if nil, equal calls share an id
-	IDKey   []byte    // secret for deriving event ids; if nil, the ids are predictable
+	Now     time.Time // time of receipt, used if the payload has no time
+	Event   string    // name of the hook event, used if the payload has no name; may be empty
+	CallIDs CallIDs   // assigns ids to calls; if nil, equal calls without an id share one
+	IDKey   []byte    // secret for event ids; if nil, the ids are predictable
 }
 
 // Payload is a parsed hook payload.
@@ -69,8 +69,8 @@ type Payload struct {
 	Events []events.Event
 	// Decides reports whether the tool waits for an answer.
 	Decides bool
-	// Document is the input for the hooks. Its Point is empty if the payload has no
-	// hook point.
+	// Document is the input of the hooks. Its Point is empty if no hook point fits the
+	// payload.
 	Document hooks.Document
 	// Cwd is the working folder of the agent; empty if unknown.
 	Cwd string
@@ -142,10 +142,10 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	return b.p
 }
 
-// Decided returns the events to record when the hooks have decided. If the tool cannot
-// ask a person, an ask becomes a deny. If the tool ignores a deny, the event has only the
-// reason, without a verdict. Decided marks a denied call in CallIDs. For the same
-// payload, different outcomes give different event ids.
+// Decided returns the events to record after the hooks have decided. If the tool cannot
+// ask a person, an ask becomes a deny. If the tool ignores a deny, the event has a reason
+// but no verdict. Decided marks a denied call in CallIDs. Different outcomes give the
+// payload's event different ids.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events
@@ -170,8 +170,7 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	return list
 }
 
-// answerKey joins the verdict, the reason, the context and the changed arguments. It is
-// empty if the outcome has none of them.
+// answerKey joins the verdict, the reason, the context and the changed arguments.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
 	if o.Verdict == hooks.None { // None and an empty verdict mean the same
@@ -186,8 +185,7 @@ func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	return strings.Join([]string{string(o.Verdict), o.Reason, o.Context, string(args)}, "\x00")
 }
 
-// rawAfter returns the payload to record. It removes a result or an error that a hook
-// changed, because the originals must not be recorded.
+// rawAfter returns the payload to record, without a result or error that a hook changed.
 func (p Payload) rawAfter(o hooks.DocumentOutcome) json.RawMessage {
 	if !p.changesResult(o) {
 		return p.raw

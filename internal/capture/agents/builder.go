@@ -125,8 +125,8 @@ func (b *builder) identify(values ...string) {
 
 func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// stepID returns a step id for a prompt of a tool that sends none. The package runtree
-// assigns later events to the step by their time.
+// stepID returns a step id for tools that send none. The package runtree assigns later
+// events to the step by their time.
 func (b *builder) stepID() string {
 	if b.identity == "" {
 		return ""

@@ -104,8 +104,8 @@ func (f *folder) sweep() {
 	}
 }
 
-// lockSoon locks the file at path. It waits at most lockWait, because a suspended process
-// can hold the lock indefinitely.
+// lockSoon waits at most lockWait, because a suspended process can hold the lock
+// indefinitely.
 func lockSoon(path string) (*filelock.Lock, error) {
 	lock, err := filelock.Try(path)
 	if !errors.Is(err, filelock.ErrHeld) {

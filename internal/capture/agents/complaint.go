@@ -73,7 +73,7 @@ func (p program) complains(line string) (*int, bool) {
 	return nil, false
 }
 
-// mentions reports whether text contains arg as a whole word or as the end of a path.
+// mentions reports whether the text contains arg as a whole word or at the end of a path.
 func mentions(text, arg string) bool {
 	for at := 0; ; at++ {
 		i := strings.Index(text[at:], arg)
@@ -93,8 +93,8 @@ func partOfWord(r rune) bool {
 	return r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// decidingPrograms returns the programs whose failure makes the command fail: the last
-// one of a list or a pipe, both of "a && b", and only b of "a || b".
+// decidingPrograms returns the programs that decide the exit status of a command. This is
+// the last program of a list or a pipe, both of "a && b", and only b of "a || b".
 func decidingPrograms(command string, depth int) []program {
 	if depth > maxShells || len(command) > maxJudgedCommand {
 		return nil

@@ -132,8 +132,7 @@ func copilotGuess(in object) string {
 	return ""
 }
 
-// copilotGuesses lists the members that identify an event without a name. The first
-// match wins.
+// copilotGuesses identifies events without a name by their members. The first match wins.
 var copilotGuesses = []struct {
 	event   string
 	members []string
@@ -173,7 +172,7 @@ func (r *copilotReader) subagent() {
 var copilotExit = pattern(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
 
 // result reads the exit status of a failed command from the last line of the output,
-// because Copilot CLI reports such a call as a success.
+// because Copilot CLI reports the call as a success.
 func (r *copilotReader) result() result {
 	in := r.in.object("toolResult", "tool_result")
 	e := result{output: r.in.raw("toolResult", "tool_result")}

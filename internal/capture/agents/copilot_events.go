@@ -15,7 +15,6 @@ import (
 )
 
 // CopilotEvents yields the events of a Copilot CLI session, which is a file events.jsonl.
-// The session is a run. Each sub-agent is a run below it. The events of a run are
 //
 // The session is a run. Each sub-agent is a run below it. The events of a run are
 //

@@ -95,8 +95,7 @@ func (r *geminiReader) response() {
 	r.b.main(r.b.scope, events.ResponseCompleted, "", data)
 }
 
-// Patterns of the lines around the output of a command. Gemini CLI omits an exit status
-// of 0.
+// Patterns of lines around the output of a command. An exit status of 0 has no line.
 var (
 	geminiTrailer = pattern(`^(?:</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
 	geminiExit    = pattern(`^Exit Code: (\d{1,9})$`)

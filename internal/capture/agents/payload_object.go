@@ -78,8 +78,8 @@ func usable(t time.Time) (time.Time, bool) {
 	return t, t.Year() >= 1970 && t.Year() <= 9999
 }
 
-// canonicalJSON sorts members and removes white space. It does not change text that is
-// not JSON.
+// canonicalJSON sorts members and removes white space. Text that is not JSON stays
+// unchanged.
 func canonicalJSON(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
@@ -169,8 +169,8 @@ func listOf(raw json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// pattern compiles a regular expression on first use, because a hook command runs for
-// milliseconds and needs few of them.
+// pattern compiles a regular expression on first use, because a hook command is short and
+// needs few of them.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -112,8 +112,8 @@ func longestText(v any) string {
 	return longest
 }
 
-// replaceTexts replaces each string in v by the result of replace. It visits members in
-// the order of their names, and skips members named "type".
+// replaceTexts replaces each string in a JSON value. It visits members in the order of
+// their names, and skips members named "type".
 func replaceTexts(v any, replace func(string) string) any {
 	switch v := v.(type) {
 	case string:

@@ -53,7 +53,7 @@ func (c Client) Request(ctx context.Context, tenant, subject string, document []
 	return answer.Data, nil
 }
 
-// Own reports whether subject belongs to the decision service of this deployment.
+// Own reports whether this deployment answers requests on the subject.
 func (c Client) Own(subject string) bool {
 	_, err := c.Space.DecisionTenant(subject)
 	return err == nil

@@ -11,8 +11,7 @@
 // names another tenant than the subject. The header Hooktrail-Timeout-Ms can shorten
 // the time of the hooks.
 //
-// The Appender of the registry records each outcome before the response. A failure to
-// record is an error, because a decision without a record cannot be proved. If too many
-// decisions are open, the service refuses a request at once, so that the caller can fail
-// open or closed without a wait.
+// The Appender of the registry records each outcome before the response. If it fails, the
+// response is an error. If too many decisions are open, the service refuses a request at
+// once.
 package decision

@@ -69,8 +69,8 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// take answers req in a goroutine, so that the subscription can receive the next
-// request.
+// take answers a request in a goroutine, so that the subscription can receive the next
+// one.
 func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,7 +34,7 @@ func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []ev
 }
 
 // dispatch asks the local hooks and then the publisher. It stops if the local hooks deny
-// or fail. The outcome is nil if there is none.
+// or fail. The outcome is nil if neither answered.
 func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
 	if c.remote != nil || p.Document.Point == "" {
 		return nil, c.remote
@@ -84,8 +84,8 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 	return &out, nil
 }
 
-// LateOnly appends only events about hooks that end after their dispatch. The event of
-// the payload already contains the executions of the other hooks.
+// LateOnly appends only events about hooks that end after their dispatch. Other
+// executions are already in the event of the payload.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

@@ -7,7 +7,7 @@
 // If neither decides, the agent continues, unless the call fails closed.
 //
 // Redacted events go to the publisher at the URL, or into the shared outbox of the data
-// directory. If another process blocks that outbox, they go into a spool file, which
-// [Sweep] later moves into the outbox. When Answer returns, the events are on disk or
-// with a publisher. If time runs out first, a custom event reports the missing one.
+// directory. If another process blocks that outbox, the events go into a spool file, and
+// [Sweep] later moves them into the outbox. When Answer returns, the events are on disk
+// or with a publisher. If time runs out, a custom event reports the missing event.
 package hookclient

@@ -22,8 +22,7 @@ import (
 )
 
 const (
-	// quickResponse limits the wait for the start of a response if no decision is
-	// needed.
+	// quickResponse limits the wait for the start of a response without a decision.
 	quickResponse = 250 * time.Millisecond
 	maxAnswer     = 2 * MaxPayload
 )
@@ -39,7 +38,7 @@ type publisherClient struct {
 	unreachable atomic.Bool // a request got no response
 }
 
-// Ask asks the publisher of a data directory for a decision about d. It waits at most
+// Ask asks the publisher of a data directory for a decision. It waits at most
 // [DefaultTimeout].
 func Ask(ctx context.Context, dataDir string, tool *agents.Tool, d hooks.Document) (*hooks.DocumentOutcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)

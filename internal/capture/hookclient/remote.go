@@ -15,7 +15,7 @@ import (
 const (
 	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
 	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
-	IDKeyHeader  = "Hooktrail-Id-Key" // id key of the sender, in hexadecimal, so that both sides derive the same event ids
+	IDKeyHeader  = "Hooktrail-Id-Key" // id key of the sender in hexadecimal, for the same event ids on both sides
 )
 
 // errOwnHooks rejects a hooks file if the publisher is at a socket. The user of the

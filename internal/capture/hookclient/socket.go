@@ -38,7 +38,7 @@ func SocketPath(dir, name string) (path string, done func(), err error) {
 
 var errForeign = errors.New("the socket is another user's, who would read what the agent does")
 
-// ownedBy reports whether user or root owns the file. Root accepts every owner.
+// ownedBy reports whether the user or root owns the file. Root accepts every owner.
 func ownedBy(info fs.FileInfo, user int) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || user == 0 || stat.Uid == 0 || int64(stat.Uid) == int64(user)

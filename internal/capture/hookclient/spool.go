@@ -29,8 +29,7 @@ const (
 	sweepInterval = 30 * time.Second
 )
 
-// maxSpooled limits the number of spool files. Further events go to the shared outbox,
-// which has a limit too.
+// maxSpooled limits the number of spool files. Further events go to the shared outbox.
 const maxSpooled = 20_000
 
 func spoolHasRoom(dataDir string) bool {

@@ -1,6 +1,6 @@
-// Package ingest contains the code that all adapters share, and reads CloudEvents
-// ([CloudEvents]). An adapter turns the files of another tool into events. Each
-// transcript format is a package below this one with two functions:
+// Package ingest contains the code that all adapters share, and the adapter
+// [CloudEvents]. An adapter turns the files of another tool into events. Each transcript
+// format is a package below this one with two functions:
 //
 //	Events(ctx, r, opts) iter.Seq2[events.Event, error]
 //	Detect(head []byte, path string) bool
@@ -11,9 +11,8 @@
 //
 // The id of an event is derived from its position in the transcript, so importing a
 // longer version of the transcript gives the same events. The aggregates
-// response.completed, step.finished and run.finished are exceptions, because they
-// change as the input grows. Their ids are derived from their content, and the latest
-// version of an aggregate is the valid one.
+// response.completed, step.finished and run.finished change as the input grows. Their ids
+// are derived from their content, and the latest version is valid.
 //
 // An adapter uses an [Emitter] to read lines, yield events and report faults, and a
 // [Run] for each run of the input:

@@ -16,11 +16,11 @@ import (
 // Fragment is a member of a JSON object or an element of a list.
 type Fragment struct {
 	Document int             // index of the document in the input
-	Member   string          // name of the member; empty for the elements of a document that is a list
+	Member   string          // name of the member; empty if the document is a list
 	Element  int             // index in the list; -1 for a whole member
-	Line     int             // the line in which the fragment begins, from 1
+	Line     int             // line number of the start of the fragment, from 1
 	Text     json.RawMessage // valid JSON; the receiver may keep it
-	End      bool            // the document ended; only Document and Line are set
+	End      bool            // end of the document; only Document and Line are set
 }
 
 // Documents yields the members of JSON objects and the elements of JSON lists as
@@ -184,8 +184,8 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	return nil
 }
 
-// fail yields a report about err. It returns true if the caller must still yield the end
-// of the document.
+// fail reports an error. It returns true if the caller must still yield the end of the
+// document.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}
@@ -213,8 +213,7 @@ func (in *documents) fail(err error) bool {
 }
 
 // broken returns the distance from the last valid token to the syntax error. It parses
-// the buffered input again, because the offset in err does not always count from the
-// same position.
+// the buffered input again, because the offset in the error has no fixed start.
 func (in *documents) broken(err error) int64 {
 	buffered, readErr := io.ReadAll(in.dec.Buffered())
 	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a missing comma or colon

@@ -29,13 +29,13 @@ type Emitter struct {
 	order   []*Run
 }
 
-// NewEmitter returns an emitter that passes the events of one input to yield.
+// NewEmitter returns an emitter for one input.
 func NewEmitter(tool string, opts Options, yield func(events.Event, error) bool) *Emitter {
 	return &Emitter{opts: opts, source: tool, yield: yield, seen: map[[16]byte]int{}, runs: map[string]*Run{}}
 }
 
-// Lines calls read with each line of r, until the receiver stops. It reports whether
-// it reached the end of the input.
+// Lines calls read with each line, until the receiver stops. It reports whether it
+// reached the end of the input.
 func (m *Emitter) Lines(ctx context.Context, r io.Reader, read func(Line)) bool {
 	return each(m, Lines(ctx, r, m.opts), func(in Line) {
 		m.line = in.Number
@@ -118,7 +118,7 @@ func (m *Emitter) LineID(text []byte) string {
 	return id
 }
 
-// Send yields e, or reports an invalid event, for example one with too deep nesting.
+// Send yields an event. If the event is invalid, Send reports a fault instead.
 func (m *Emitter) Send(e events.Event) {
 	if m.stopped {
 		return
@@ -134,12 +134,12 @@ func (m *Emitter) Send(e events.Event) {
 
 // Origin is the position in the input from which an event comes.
 type Origin struct {
-	ID    string    // of the line, message or step, unique in its run
+	ID    string    // id of the line, message or step, unique in its run
 	Block int       // index of the block in the message; -1 for all
 	Time  time.Time // when it happened
 }
 
-// Time parses text as a time. If text is empty or invalid, it returns fallback. Invalid
+// Time parses text as a time. For empty or invalid text, it returns fallback. Invalid
 // text is also a fault.
 func (m *Emitter) Time(text string, fallback time.Time) time.Time {
 	if at, ok := Time(text); ok {

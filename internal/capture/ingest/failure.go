@@ -7,8 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// errorClasses maps texts in the failure messages of a model API, or of other
-// infrastructure, to a failure class. The first match wins.
+// errorClasses maps parts of failure messages to a failure class. The first match wins.
 var errorClasses = []struct{ text, class string }{
 	{"overloaded", "overloaded"},
 	{"rate_limit", "rate_limit"},
@@ -43,8 +42,8 @@ func FailureClass(text string) string {
 	return ""
 }
 
-// Failed returns the failure of a tool call, and the result to store with the failure.
-// The result is nil if the failure contains all of it.
+// Failed returns the failure of a tool call, and the result to store with it. The result
+// is nil if the failure contains all of the content.
 func Failed(message string, content json.RawMessage) (*events.Failure, json.RawMessage) {
 	f := &events.Failure{Message: Clip(message, MaxMessage)}
 	if len(content) > 0 && content[0] == '"' && len(message) <= MaxMessage {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Opening returns head without a byte order mark and white space at the start.
+// Opening removes a byte order mark and white space from the start of head.
 func Opening(head []byte) []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
 }

@@ -21,7 +21,7 @@ type LineError struct {
 	Line   int // from 1
 	Column int // in bytes, from 1; 0 for the whole line
 	Reason string
-	Kept   bool // the line still becomes events, repaired or as a custom event
+	Kept   bool // the line still becomes events, after a repair or as a custom event
 
 	cause error
 }
@@ -42,8 +42,8 @@ type Line struct {
 	Text   []byte // without trailing white space; valid until the next line is read
 }
 
-// Lines yields the lines of r that are not blank. A line that is not UTF-8 is
-// reported, repaired and yielded.
+// Lines yields the lines of an input that are not blank. It reports and repairs a line
+// that is not UTF-8.
 func Lines(ctx context.Context, r io.Reader, opts Options) iter.Seq2[Line, error] {
 	file := opts.File
 	return func(yield func(Line, error) bool) {

@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// HeadBytes is the number of bytes at the start of an input that the detection of a
-// format may read.
+// HeadBytes is how many bytes of an input a detector may read.
 const HeadBytes = 64 << 10
 
 // HeadObjects yields the JSON objects in the lines of head. An object that is cut off has

@@ -4,12 +4,12 @@ import "time"
 
 // Options describe the input of an adapter.
 type Options struct {
-	File   string // name for reports; also gives a session id to a transcript without one
+	File   string // name for reports, and for the session id of a transcript without one
 	Tenant string // the tenant of the events
-	Only   bool   // [CloudEvents] reports events of other tenants instead of yielding them
+	Only   bool   // [CloudEvents] reports events of other tenants and does not yield them
 
-	// Records makes [CloudEvents] also yield the records of other outboxes, such as
-	// seals and gaps. It is for readers that do not publish events.
+	// Records makes [CloudEvents] also yield records of other outboxes, such as seals and
+	// gaps. Only readers that publish no events set it.
 	Records bool
 
 	HookKey []byte // secret for the event ids of stored hook payloads; may be nil
@@ -17,7 +17,7 @@ type Options struct {
 	// Now returns the time for events whose input has no time, such as the last change
 	// of the file. No id depends on it. The default is the start of 1970.
 	Now func() time.Time
-	// Open is set while another program still writes the input. An incomplete last line
-	// is then not a fault, and the end of the input does not finish steps and runs.
+	// Open means that another program still writes the input. An incomplete last line is
+	// then accepted, and the end of the input does not finish steps and runs.
 	Open bool
 }

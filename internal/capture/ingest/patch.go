@@ -7,8 +7,8 @@ import (
 
 const maxFiles = 1000
 
-// PatchedFiles returns up to a thousand files that a git patch changes, each once and
-// in the order of the patch.
+// PatchedFiles returns the files that a git patch changes, in order and without
+// duplicates. It returns at most a thousand.
 func PatchedFiles(patch string) []string {
 	var files []string
 	seen := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// offsetInInput makes the offset in an error count from the start of the input. Before,
-// it counts in the compacted payload.
+// offsetInInput converts the offset in an error, which counts in the compacted payload,
+// to an offset in the input.
 func offsetInInput(input []byte, e events.Event, err error) error {
 	if invalid, ok := errors.AsType[*events.InvalidError](err); !ok || invalid.Offset < 0 {
 		return err

@@ -41,7 +41,7 @@ type Run struct {
 	tokens                                 events.Tokens
 }
 
-// call stays after its result, so that a second result is detected.
+// call is kept after its result, so that a second result is detected.
 type call struct {
 	tool     string
 	at       time.Time
@@ -158,7 +158,7 @@ func (r *Run) Spend(tokens events.Tokens) {
 	}
 }
 
-// Finished returns the data for a run.finished event in the current state of the run.
+// Finished returns the data of a run.finished event for the current state.
 func (r *Run) Finished() events.RunFinishedData {
 	tokens := r.tokens
 	return events.RunFinishedData{

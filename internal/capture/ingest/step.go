@@ -11,7 +11,7 @@ type Step struct {
 	ID         string
 	Input      string // clipped
 	Output     string // clipped
-	DurationMS int64  // from the input; 0 derives it from the times of the events
+	DurationMS int64  // from the input; if 0, derived from the times of the events
 	Tokens     events.Tokens
 	Failure    *events.Failure
 	Metadata   map[string]any

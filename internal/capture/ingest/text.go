@@ -44,8 +44,8 @@ func Time(s string) (time.Time, bool) {
 // BadTime is the reason for a line with an invalid time.
 const BadTime = "timestamp: not a time of the years 1970 to 9999, that of the line before is taken"
 
-// Clip cuts s after at most n bytes, between two characters, and appends "…". Shorter
-// text stays unchanged.
+// Clip cuts a text after at most n bytes, between two characters, and appends "…".
+// Shorter text stays unchanged.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -71,8 +71,8 @@ func AreCounts(numbers ...float64) bool {
 	return !slices.ContainsFunc(numbers, func(n float64) bool { return n < 0 || n > MaxCount })
 }
 
-// Number returns the integer in a JSON number. It returns 0 for other values, and for a
-// number that is not between 0 and [MaxCount].
+// Number returns a JSON number as an integer. It returns 0 for other values, and for
+// numbers that are not between 0 and [MaxCount].
 func Number(raw json.RawMessage) int64 {
 	var n float64
 	if json.Unmarshal(raw, &n) != nil || !AreCounts(n) {
@@ -90,8 +90,8 @@ func Text(raw json.RawMessage) string {
 	return s
 }
 
-// Flatten returns the text in content, which is a string or a list of blocks. It joins
-// the blocks with line feeds.
+// Flatten returns the text of a message, whose content is a string or a list of blocks.
+// It joins blocks with line feeds.
 func Flatten(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

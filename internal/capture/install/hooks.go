@@ -12,8 +12,8 @@ import (
 
 const hooksKey = "hooks"
 
-// ours recognises the hooks that this package installed. Their commands run one of
-// programs with "hook" and the name of the tool.
+// ours recognises the hooks that this package installed. Their commands run a program
+// with "hook" and the name of the tool.
 type ours struct {
 	tool     string
 	programs []string // names without folders
@@ -71,7 +71,7 @@ func (o ours) find(entries *hujson.Value) (found []position) {
 	return found
 }
 
-// editor edits hooks. After each edit, doc is a newly parsed document.
+// editor edits hooks. It parses the document again after each edit.
 type editor struct {
 	doc  *document
 	ours ours

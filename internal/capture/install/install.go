@@ -14,7 +14,7 @@ import (
 
 // Options configure a plan.
 type Options struct {
-	Project string // folder of a project; empty selects the user's configuration
+	Project string // folder of a project; if empty, the user's configuration is changed
 	Home    string
 	// Program is the command that the hooks run, quoted for a shell. Flags follow the
 	// name of the tool.

@@ -9,16 +9,15 @@ import (
 )
 
 type tool struct {
-	name    string
-	project string
-	user    func(home string, env func(string) string) string
-	events  []string
-	entry   func(c caller) any
-	top     []setting
-	note    string // a further step that the user must take
-
-	eventArgument bool // payloads do not name their event, so the command does
-	plugin        bool // the whole file is ours
+	name          string
+	project       string
+	user          func(home string, env func(string) string) string
+	events        []string
+	entry         func(c caller) any
+	top           []setting
+	note          string // a further step that the user must take
+	eventArgument bool   // the command names the event, because the payload does not
+	plugin        bool   // the whole file is ours
 }
 
 type setting struct {

@@ -112,8 +112,8 @@ func replace(file string, data []byte, oldInfo fs.FileInfo) (err error) {
 	return os.Rename(f.Name(), file)
 }
 
-// keepOwner gives f the owner of the old file, so that a user keeps a file that root
-// edits.
+// keepOwner keeps the owner of the old file, so that a file that root edits stays the
+// user's.
 func keepOwner(f *os.File, old fs.FileInfo) error {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -180,7 +180,7 @@ func (w *wait) reached(info *jetstream.ConsumerInfo) bool {
 }
 
 // isGone reports whether no auditor is reading the stream. A running auditor has an open
-// request for messages at the broker, unless it handles a batch or restarts.
+// request at the broker, unless it handles a batch or restarts.
 func (w *wait) isGone(info *jetstream.ConsumerInfo) bool {
 	if info == nil {
 		return true

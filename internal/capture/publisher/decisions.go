@@ -78,8 +78,8 @@ func (d *Decider) Run(ctx context.Context) error {
 	return nil
 }
 
-// start runs the decider in a goroutine. The channel failed receives an error if the
-// decider ends before stop is called.
+// start runs the decider. The channel failed receives an error if the decider ends before
+// stop is called.
 func (d *Decider) start(ctx context.Context) (failed <-chan error, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

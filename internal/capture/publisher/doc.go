@@ -5,12 +5,12 @@
 //	Import, Pipe   transcripts, and CloudEvents as JSON lines
 //	Outboxes       state of the outboxes, and FlushOutboxes to send their events
 //
-// Import, Pipe and Run each have an outbox in the data directory. All hook commands
-// share another one, which Run forwards. A sender gets an acknowledgement only after
-// the event is in the outbox. The event reaches the stream once and in order, even
-// after a crash, a stopped broker or a full disk.
+// Import, Pipe and Run each have an outbox in the data directory. All hook commands share
+// a fourth outbox, which Run forwards. A sender gets an acknowledgement only after the
+// event is in the outbox. The event reaches the stream once and in order, even after a
+// crash, a stopped broker or a full disk.
 //
 // The outboxes of Import, Pipe and Run drop duplicates by tenant, source and id, so a
-// sender can safely repeat its input. The outbox of Run remembers the latest 500,000
-// events for this.
+// sender can safely repeat its input. The outbox of Run remembers only the latest 500,000
+// events.
 package publisher

@@ -31,7 +31,7 @@ type found struct {
 	bytes   uint64
 	seen    map[string]bool
 	unread  error
-	skipped []string // files of sub-agents that belong to an input, but are not inputs
+	skipped []string // files of sub-agents next to an input, which are not imported
 }
 
 // findTranscripts finds transcripts. In a folder, it finds files with one of the

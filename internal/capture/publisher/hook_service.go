@@ -59,7 +59,7 @@ func (s *HookService) close(ctx context.Context) {
 // [hookclient.StderrHeader] are its exit status and stderr. The query can name the event
 // and the tenant. Errors are problems with status 403 for a refused tenant, 404 for an
 // unknown tool, 413 for a large body, or 503 if the event cannot be recorded. A deny or
-// an ask gets status 200 even if it cannot be recorded.
+// an ask gets status 200 even then.
 //
 // A body of type [hookclient.DocumentType] is a request for a decision.
 func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -140,8 +140,8 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	return nil
 }
 
-// serveDocument sends the headers at once, so that the client can distinguish a slow
-// hook from a server that hangs.
+// serveDocument sends the headers at once, so that the client can distinguish a slow hook
+// from a hanging server.
 func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body []byte) {
 	d, err := hookclient.DecodeDocument(body)
 	if err != nil {

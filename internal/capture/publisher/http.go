@@ -31,7 +31,7 @@ type HandlerOptions struct {
 	Logger      *slog.Logger
 
 	Decisions http.Handler // handler of POST /v1/decisions; may be nil
-	Hooks     http.Handler // handler of POST /v1/hooks/{tool}, with the path value; may be nil
+	Hooks     http.Handler // handler of POST /v1/hooks/{tool}; may be nil
 }
 
 // Handler returns the handler of all endpoints below /v1, which docs/http.md describes.

@@ -19,7 +19,7 @@ const maxIDs = 1000
 type accepted struct {
 	Accepted   int      `json:"accepted"`
 	Duplicates int      `json:"duplicates,omitempty"` // events among them that were stored before
-	Shed       int      `json:"shed,omitempty"`       // events of these that --full shed dropped and recorded as a gap
+	Shed       int      `json:"shed,omitempty"`       // of these, events that --full shed dropped and recorded as a gap
 	IDs        []string `json:"ids,omitzero"`         // of the first 1000 events
 }
 

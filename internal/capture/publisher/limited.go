@@ -15,10 +15,10 @@ type limited struct {
 	refuses bool
 }
 
-// Limit returns two appenders that share the limits of each tenant. The appender sent,
-// for events from senders, returns a [quota.ExceededError] for an event above the limits.
-// The appender decided, for hooks and decisions, never refuses an event. Otherwise an
-// agent that uses up the limits could make calls without decisions and records.
+// Limit returns two appenders that share the limits of each tenant. The appender sent is
+// for events from senders, and returns a [quota.ExceededError] for an event above the
+// limits. The appender decided is for hooks and decisions, and never refuses an event.
+// Otherwise an agent could use up the limits to avoid decisions and records.
 func Limit(to Appender, limits quota.Limits) (sent, decided Appender) {
 	q := quota.New(limits)
 	return limited{to: to, quotas: q, refuses: true}, limited{to: to, quotas: q}

@@ -33,8 +33,7 @@ func (m AuthMode) validate() error {
 	return fmt.Errorf("--auth %q: want %s or %s", string(m), AuthOpen, AuthRequired)
 }
 
-// newAuthenticator stores the authentication mode in the folder of the server, which the caller
-// must have locked.
+// newAuthenticator stores the authentication mode in a folder that the caller must have locked.
 func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) {
 	mode, err := readAuthMode(dir)
 	if err != nil {

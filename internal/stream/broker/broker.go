@@ -20,7 +20,7 @@ type Broker struct {
 	health *health
 
 	embedded atomic.Pointer[embedded] // nil while this process runs no server
-	joined   string                   // folder of the server that another process ran during Open
+	joined   string                   // folder of the server, if another process ran it during Open
 	ready    bool                     // the streams existed during Open
 
 	stop       context.CancelFunc // ends the background goroutines
@@ -33,8 +33,7 @@ type Broker struct {
 // joins the process that runs it. Open creates missing streams, but never changes existing ones.
 // [Broker.Drift] lists the settings that differ.
 //
-// The data directory remembers an external broker. Open then never starts an embedded server for
-// it.
+// The data directory remembers an external broker. Open then starts no embedded server there.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {

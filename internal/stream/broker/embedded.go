@@ -38,8 +38,7 @@ type embedded struct {
 	url      string
 	lock     *filelock.Lock
 	maxStore int64
-
-	owner    *nats.Conn // manages the streams; nil if the Broker's connection does that
+	owner    *nats.Conn // manages the streams; nil if the main connection has all rights
 	lookups  *nats.Conn
 	closing  chan struct{}
 	watching sync.WaitGroup
@@ -169,7 +168,7 @@ func (e *embedded) connectOwner(name string) (jetstream.JetStream, error) {
 	return jetstream.New(nc)
 }
 
-// stop releases the lock last, so that the next process that gets it finds a closed store.
+// stop releases the lock last, so that the next process finds a closed store.
 func (e *embedded) stop() error {
 	err := os.RemoveAll(filepath.Join(e.dir, "url"))
 	close(e.closing)

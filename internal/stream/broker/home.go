@@ -118,9 +118,9 @@ func (c *connection) isOwnServer() bool {
 }
 
 // rememberAbsent stores the address of an unavailable broker, because a publisher already accepts
-// events for it. If the data directory has a known stream at another address, rememberAbsent fails,
-// because the streams must be compared first. If it has an embedded server, rememberAbsent stores
-// nothing, because the address may be wrong.
+// events for it. It fails if the data directory has a known stream at another address, because the
+// streams must be compared first. It stores nothing if there is an embedded server, because the
+// address may be wrong.
 func (c *connection) rememberAbsent() error {
 	if c.opts.DataDir == "" {
 		return nil

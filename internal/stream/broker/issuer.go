@@ -4,8 +4,8 @@ import (
 	"log/slog"
 )
 
-// IssuerKey returns the path of the key with which the owner of a data directory enrols outboxes,
-// and creates the key if it is missing.
+// IssuerKey returns the path of the key with which the owner of a data directory enrols outboxes.
+// It creates a missing key.
 func IssuerKey(dataDir string) (path string, err error) { return loadKey(dataDir, "issuer") }
 
 // Issuer returns [IssuerKey] for [publish.Options.Issuer]. If the key is not readable, Issuer logs

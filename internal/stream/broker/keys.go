@@ -34,7 +34,7 @@ func roleOf(name string) (role subjects.Role, durable string, ok bool) {
 	return "", "", false
 }
 
-// loadKey creates the key if it is missing. Several processes may call it at the same time.
+// loadKey creates a missing key. Several processes may call it at the same time.
 func loadKey(dir, name string) (string, error) {
 	path := filepath.Join(keyDir(dir), name+keyEnding)
 	switch _, err := os.Stat(path); {

@@ -30,8 +30,8 @@ type Options struct {
 	Auth AuthMode
 
 	MaxStore int64 // size of the embedded server's store; 0 means most of the free disk space
-	// StreamMaxBytes is the size of the event stream. 0 keeps the size of an existing stream, and
-	// gives a new one a share of the disk.
+	// StreamMaxBytes is the size of the event stream. If 0, an existing stream keeps its size, and
+	// a new one gets a share of the disk.
 	StreamMaxBytes int64
 	Replicas       int  // replicas of new streams on a cluster; 0 means 1
 	AllowTamper    bool // only for tests: new streams allow deletions

@@ -24,8 +24,8 @@ const revokeEvery = time.Second
 
 // restrictedClient is a connection of a tenant's engine, or of a local client without credentials.
 // Each open connection has a separate account, because clients of one account can subscribe to each
-// other's replies. A client can name any subject for a reply, and the server sends the reply with
-// all rights of the account. So the account contains only routes.
+// other's replies. The account contains only routes, because the server sends replies to any
+// subject with all rights of the account.
 type restrictedClient struct {
 	account string // first part of the account's name
 	number  int    // last part of the account's name, unique among open connections
@@ -52,8 +52,7 @@ func (a *authenticator) admit(c server.ClientAuthentication, name string, r rest
 	return &server.User{Username: name, Account: account, Permissions: permissions(subjects.RouteRights(a.space, routes))}, nil
 }
 
-// full reports whether an account, or the server, has as many clients as allowed. The caller must
-// hold a.mu.
+// The caller of full must hold a.mu.
 func (a *authenticator) full(account string) bool {
 	n := 0
 	for _, r := range a.clients {

@@ -34,8 +34,8 @@ const (
 
 // StreamOptions contains the settings that a deployment can choose.
 type StreamOptions struct {
-	// MaxBytes is the size of the event stream. 0 keeps the size of an existing stream, and means
-	// DefaultBytes for a new one.
+	// MaxBytes is the size of the event stream. If 0, an existing stream keeps its size, and a new
+	// one gets DefaultBytes.
 	MaxBytes    int64
 	AllowTamper bool // only for tests: new streams lack DenyDelete and DenyPurge
 
@@ -61,7 +61,7 @@ func EnsureStreams(
 	return drift, nil
 }
 
-// ensure creates the stream if it is missing. Several processes may call it at the same time.
+// ensure creates a missing stream. Several processes may call it at the same time.
 func ensure(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (jetstream.StreamConfig, error) {
 	stream, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

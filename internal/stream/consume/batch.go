@@ -20,7 +20,7 @@ type batch struct {
 	end      jetstream.Msg   // last message; its acknowledgement covers all earlier ones
 	bytes    int
 	pending  uint64 // messages for this durable after end
-	// poisoned lists the messages that become dead letters before the batch is applied. They are
+	// poisoned lists messages that must become dead letters before the batch is applied. They are
 	// also in messages.
 	poisoned []*Poison
 	dead     []jetstream.Msg // dead-lettered, to terminate after the commit

@@ -56,8 +56,8 @@ func (p *Poison) Error() string { return fmt.Sprintf("message %d: %s", p.Sequenc
 // Gap is an inclusive range of stream sequences whose messages no longer exist.
 type Gap struct {
 	First, Last uint64
-	// Expired is true if a limit of age or size removed the messages at the head of the stream, and
-	// false if a user deleted them.
+	// Expired is true if a limit of age or size removed the messages, and false if a user deleted
+	// them.
 	Expired bool
 }
 
@@ -95,8 +95,8 @@ type Options struct {
 	Logger   *slog.Logger
 	Progress func(Progress) // called after each batch, check and failure
 
-	// Expected is a position that the stream must contain if the projection is empty, for example
-	// because its file was lost. The zero Position is not checked.
+	// Expected is checked if the projection is empty, for example because its file was lost. The
+	// stream must contain this position. The zero Position is not checked.
 	Expected Position
 
 	// OnGap is called for messages that were lost before Run could read them.

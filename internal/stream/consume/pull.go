@@ -101,8 +101,8 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// first waits for the first message of a batch. Meanwhile it checks the stream, because a request
-// is lost if the server exits.
+// first waits for the first message of a batch. Meanwhile it checks the stream, because the server
+// loses requests when it exits.
 func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 	idle := time.NewTicker(r.loop.opts.IdleCheck)
 	defer idle.Stop()
@@ -135,8 +135,8 @@ func (r *reader) watch(ctx context.Context) error {
 		r.loop.stalled = 0
 		return nil
 	}
-	// This check can run between the storage and the delivery of a message. So only the second
-	// finding in a row is an error.
+	// This check can run between the storage and the delivery of a message, so only a second
+	// finding is an error.
 	if r.loop.stalled++; r.loop.stalled > 1 {
 		return errStalled
 	}

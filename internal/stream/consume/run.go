@@ -131,7 +131,7 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// failed reports why a session ended. A single reset is normal, so it is only a debug message.
+// failed reports why a session ended. It logs a single reset, which is normal, as a debug message.
 func (l *loop) failed(ctx context.Context, err error) {
 	level := slog.LevelWarn
 	if _, ok := errors.AsType[*skipError](err); ok {

@@ -96,8 +96,8 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open returns the stream with its current state. It makes lookups ask the leader, because a
-// replica that lags behind would report messages as missing.
+// open returns the stream with its current state. Lookups then ask the leader, because a replica
+// that lags behind would report messages as missing.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -2,9 +2,9 @@
 // transaction commits the state, the position in the stream and the highest counted sequence of
 // each producer.
 //
-// One process can open a file for writing. Others that want to write wait for its lock. Any process
-// can read the file at any time with [Read]. When [DB.Commit] returns nil, the data survives a
-// power failure.
+// One process can open a file for writing. Other writers wait for its lock. Any process can read
+// the file at any time with [Read]. When [DB.Commit] returns nil, the data survives a power
+// failure.
 //
 // There are no migrations. Open and Read reject a file of another schema version or program with
 // [ErrSchema]. Such a file can be deleted and rebuilt from the stream.

@@ -128,8 +128,8 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 	return nil
 }
 
-// openReader fails on a read-only disk if the log is not empty, because SQLite cannot create the
-// file that it needs to read the log.
+// openReader fails on a read-only disk if the log is not empty, because SQLite must create a file
+// to read the log.
 func openReader(path string) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {

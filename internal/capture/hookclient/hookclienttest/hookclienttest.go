@@ -67,8 +67,7 @@ func Calls(tb testing.TB, list []events.Event) (calls []events.ToolBeforeData) {
 	return calls
 }
 
-// Removal is a payload that asks to run rm -rf build/x, and the reply when [NoRemoval]
-// denies it.
+// Removal is a payload that asks to run rm -rf build/x, and the reply of [NoRemoval].
 type Removal struct{ Name, Tool, Event, Payload, Denied string }
 
 // Removals has the payloads of all tools. Tests must not change it.

@@ -25,7 +25,7 @@ type line struct {
 	time time.Time
 }
 
-// fields are members that a line has either in data or at its top level.
+// fields are members that a line has in data or at the top level.
 type fields struct {
 	Status     string          `json:"status"`
 	DurationMS json.RawMessage `json:"duration_ms"`

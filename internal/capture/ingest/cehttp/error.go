@@ -16,8 +16,8 @@ import (
 type Error struct {
 	Status    int // of the response
 	Reason    string
-	Index     int    // of the event in a batch, from 0; -1 for the whole request
-	Attribute string // of the event; empty for an error without an attribute
+	Index     int    // index of the event in a batch, from 0; -1 for the whole request
+	Attribute string // attribute of the event that is invalid; may be empty
 	Line      int    // in the body, from 1; 0 if unknown
 	Offset    int    // in the body, from 0; -1 if unknown
 	cause     error
@@ -52,7 +52,7 @@ func tooLarge(limit int) *Error {
 	return refuse(http.StatusRequestEntityTooLarge, "an event is larger than %d bytes", limit)
 }
 
-// BodyError converts an error of reading the body to the answer for the sender.
+// BodyError returns the answer to the sender for an error of reading the body.
 func BodyError(err error) *Error {
 	e := refuse(http.StatusBadRequest, "body ends early")
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
@@ -69,7 +69,7 @@ func BodyError(err error) *Error {
 	return e
 }
 
-// asError converts err to an *Error about the event in text. It returns nil for nil.
+// asError converts an error about an event to an *Error. It returns nil for nil.
 func asError(err error, at Received, text []byte) error {
 	if err == nil {
 		return nil

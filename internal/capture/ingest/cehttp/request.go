@@ -26,7 +26,7 @@ var lineTypes = []string{"application/x-ndjson", "application/jsonl", "applicati
 // Received is an event of a request with its position in the body.
 type Received struct {
 	Event  events.Event
-	Index  int   // in the batch, from 0; -1 for a request with a single event
+	Index  int   // index in the batch, from 0; -1 for a single event
 	Line   int   // from 1
 	Offset int64 // in bytes, from 0
 }
@@ -121,8 +121,7 @@ func isUTF8(params map[string]string) bool {
 	return charset == "" || charset == "utf-8" || charset == "us-ascii"
 }
 
-// lineOf returns the number of the line at an offset. The first line has the number
-// first.
+// lineOf returns the number of the line at an offset, counted from first.
 func lineOf(text []byte, offset, first int) int {
 	return first + bytes.Count(text[:min(max(offset, 0), len(text))], []byte{'\n'})
 }

@@ -58,10 +58,9 @@ type transcript struct {
 	runs  map[string]*run
 	order []*run
 
-	session string    // of the latest line that names one
-	last    time.Time // of the latest line with a time
-
-	head     []*line // lines that wait for the first session and time
+	session  string    // of the latest line that names one
+	last     time.Time // of the latest line with a time
+	head     []*line   // lines read before the session and the time are known
 	headSize int
 	started  bool
 

@@ -76,9 +76,9 @@ type block struct {
 	raw json.RawMessage
 }
 
-// parse returns the readable members of a line. If a member has an unexpected shape, it
-// also returns a report. If the line is not an object, or the session or agent id is
-// unusable, it returns only a report.
+// parse returns the readable members of a line. It also returns a report if a member has
+// an unexpected shape. If the line is not an object, or an id is unusable, it returns
+// only a report.
 func parse(file string, in ingest.Line) (*line, *ingest.LineError) {
 	l := &line{raw: bytes.Clone(bytes.TrimLeft(in.Text, " \t")), number: in.Number}
 	err := json.Unmarshal(l.raw, l)

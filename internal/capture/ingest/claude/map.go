@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// injected lists the prefixes of user lines that are not prompts: local commands with
-// their output, and reports of the harness.
+// injected lists the prefixes of user lines that are not prompts, such as local commands
+// with their output and reports of the harness.
 var injected = []string{
 	"<local-command-", "<command-name>", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
 	"<system-reminder>", "<task-notification>", "<user-memory-input>",
@@ -27,7 +27,7 @@ func (t *transcript) user(r *run, l *line) {
 		for i, b := range l.blocks {
 			if isResult(b) {
 				t.toolResult(r, l, i, raw)
-				raw = nil // the line has one toolUseResult, which belongs to its first result
+				raw = nil // toolUseResult belongs to the first result of the line
 			} else {
 				t.message(r, l, i, "user", b.raw)
 			}

@@ -92,7 +92,7 @@ func (c *calls) spawned(l *line, call string, sub spawn, output json.RawMessage)
 	})
 }
 
-// ended stores the details of a finished call until the line with its result arrives.
+// ended stores the details of a call until the line with its result arrives.
 func (c *calls) ended(l *line, call string) {
 	var report struct {
 		Exit     *int            `json:"exit_code"`

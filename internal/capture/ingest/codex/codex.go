@@ -55,7 +55,7 @@ type session struct {
 	run    *ingest.Run
 	last   time.Time // of the latest line with a time
 	model  string
-	inTurn bool // Codex reported the start of the open step, and will report its end
+	inTurn bool // Codex will report the end of the open step
 	asked  bool // the open step has its prompt
 
 	usage tokenCount

@@ -14,19 +14,18 @@ type line struct {
 	Type      string          `json:"type"`
 	Timestamp string          `json:"timestamp"`
 	Payload   json.RawMessage `json:"payload"`
-
-	Thread  string          `json:"thread_id"` // this and the following members are of codex exec
-	Item    json.RawMessage `json:"item"`
-	Usage   json.RawMessage `json:"usage"`
-	Error   json.RawMessage `json:"error"`
-	Message json.RawMessage `json:"message"`
+	Thread    string          `json:"thread_id"` // this and the following members come from codex exec
+	Item      json.RawMessage `json:"item"`
+	Usage     json.RawMessage `json:"usage"`
+	Error     json.RawMessage `json:"error"`
+	Message   json.RawMessage `json:"message"`
 
 	text   json.RawMessage
 	origin ingest.Origin
 }
 
-// lenient ignores members of an unexpected type. They are not lost, because the raw
-// member of the event contains them.
+// lenient ignores members of an unexpected type. The raw member of the event contains
+// them.
 func lenient(data json.RawMessage, v any) { _ = json.Unmarshal(data, v) }
 
 func (l *line) decode(v any) { lenient(l.Payload, v) }
@@ -39,7 +38,7 @@ var bareItems = []string{
 
 func (s *session) parse(in ingest.Line) (*line, bool) {
 	l := &line{}
-	if l.text, _ = s.Decode(in, l); l.text == nil { // a line with unexpected types is mapped as far as possible
+	if l.text, _ = s.Decode(in, l); l.text == nil { // if some types are unexpected, the other members are mapped
 		return nil, false
 	}
 	if l.Timestamp == "" && l.streamed() {

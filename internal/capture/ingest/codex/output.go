@@ -18,7 +18,7 @@ type ending struct {
 }
 
 // complaints maps the first words of an output to a failure class. Codex writes such an
-// output if it could not make the call.
+// output if a call fails.
 var complaints = []struct{ text, class string }{
 	{"exec_command failed", ""},
 	{"write_stdin failed", ""},

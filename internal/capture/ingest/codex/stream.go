@@ -30,7 +30,7 @@ type streamItem struct {
 
 type execStream struct {
 	session *session
-	started map[string]string // ids of calls by the id of their item, until the item completes
+	started map[string]string // ids of open calls, by the id of their item
 	latest  string
 }
 
@@ -74,8 +74,8 @@ func (x *execStream) thread(l *line) {
 	x.session.custom(l, l.Type)
 }
 
-// turnCompleted counts the difference to the previous total, because the line contains
-// the total of the session.
+// turnCompleted subtracts the previous total, because the line contains the total of the
+// session.
 func (x *execStream) turnCompleted(l *line) {
 	var total usage
 	lenient(l.Usage, &total)

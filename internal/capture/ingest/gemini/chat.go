@@ -38,8 +38,8 @@ type head struct {
 
 var headMembers = []string{"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "memoryScratchpad"}
 
-// writtenMessage records which parts of a message were emitted, because Gemini CLI can
-// write a message several times.
+// writtenMessage records the emitted parts of a message, because Gemini CLI can write a
+// message several times.
 type writtenMessage struct {
 	said   map[string]bool // hashes of texts and thoughts
 	tokens events.Tokens

@@ -19,9 +19,8 @@ import (
 // Source is the source of the events and the name of the agent of a session.
 const Source = "gemini-cli"
 
-// Events yields the events of one recording. A recording is one of three kinds: a JSON
-// object, lines that add and replace messages (the form of newer versions), or lines with
-// recorded answers of the model.
+// Events yields the events of one recording. A recording is a JSON object, lines that add
+// and replace messages, or lines with recorded answers of the model.
 //
 // A session is a run, and a prompt begins a step. The session of a sub-agent is a run
 // "<parent>/<session>". The events of a run are

@@ -28,7 +28,7 @@ type message struct {
 
 var mappedMembers = []string{"id", "timestamp", "type", "content", "thoughts", "toolCalls", "tokens", "model"}
 
-// injected contains the prefixes of user messages that Gemini CLI wrote, not the user.
+// injected contains the prefixes of user messages that come from Gemini CLI.
 var injected = []string{"<session_context>", "System: Please continue.", "This is the Gemini CLI.", "<state_snapshot>"}
 
 func (c *chat) message(text json.RawMessage) {

@@ -67,8 +67,8 @@ type Counts struct {
 	Events                                       int
 }
 
-// Count counts events by kind. It counts each step once, and takes the tokens of a model
-// message from the latest event about that message.
+// Count counts events by kind. It counts each step once. For the tokens of a model
+// message, it uses the latest event about that message.
 func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
 	tb.Helper()
 	c := Counts{Bad: len(bad), Events: len(list)}
@@ -252,8 +252,8 @@ func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, eve
 	}
 }
 
-// Stable is for fuzz targets. It checks that [Check] accepts the events of data, and that
-// reading data again gives the same events.
+// Stable is for fuzz targets. It runs [Check] on the events of the input, and checks that
+// a second read gives the same events.
 func Stable(tb testing.TB, read Adapter, data []byte) {
 	tb.Helper()
 	opts := ingest.Options{File: "fuzz"}

@@ -1,9 +1,8 @@
 // Package openhands reads histories of OpenHands. A history is the result of an
-// evaluation (one or more JSON objects, one for each instance), the output of the
-// resolver, or a trajectory (a list, or one item in each line). Since version 1, the
-// items are events with a kind.
+// evaluation, the output of the resolver, or a trajectory. Since version 1, the items are
+// events with a kind.
 //
-// A document is a run. Its id is the instance or the issue with a hash of the first
+// A document is a run. The run id contains the instance or issue and a hash of the first
 // action, so two attempts at one instance are two runs. The events of a run are
 //
 //	run.started                      the task, the model and all members before the history

@@ -18,7 +18,7 @@ type item struct {
 	Source      string          `json:"source"` // agent, user, environment; empty in old files
 	Cause       json.RawMessage `json:"cause"`  // the id of the action
 	Action      string          `json:"action"`
-	Args        json.RawMessage `json:"args"` // absent in old files, where the arguments are members of the item
+	Args        json.RawMessage `json:"args"` // missing in old files, whose items contain the arguments directly
 	Observation string          `json:"observation"`
 	Content     json.RawMessage `json:"content"`
 	Message     string          `json:"message"`
@@ -146,8 +146,8 @@ func (i *item) isCall() bool {
 	return i.Action != "" && !idle[i.Action] && (i.Source == "agent" || i.Source == "")
 }
 
-// modelNames maps actions to the names that models use for the same tools, so that
-// rules about the shell also match these calls.
+// modelNames maps actions to the names that models use for these tools, so that rules
+// about the shell also match.
 var modelNames = map[string]string{"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
 
 func (i *item) tool() string {

@@ -70,16 +70,16 @@ type transcript struct {
 	runNames ingest.UniqueNames
 
 	document
-	pending     []*item // items that wait until the id of the run is known
+	pending     []*item // items read before the id of the run is known
 	pendingSize int
 	runs        []*run // the run of the document and the runs of open delegates; empty before begin
 	version     string
 	last        time.Time // of the latest item with a time
 	seen        map[string]bool
-	total       *events.Tokens // total of the run at the next answer; nil if unknown
-	spent       events.Tokens  // total of the latest item that has a total
+	total       *events.Tokens // total tokens of the run, if an item before the answer has them
+	spent       events.Tokens  // latest known total tokens of the run
 	items       int
-	latest      string // origin of the item before: "", user, agent or observation
+	latest      string // origin of the previous item: "", user, agent or observation
 	finished    *finish
 }
 

@@ -43,7 +43,7 @@ func plain(form any) any {
 			if (name == "intValue" || name == "doubleValue") && isNumber(v) {
 				return json.Number(v)
 			}
-			return v // numbers that JSON does not have, such as NaN, stay text
+			return v // values that are not JSON numbers, such as NaN, stay text
 		case bool, json.Number:
 			return v
 		case map[string]any:
@@ -143,8 +143,8 @@ func (a attributes) truth(names ...string) (yes, ok bool) {
 	return b, err == nil
 }
 
-// content returns the first named attribute with a value. It returns text with a JSON
-// object or list as JSON.
+// content returns the first named attribute with a value. Text that contains a JSON
+// object or list is returned as JSON.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {

@@ -16,8 +16,8 @@
 // A log record of Claude Code, Gemini CLI or Codex belongs to the same run as the hooks of
 // that session. Other records belong to the run of their trace.
 //
-// One event of each span or record has all of it in data.raw, with the resource and
-// scope. A resource or a scope longer than 4 KiB becomes a separate event, and raw
-// contains only its id. Event ids are derived from the tenant, the ids of a span and the
-// content, so a repeated request gives the same events.
+// For each span or record, one event contains all of it in data.raw, with the resource
+// and scope. A resource or a scope longer than 4 KiB becomes a separate event, and raw
+// contains only its id. A repeated request gives the same events, because their ids are
+// derived from the tenant, the span ids and the content.
 package otlp

@@ -17,7 +17,7 @@ type record struct {
 	a    attributes
 	raw  json.RawMessage
 	id   string
-	name string // of its event, without the prefix of the tool
+	name string // name of the event, without the prefix of the tool
 	tool string // claude-code, codex, gemini-cli; empty for other tools
 	at   time.Time
 }

@@ -35,7 +35,7 @@ const (
 // Options describe a request.
 type Options struct {
 	Tenant string
-	Now    time.Time // the time of events without one; no id depends on it
+	Now    time.Time // time of events that have none; no id depends on it
 }
 
 // ErrDocument reports a request that cannot be read.
@@ -44,7 +44,7 @@ var ErrDocument = errors.New("not an OTLP request")
 // RejectedError reports a span or record that cannot become an event. Reading
 // continues.
 type RejectedError struct {
-	Index  int // of the span or record in the request, from 0
+	Index  int // index of the span or record in the request, from 0
 	Reason string
 }
 
@@ -74,8 +74,7 @@ func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.
 	}
 }
 
-// parse converts protobuf to JSON first, so that one reader handles both formats and
-// data.raw is JSON.
+// parse converts protobuf to JSON first, so that one reader handles both formats.
 func parse(s Signal, media string, body []byte) (document, error) {
 	var err error
 	if media == Protobuf {
@@ -137,12 +136,12 @@ type reader struct {
 	stopped bool
 }
 
-// maxAround limits the size in bytes of a resource or a scope in data.raw. Every span
-// repeats both, so long ones would multiply the size of the request.
+// maxAround limits a resource or a scope in data.raw, in bytes. Every span repeats both,
+// so long ones would multiply the size of the request.
 const maxAround = 4 << 10
 
-// around returns a resource or a scope for data.raw. If text is too long, around yields
-// it as a separate event and returns its id.
+// around returns a resource or a scope for data.raw. If the text is too long, around
+// yields it as a separate event and returns its id.
 func (r *reader) around(name string, text json.RawMessage) json.RawMessage {
 	if len(text) <= maxAround || r.stopped {
 		return text

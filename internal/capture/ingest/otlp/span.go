@@ -163,8 +163,8 @@ func (r *reader) event(s *span, kind events.Kind, at time.Time, payload any) (ev
 	return e, nil
 }
 
-// usable returns the first valid id among the named attributes of the span, or else of
-// the resource.
+// usable returns the first valid id among the named attributes. It searches the span and
+// then the resource.
 func (r *reader) usable(a attributes, names []string) string {
 	for _, from := range []attributes{a, r.attributes} {
 		for _, name := range names {

@@ -40,8 +40,8 @@ func submits(tool, action string) bool {
 		strings.Contains(action, "MINI_SWE_AGENT_FINAL_OUTPUT"))
 }
 
-// notRun returns a failure class if SWE-agent says that it did not run a command,
-// cancelled it or undid it.
+// notRun returns a failure class if SWE-agent reports that it refused, cancelled or undid
+// a command.
 func notRun(observation string) string {
 	switch {
 	case strings.HasPrefix(observation, "Your bash command contained syntax errors and was NOT executed."):

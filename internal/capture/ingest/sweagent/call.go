@@ -114,7 +114,7 @@ func (m *message) result() events.ToolResultData {
 	}
 	class := notRun(text)
 	if code := data.ExitCode; code != nil && *code < 0 {
-		data.ExitCode, class = nil, "not_completed" // a negative code: the command was not run, or it did not end
+		data.ExitCode, class = nil, "not_completed" // a negative code means that the command did not run or did not end
 	}
 	if class != "" || data.ExitCode != nil && *data.ExitCode != 0 {
 		data.Status = events.ToolError

@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// Detect reports whether an input that begins with head, from a file called name, is a
-// trajectory.
+// Detect reports whether an input with this name and this start is a trajectory.
 func Detect(head []byte, name string) bool {
 	named := strings.HasSuffix(name, ".traj") || strings.HasSuffix(name, ".traj.json")
 	if first, list := ingest.FirstElement(head); list {

@@ -1,9 +1,8 @@
 // Package sweagent reads trajectories of SWE-agent (.traj) and mini-swe-agent
 // (.traj.json).
 //
-// A file is a run. Its id is the name of the file, which is the instance, with a hash of
-// the first action, so two attempts at one instance are two runs. The events of a run
-// are
+// A file is a run. The run id contains the file name and a hash of the first action, so
+// two attempts at one instance are two runs. The events of a run are
 //
 //	run.started              the model and the version, if they precede the steps
 //	message.created          the system message, demonstrations and other messages

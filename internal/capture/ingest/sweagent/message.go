@@ -98,8 +98,8 @@ func (m *message) when() (time.Time, bool) {
 	return time.Unix(int64(whole), int64(part*1e9)).UTC().Round(time.Microsecond), true
 }
 
-// message reads a message. Messages before the first answer of the model stay in
-// t.pending until that answer, because the id of the run is derived from it.
+// message reads a message. Messages before the first answer of the model wait in
+// t.pending, because the run id is derived from that answer.
 func (t *transcript) message(p ingest.Fragment) {
 	m := &message{raw: p.Text, line: p.Line, id: "message-" + strconv.Itoa(t.items)}
 	t.items++

@@ -44,7 +44,7 @@ type transcript struct {
 	before  ingest.Object
 	after   ingest.Object
 	run     *run
-	pending []*message // messages that wait for the first answer, which determines the id of the run
+	pending []*message // messages before the first answer, which determines the id of the run
 	items   int
 	steps   int
 	tried   int

@@ -50,7 +50,7 @@ type Options struct {
 	Listening    func(Addresses) // called once the HTTP server accepts events
 }
 
-// Addresses are where the services can be reached.
+// Addresses are the network addresses of the services.
 type Addresses struct {
 	HTTP    string `json:"http"` // unix://PATH without a TCP address
 	NATS    string `json:"nats"`

@@ -54,8 +54,8 @@ func (c Consumers) stages() [][]consumer {
 	}
 }
 
-// Drain runs the consumers until they have handled every message of the stream. That includes
-// messages that the consumers publish during the drain.
+// Drain runs the consumers until they have handled every message of the stream, including their own
+// messages.
 func (c Consumers) Drain(ctx context.Context) error {
 	var errs []error
 	for _, stage := range c.stages() {

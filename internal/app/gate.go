@@ -31,7 +31,6 @@ func (g *gate) open(handler http.Handler) {
 	g.handler = handler
 }
 
-// close rejects further requests and returns the deadline of the publisher.
 func (g *gate) close() (deadline time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -4,8 +4,7 @@ package subjects
 const (
 	// BatchID is the id of the atomic batch that contains the message.
 	BatchID = "Nats-Batch-Id"
-	// BatchSequence is the position of the message in the batch. The first message has the position
-	// 1.
+	// BatchSequence is the position of the message in the batch, from 1.
 	BatchSequence = "Nats-Batch-Sequence"
 	// BatchCommit has the value [Commit] on the last message of a batch.
 	BatchCommit = "Nats-Batch-Commit"

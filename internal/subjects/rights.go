@@ -148,8 +148,8 @@ func IsServiceKind(k events.Kind) bool {
 	return dotted && slices.Contains([]string{"audit", "clock", "issue", "producer"}, prefix)
 }
 
-// serviceKinds returns the known service kinds. A kind is one token, and NATS rights match only
-// whole tokens. So no right can exclude unknown kinds by their prefix.
+// serviceKinds returns the known service kinds. NATS rights match only whole tokens, and a kind is
+// one token. So no right can exclude unknown kinds by their prefix.
 func serviceKinds() []events.Kind {
 	return slices.DeleteFunc(events.Kinds(), func(k events.Kind) bool { return !IsServiceKind(k) })
 }

@@ -13,7 +13,7 @@ import (
 // NATS control line of 4 KiB.
 const MaxID = 256
 
-// ErrID is wrapped when an id is invalid.
+// ErrID means that an id is invalid.
 var ErrID = errors.New("id cannot be used")
 
 const (

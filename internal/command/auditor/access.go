@@ -97,7 +97,6 @@ func printUses(out io.Writer, list []access.Use, waiting uint64) {
 	}
 }
 
-// actionText returns the action of a use. An approval differs from its order.
 func actionText(a access.Use) string {
 	if a.OrderedBy == "" {
 		return string(a.Action)

@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// minFindingID is the minimum number of characters for naming a finding by its id.
 const minFindingID = 6
 
 type acknowledgeFlags struct {

@@ -248,8 +248,6 @@ func listProposals(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader) err
 	})
 }
 
-// printProposed prints the orders that wait for a second person. With --json, it prints shown
-// instead.
 func printProposed(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, shown any, orders ...ledger.Outcome) error {
 	rules, err := r.Orders().Rules(cmd.Context())
 	if err != nil {

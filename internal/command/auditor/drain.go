@@ -20,8 +20,7 @@ func checkBroker(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	return service.Broker(cmd, shared, subjects.AuditorRole).CheckHome()
 }
 
-// drainUnserved reads the stream of a tenant to its end. If an auditor serves the tenant, it does
-// nothing.
+// drainUnserved reads the stream of a tenant to its end unless an auditor serves the tenant.
 func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	served, err := auditor.IsServed(cmd.Context(), shared.DataDir, tenant)
 	if err != nil || served {

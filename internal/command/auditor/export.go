@@ -152,8 +152,8 @@ func (x exportFlags) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, op
 	return bundle.WriteTable(cmd.Context(), w, r, bundle.Format(x.format), opts)
 }
 
-// keys returns the verifier key for a bundle and the signer of the bundle's statement. Without the
-// private key, the signer is nil.
+// keys returns the verifier key and the signer for a bundle. Without the private key, the signer is
+// nil.
 func (x exportFlags) keys(stderr io.Writer, shared *cli.Shared) (public string, signer note.Signer, err error) {
 	signer, public, err = x.signing.key(stderr, shared)
 	if err != nil || x.signing.file != "" && x.key == "" {

@@ -23,7 +23,6 @@ type signing struct {
 	unsigned bool
 }
 
-// register adds the flags for signing what.
 func (s *signing) register(cmd *cobra.Command, what string) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.file, "signing-key", "",
@@ -106,7 +105,6 @@ func verifyExported(cmd *cobra.Command, r *ledger.Reader, opts bundle.Options) e
 	return err
 }
 
-// damaged sets the exit status 40 for an error about an altered ledger.
 func damaged(err error) error {
 	if errors.Is(err, ledger.ErrDamaged) {
 		return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}

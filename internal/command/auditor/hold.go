@@ -195,8 +195,7 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 	}
 }
 
-// withLifts converts holds for printing. It adds to each hold the unexpired order that waits for
-// approval and would lift the hold.
+// withLifts adds to each hold the unexpired order that would lift it after an approval.
 func withLifts(holds []ledger.Order, waiting []ledger.Proposal) []Hold {
 	list := make([]Hold, 0, len(holds))
 	for _, h := range holds {

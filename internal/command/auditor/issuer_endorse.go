@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// endorseFolders endorses the issuers of services. Each folder is the data directory of a service.
 func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) error {
 	keys := auditor.KeyDir(shared.DataDir)
 	if err := auditor.CheckKey(shared.DataDir); err != nil {

@@ -23,7 +23,6 @@ func (k knownLedgers) path() (string, error) {
 	return pins.DefaultPath()
 }
 
-// entries returns the entries of the file. Without a configuration folder, there are no entries.
 func (k knownLedgers) entries() ([]pins.Entry, error) {
 	path, err := k.path()
 	if err != nil {
@@ -97,7 +96,6 @@ func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	return list, nil
 }
 
-// rotations returns the key changes of a data directory.
 func rotations(dataDir string) []ledger.KeyRotation {
 	return ledger.ReadRotations(auditor.KeyDir(dataDir))
 }

@@ -21,7 +21,8 @@ func (l lines) anchor(a *verifier.Anchor) {
 	l.print("Anchor", l.verdict(string(a.State), paint), AnchorText(a))
 }
 
-// AnchorText describes what confirms the key, or what the user can do.
+// AnchorText describes the anchor that confirms the key. Without an anchor, it describes the
+// remedy.
 func AnchorText(a *verifier.Anchor) string {
 	switch a.State {
 	case verifier.AnchorPinned:

@@ -16,7 +16,6 @@ func (l lines) asOf(r verifier.Report) {
 	}
 }
 
-// inFlightTexts describes the producers with events that are not in a manifest yet.
 func inFlightTexts(r verifier.Report) (texts []string) {
 	var flights []string
 	for _, p := range r.Producers {
@@ -58,7 +57,6 @@ func asOfText(a verifier.AsOf, runs string) string {
 	return strings.Join(append(facts, runs), ", ")
 }
 
-// ageText describes the age of the newest checkpoint.
 func ageText(age time.Duration) string {
 	if age >= 2*day {
 		return fmt.Sprintf(" (%s ago)", plural(int64(age/day), "day", "days"))
@@ -81,8 +79,7 @@ func laterText(l verifier.Later) string {
 }
 
 // waitingTexts describes outboxes with waiting events, and missing outboxes. If uses is false, it
-// skips outboxes with only records of use. It still describes such an outbox if records are lost or
-// damaged.
+// skips outboxes with only records of use, unless records are lost or damaged.
 func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	for _, w := range a.Outboxes {
 		if w.Uses && !uses && w.Lost+w.Damaged == 0 {

@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// registerTolerance adds the flags about acknowledged findings and about the age of the ledger.
 func (v *verification) registerTolerance(flags *pflag.FlagSet) {
 	flags.BoolVar(&v.allowKnown, "allow-acknowledged", false, "leave findings that auditor acknowledge has recorded out of the exit status")
 	flags.DurationVar(&v.maxAge, "max-age", 0,

@@ -20,8 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// defaultWait is the longest time that a verification waits for a running auditor. During this
-// time, the auditor can write the events that exist at the start.
+// defaultWait is the longest wait for a running auditor to write the events that exist at the
+// start.
 const defaultWait = 5 * time.Second
 
 const asOfHelp = `The line "As of" names the position in the stream up to which the verdicts speak. If a

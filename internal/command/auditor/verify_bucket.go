@@ -21,8 +21,8 @@ import (
 // an answer.
 const askLimit = 5 * time.Second
 
-// askBucket adds the newest checkpoint in the checkpoint bucket to opts. It asks the broker of
-// --nats-url or of the data directory, and does not start a broker.
+// askBucket adds the newest checkpoint in the checkpoint bucket to opts. It does not start a
+// broker.
 func (v verification) askBucket(cmd *cobra.Command, shared *cli.Shared, opts *verifier.Options, path string) error {
 	if !v.bucket || shared.NATSURL == "" && v.file != "" {
 		return nil

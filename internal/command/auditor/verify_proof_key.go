@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// proofKey returns the key for a proof and sets the anchor of the report. It prefers a pinned key
-// that signed the proof to the key of the data directory.
+// proofKey returns the key for a proof and sets the anchor of the report.
 func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) (note.Verifier, error) {
 	var signed []byte
 	var said ledger.Checkpoint

@@ -25,7 +25,7 @@ type Fired struct {
 	Never  []events.Kind `json:"never"`
 }
 
-// FiredPoint contains the numbers of one hook point in a run.
+// FiredPoint counts events, verdicts and hooks at one hook point of a run.
 type FiredPoint struct {
 	Point      events.Kind  `json:"point"`
 	Class      hooks.Class  `json:"class"`
@@ -37,7 +37,7 @@ type FiredPoint struct {
 	Hooks      []*FiredHook `json:"hooks"` // by name
 }
 
-// FiredHook contains the numbers of one hook at one hook point.
+// FiredHook counts executions and results of one hook at one hook point.
 type FiredHook struct {
 	Hook       string         `json:"hook"`
 	Name       string         `json:"name,omitempty"`

@@ -173,8 +173,6 @@ func rowBar(r *runtree.Row, s *runtree.Step, paint cli.Palette) string {
 	return paint.Good(bar)
 }
 
-// timeBar draws a bar for the duration whole. The marked part begins at start and has the given
-// length.
 func timeBar(start, length, whole time.Duration) string {
 	if whole <= 0 {
 		return strings.Repeat("·", barWidth)

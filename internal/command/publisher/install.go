@@ -163,8 +163,6 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 	return termtext.ShellQuote(args...), nil
 }
 
-// programName returns the name of this program if PATH leads to the program. Otherwise it returns
-// the full path.
 func programName() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

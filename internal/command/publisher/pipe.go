@@ -22,8 +22,6 @@ func (s *strictness) register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("strict", "lenient")
 }
 
-// check returns err. If err is nil and the flags do not allow malformed lines, it returns an error
-// about them.
 func (s *strictness) check(err error, malformed int) error {
 	if err == nil && malformed > 0 && (s.strict || !s.lenient) {
 		err = fmt.Errorf("%s malformed", count(malformed, "line is", "lines are"))

@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// dialFunc calls do with a connection that has the rights of the tracker role.
 type dialFunc func(cmd *cobra.Command, do func(*broker.Broker) error) error
 
 type whatif struct {

@@ -193,7 +193,6 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// checkStale returns nil if path is free or is the socket of a process that has ended.
 func checkStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	switch {

@@ -146,7 +146,7 @@ func (v *Verifier) Compare(tb testing.TB, q Request, r verifier.Report) {
 	}
 }
 
-// comparable returns what both verifiers must agree about.
+// comparable returns the fields about which both verifiers must agree.
 func (a Verdict) comparable() Verdict {
 	if a.Integrity != verifier.Verified {
 		return Verdict{Integrity: a.Integrity, Exit: a.Exit, Error: a.Error}
@@ -159,8 +159,7 @@ func (a Verdict) comparable() Verdict {
 	return a
 }
 
-// verdictOf converts a report to the form of the script's answer. In a report without an anchor,
-// the caller trusts the key.
+// verdictOf converts a report to the form of the script's answer.
 func verdictOf(r verifier.Report) Verdict {
 	a := Verdict{
 		Integrity: r.Integrity, Completeness: r.Completeness, Anchor: verifier.AnchorGiven, Exit: r.Exit, Foreign: r.ForeignCount,

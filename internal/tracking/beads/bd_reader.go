@@ -112,8 +112,8 @@ func (a answer) denies(id string) bool {
 	return false
 }
 
-// parseShown decodes an issue in an answer of bd. It removes computed fields. bd may return whole
-// issues as dependencies, and parseShown converts them to type Dependency.
+// parseShown decodes an issue in an answer of bd and removes computed fields. It converts whole
+// issues in dependencies to type Dependency.
 func parseShown(raw []byte) (shown, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -185,7 +185,6 @@ func (r *bdReader) export(ctx context.Context) (map[string]shown, error) {
 	return all, nil
 }
 
-// observe updates the row from the issue in the workspace. It returns the edits of people.
 func (r *row) observe(theirs Issue) (edits []Edit) {
 	r.marks &^= markGone
 	erased := r.marks&markErased != 0

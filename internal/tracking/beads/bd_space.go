@@ -78,8 +78,9 @@ func (s *bdSpace) prepare(ctx context.Context) error {
 	return nil
 }
 
-// create runs bd init unless the workspace exists. bd cannot use a folder whose bd init was killed.
-// So a marker file exists while bd init runs, and create starts again if it finds the marker.
+// create runs bd init unless the workspace exists. A marker file exists while bd init runs. If
+// create finds the marker, it starts again, because bd cannot use a folder whose bd init was
+// killed.
 func (s *bdSpace) create(ctx context.Context) error {
 	folder, marker := filepath.Join(s.dir, ".beads"), filepath.Join(s.dir, ".hooktrail.init")
 	if _, err := os.Stat(filepath.Join(folder, "metadata.json")); err == nil {

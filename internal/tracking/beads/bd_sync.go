@@ -160,9 +160,9 @@ func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[str
 	return nil
 }
 
-// observe stores the state of the issues in the workspace and returns the incomplete issues. Before
-// a write, it also stores the new states. Without them, the changes would look like edits by people
-// after a crash.
+// observe stores the state of the issues in the workspace and returns the incomplete issues. If
+// write is true, it also stores the new states. After a crash, they would otherwise look like edits
+// by people.
 func (s *syncer) observe(ctx context.Context, ids []string, known map[string]shown, write bool) (todo []row, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()

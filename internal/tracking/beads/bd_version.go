@@ -31,8 +31,8 @@ func (r release) isAfter(version string) bool {
 	return false
 }
 
-// A versionCheck checks that bd is a supported version of Beads. A successful check is valid until
-// forget is called. Its methods may be called concurrently.
+// A versionCheck checks that bd is a supported version of Beads. Its methods may be called
+// concurrently.
 type versionCheck struct {
 	runner *runner
 

@@ -91,7 +91,7 @@ type bdWriter struct {
 }
 
 // write writes the missing changes and records the issues that bd refuses. It returns an error only
-// if a retry can succeed. The caller must read the workspace again to find the missing changes.
+// if a retry can succeed.
 func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown) error {
 	w.refused = make(map[string]bool)
 	var p plan
@@ -109,8 +109,7 @@ func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown
 	if err := w.batch(ctx, p.moves); err != nil {
 		return err
 	}
-	// Links have a separate batch. If a linked issue is deleted, bd undoes the whole batch. Status
-	// changes must not be in that batch.
+	// Links have a separate batch. If a linked issue is deleted, bd undoes the whole batch.
 	if err := w.batch(ctx, p.links); err != nil {
 		return err
 	}
@@ -228,7 +227,8 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 }
 
 // remove deletes an issue that will be created again. bd then also deletes the links to the issue.
-// remove records them as missing, so that they do not look like links that a person removed.
+// remove records them as missing, because they would otherwise look like links that a person
+// removed.
 func (w *bdWriter) remove(ctx context.Context, id string) error {
 	if err := w.table.unlink(ctx, w.tenant, id); err != nil {
 		return fmt.Errorf("%w: %w", ErrTransient, err)

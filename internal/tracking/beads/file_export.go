@@ -85,8 +85,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// prepare writes the new content to the file next and copies the records to the column writing. The
-// file next exists until the issues file is replaced.
+// prepare writes content to the file next and copies the records to the column writing. The file
+// next exists until the issues file is replaced.
 func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	if err := writeFile(next, content); err != nil {
 		return errors.Join(err, os.Remove(next))

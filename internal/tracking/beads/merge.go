@@ -19,8 +19,8 @@ const tombstone Status = "tombstone"
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
 // merge copies the changes of people in the workspace's issue to the row and returns them as edits.
-// A value is from a person if the tracker neither wrote it nor was writing it. The edits have the
-// issue's time, or the time at if the issue has no new time.
+// A value is from a person if the tracker neither wrote it nor was writing it. If the issue has no
+// new time, the edits have the time at.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -209,8 +209,8 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt copies the fields that the tracker does not set. merge calls it if the written state is
-// unknown. adopt copies no texts, because they may belong to an erased run.
+// adopt copies the fields that the tracker does not set. It copies no texts, because they may
+// belong to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

@@ -126,9 +126,8 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 	})
 }
 
-// number returns an id for the comment that is unique in the workspace, because bd refuses repeated
-// ids. The id is a number, because all versions of Beads can read numbers. The text does not affect
-// the id.
+// number returns an id that is unique in the workspace, because bd refuses repeated ids. All
+// versions of Beads can read numbers. The text does not affect the id.
 func (c Comment) number(others int) json.RawMessage {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", c.Issue, c.CreatedAt.UnixNano(), others))
 	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which JSON readers represent exactly

@@ -68,8 +68,6 @@ func (r *reader) clausesOf(s fragment, items []string) []string {
 	return items
 }
 
-// in finds the cue in the words of a clause. It returns false without a cue, or if other words
-// retract it.
 func (c cue) in(words []word) (span, bool) {
 	lead := speaker(words)
 	for at := 0; at <= len(words); at++ {
@@ -91,8 +89,8 @@ func (c cue) in(words []word) (span, bool) {
 	return span{}, false
 }
 
-// speaker returns the positions where a predicate about the speaker may begin. These are the start
-// of the clause, and the words after "I" and "we".
+// speaker returns the positions where a predicate about the speaker may begin, such as after "I"
+// and "we".
 func speaker(words []word) (lead map[int]bool) {
 	lead = make(map[int]bool)
 	i := 0
@@ -155,7 +153,6 @@ func meant(words []word, all []clause, i, to int) int {
 	return from
 }
 
-// past returns the position of the first word after conjunctions and introductions.
 func past(words []word, from, to int) int {
 	for from < to {
 		if w := words[from].text; !conjunctions[w] && !introductions[w] {

@@ -24,7 +24,6 @@ func listed(p fragment) []fragment {
 	}
 }
 
-// numbered returns the texts of a list like "(1) … (2) …", or nil.
 func numbered(p fragment) []fragment {
 	marks := numbers(p.mask)
 	if len(marks) == 0 || len(marks) == 1 && strings.TrimSpace(p.mask[:marks[0].start]) != "" {

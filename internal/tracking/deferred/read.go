@@ -42,7 +42,8 @@ func (r *reader) tick(l line) {
 	}
 }
 
-// below handles a line after an open label. It returns false if the line is not part of that label.
+// below handles a line after an open label. It returns false for a line that is not part of the
+// label.
 func (r *reader) below(l line) bool {
 	p := fragment{l.text, l.mask}
 	if r.open == nil || l.heading || r.relabels(l, p) {

@@ -5,8 +5,6 @@ import (
 	"strings"
 )
 
-// retracted reports whether other words deny the work, report it as done, or describe something
-// else.
 func (c cue) retracted(words []word, s span) bool {
 	before := words[:s.start]
 	if c.denied(before) || c.counted && slices.ContainsFunc(before, isNumber) {

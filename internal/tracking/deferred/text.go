@@ -43,7 +43,6 @@ type blockState struct {
 	list  bool
 }
 
-// skips reads the next line. It returns true for code, quotations and tables.
 func (at *blockState) skips(body string, indent int) bool {
 	mark := fenceOf(body)
 	switch {
@@ -140,7 +139,7 @@ func bulletMark(body string) int {
 	return 0
 }
 
-// maxShown is the maximum length of code or a quotation within a line, in bytes.
+// maxShown is the maximum length of code or a quotation, in bytes.
 const maxShown = 500
 
 var closing = map[rune]string{'`': "`", '"': `"`, '“': "”", '‘': "’", '\'': "'", '«': "»"}

@@ -201,8 +201,6 @@ func compareDecisions(a, b rules.Decision) int {
 
 type comparing struct{ base, changed *sqlite.Conn }
 
-// issue compares the two versions of an issue. One version is nil if the issue exists on one side
-// only.
 func (both comparing) issue(c *Comparison, examples int, a, b *imprint) error {
 	if a != nil {
 		c.Issues.Base++

@@ -56,7 +56,6 @@ func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	return buf.Flush()
 }
 
-// writeIssue streams the events of an issue, because they may not fit into memory.
 func writeIssue(w io.Writer, conn *sqlite.Conn, i rules.Issue) error {
 	moves, err := transitions(conn, i.Tenant, i.ID)
 	if err != nil {

@@ -73,7 +73,6 @@ func (r *Replay) Events() int { return r.events }
 // Close closes and deletes the database.
 func (r *Replay) Close() error { return r.conn.Close() }
 
-// take folds an event about work. It skips decisions of the tracker and audit.accessed events.
 func (r *Replay) take(e events.Event) error {
 	r.events++
 	if k := e.Kind(); k == events.IssueDecided || k == events.AuditAccessed {

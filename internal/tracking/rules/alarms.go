@@ -48,7 +48,6 @@ func (a *alarms) watch() {
 	}
 }
 
-// denies reports whether e has a verdict that denies its tool call.
 func denies(e events.Event) bool {
 	if !bytes.Contains(e.Data, denyWord) { // most verdicts are decided without decoding
 		return false
@@ -107,7 +106,6 @@ func (a *alarms) compare() {
 	})
 }
 
-// raise creates the issue. If the rate limit is reached, it adds a digest entry instead.
 func (a *alarms) raise(issue Issue) (id, digest string, entry int) {
 	if !a.limiter.allow(true) {
 		digest, entry = a.digests.add(issue.Title)

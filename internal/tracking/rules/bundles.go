@@ -34,8 +34,8 @@ func (b *bundles) add(item string) {
 	b.journal.note(run.Bundle, clean(item, 300))
 }
 
-// create creates the collective follow-up of a run. If the rate limit is reached, it creates a
-// digest entry instead. If the loop guard forbids both, it returns false.
+// create creates the collective follow-up of a run, or a digest entry if the rate limit is reached.
+// If the loop guard forbids both, it returns false.
 func (b *bundles) create(run *Run) bool {
 	d := b.draft
 	if b.loops.escalated(run.ID) {

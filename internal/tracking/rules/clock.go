@@ -40,8 +40,7 @@ type far struct {
 }
 
 // move moves the clock forward to the time of the event. If the event is more than leap ahead of
-// the clock, a second event must confirm the time. Events for which passes returns true need no
-// confirmation.
+// the clock, a second event must confirm the time.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return

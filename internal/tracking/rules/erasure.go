@@ -86,7 +86,6 @@ func (e *Erasure) waiting(w *waiting) {
 	}
 }
 
-// hasEvent reports whether the mark with this id belongs to one of Events.
 func (e *Erasure) hasEvent(mark string) bool {
 	if e.events == nil {
 		e.events = make(map[string]bool, len(e.Events))

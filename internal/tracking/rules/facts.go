@@ -2,8 +2,8 @@ package rules
 
 type facts struct{ records }
 
-// recovered reports whether a later success made the incident harmless. The step or the run can
-// succeed. A success in the scope of the incident or of the run's failed end also counts.
+// recovered reports whether a later success made the incident harmless. The success can be of the
+// step or the run, or in the scope of the incident or of the run's failed end.
 func (f facts) recovered(in incident) bool {
 	return in.At.before(f.goodIn(in.Scope).Stamp) || in.At.before(f.goodIn(f.endScope(in.Run)).Stamp) ||
 		in.At.before(f.goodEnd(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))

@@ -105,8 +105,7 @@ func (t *failureTracker) endIncident(in incident) bool {
 	return true
 }
 
-// accepts reports whether an issue or digest already counts the failure. Repetitions of such a
-// failure need no grace period.
+// accepts reports whether an issue or digest already counts the failure.
 func (t *failureTracker) accepts(fl *failure) bool {
 	r := t.draft.records
 	if fl.Issue != "" {

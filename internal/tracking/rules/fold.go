@@ -112,8 +112,7 @@ func (f *fold) ticked() {
 	f.draft.say("clock", "the clock moved")
 }
 
-// errored records an error event. It is not a failure, because only the end of the step shows
-// whether the error mattered.
+// errored records an error event. Only the end of the step shows whether the error was a failure.
 func (f *fold) errored() error {
 	data, err := events.Payload[events.ErrorData](f.draft.event)
 	if err != nil {
@@ -219,8 +218,6 @@ func (f *fold) simple() {
 		strings.Join(d.config.Tracked, " or "), d.config.Complexity))
 }
 
-// settle updates or creates the tracking issue of the lineage. Without a tracking issue, settle
-// passes failures to the failure tracker.
 func (f *fold) settle(why cause) {
 	d := &f.draft
 	run, l := d.run(), d.lineage()

@@ -21,8 +21,8 @@ type followupTracker struct {
 	bundles     *bundles
 }
 
-// report creates follow-ups for the undone work of a step or run. During a grace period of the
-// event, the work waits too.
+// report creates follow-ups for the undone work of a step or run. If the event is in a grace
+// period, the work waits too.
 func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
 	from.Target = cmp.Or(from.Target, t.draft.run().Target)
 	from.Remaining, from.Partial = metadata.Remaining(meta)

@@ -25,7 +25,7 @@ const (
 	Flapping Status = "flapping"
 )
 
-// Kind is what an issue is about.
+// Kind is the kind of an issue, such as a failure or a follow-up.
 type Kind string
 
 // The kinds of issues.

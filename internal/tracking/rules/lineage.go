@@ -111,8 +111,6 @@ func (l *Lineage) starts(run *Run, stamp Stamp) {
 	}
 }
 
-// ends records the end of a run. Only a root ends the lineage. For a child run, the end counts like
-// a step.
 func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	if run.Parent != "" {
 		r := l.role(run.unit(), childRun)
@@ -133,7 +131,7 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	}
 }
 
-// ended reports whether a root has ended without a later step of a root.
+// ended reports whether a root has ended, and no step of a root came later.
 func (l *Lineage) ended() bool {
 	return !l.Finished.isZero() && !l.Finished.At.Before(l.Worked.At)
 }

@@ -11,7 +11,7 @@ type loopGuard struct {
 	stalls  *stallWatch
 }
 
-// origin returns the lineage that counts the issues of a run, or "" for an unknown run.
+// origin returns the lineage that counts the issues of a run, or "".
 func (g *loopGuard) origin(run string) string {
 	if r := runs.get(g.draft.records, run); r != nil {
 		return g.draft.lineageOf(r)
@@ -51,8 +51,7 @@ func (g *loopGuard) escalated(run string) bool {
 	return true
 }
 
-// progress resets the issue count of the lineage that caused issue. It does nothing if the issue is
-// open.
+// progress resets the issue count of the lineage that caused a closed issue.
 func (g *loopGuard) progress(issue string) {
 	d := g.draft
 	c := courses.get(d.records, issue)

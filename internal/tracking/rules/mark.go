@@ -22,8 +22,8 @@ var marks = table[mark]{"event", func(m *mark) {
 	m.Issues, m.Edits, m.Others = slices.Clone(m.Issues), slices.Clone(m.Edits), slices.Clone(m.Others)
 }}
 
-// markID returns the id of the event. If another source has already used this id, markID appends
-// the source. Edits name no source, so the id normally contains none.
+// markID returns the id of the event, because edits name no source. If another source has already
+// used this id, markID appends the source.
 func markID(r records, event, source string) string {
 	m := marks.get(r, event)
 	if m == nil || !m.Seen || m.Source == source {

@@ -73,7 +73,6 @@ func (p *pass) apply(e events.Event) error {
 	return nil
 }
 
-// compare handles an event with the id and source of an earlier event.
 func (p *pass) compare(e events.Event) {
 	t := p.clock()
 	f := newFold(p, e, Stamp{At: t.take(e), N: t.Count}, t.Clock)
@@ -122,7 +121,6 @@ func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 	}
 }
 
-// graceSubject removes the arrival number from the id of a grace timer.
 func graceSubject(id string) string {
 	_, subject, _ := strings.Cut(id, "/")
 	return subject

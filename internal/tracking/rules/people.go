@@ -35,8 +35,8 @@ type people struct {
 	facts   facts
 }
 
-// edited handles an issue.edited event. If the edit names an event without a decision, the edit
-// waits for that decision.
+// edited handles an issue.edited event. If the event that it names has no decision yet, the edit
+// waits.
 func (p *people) edited() error {
 	d := p.draft
 	data, err := events.Payload[events.IssueEditedData](d.event)

@@ -128,7 +128,6 @@ func (r *recorder) home(run *Run) string {
 	return runLineage(run.ID)
 }
 
-// renew starts a new generation of the lineage if the run starts long after the issue was closed.
 func (r *recorder) renew(id string, run *Run) {
 	l := lineages.edit(r.draft.records, id)
 	if l.Issue != "" && r.transitions.outlived(l.Issue) {

@@ -118,7 +118,6 @@ func (s *State) atomically(fn func() error) error {
 	return err
 }
 
-// fail makes atomically return err and restore the previous state.
 func (s *State) fail(err error) {
 	if s.err == nil {
 		s.err = err

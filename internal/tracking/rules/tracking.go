@@ -138,8 +138,8 @@ func (t *tracking) wanted(l *Lineage, why cause) Status {
 	return status
 }
 
-// delay starts a grace period for a failed step that would block the issue, and returns true. It
-// returns false for other events.
+// delay starts a grace period for a failed step that would block the issue. It returns false for
+// other events.
 func (t *tracking) delay(why cause) bool {
 	d := t.draft
 	run, l := d.run(), d.lineage()
@@ -162,8 +162,6 @@ func (t *tracking) delayed(l *Lineage) bool {
 	return t.draft.status(l.Issue) != Blocked && !l.ended() && t.grace.has(t.draft.lineageID())
 }
 
-// endIncident decides on a failed step after its grace period. It returns true if the failure still
-// counts.
 func (t *tracking) endIncident(in incident) bool {
 	d := t.draft
 	l := lineages.edit(d.records, d.resolve(in.Lineage))

@@ -58,7 +58,7 @@ func (t *transitions) move(id string, to Status, why motive) {
 	t.journal.transition(id, to, why.reason)
 }
 
-// flaps counts how often a failure reopens the issue. After too many times, it moves the issue to
+// flaps counts a reopening by a failure. After too many reopenings, it moves the issue to
 // [Flapping] and returns true.
 func (t *transitions) flaps(issue *Issue, c *course) bool {
 	d := t.draft
@@ -105,7 +105,7 @@ func (t *transitions) endFlapping(id string) {
 	t.journal.transition(id, to, reason)
 }
 
-// calm ends the flapping of an issue whose quiet time is over. Call it before each new fact.
+// calm ends the flapping of an issue whose quiet time is over.
 func (t *transitions) calm(id string) {
 	d := t.draft
 	if d.status(id) != Flapping {
@@ -116,7 +116,7 @@ func (t *transitions) calm(id string) {
 	}
 }
 
-// outlived reports whether the issue was closed long ago. A new failure then gets another issue.
+// outlived reports whether the issue was closed too long ago to be reopened by a failure.
 func (t *transitions) outlived(id string) bool {
 	d := t.draft
 	issue := issues.get(d.records, id)

@@ -39,8 +39,7 @@ func (s *stored) Timers(tenant string, at time.Time, limit int) (list []rules.Ti
 	return list, s.note(err)
 }
 
-// note stores the first error of the database. With it, a Fold can distinguish a database error
-// from an invalid event.
+// note stores the first error of the database.
 func (s *stored) note(err error) error {
 	if s.err == nil {
 		s.err = err

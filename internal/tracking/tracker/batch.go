@@ -57,8 +57,6 @@ func (b *batch) fold(m consume.Message) error {
 	return err
 }
 
-// save writes the state and the published decisions, so that later queries in the transaction find
-// them.
 func (b *batch) save() error {
 	if err := b.state.Flush(); err != nil {
 		return err

@@ -97,8 +97,7 @@ func (t *ticker) tick(ctx context.Context) error {
 	return nil
 }
 
-// releaseHeld publishes a clock.ticked event for each tenant with an overdue grace period. It
-// returns the number of such tenants.
+// releaseHeld publishes a clock.ticked event for each tenant with an overdue grace period.
 func (t *ticker) releaseHeld(ctx context.Context) (int, error) {
 	due, err := t.due(ctx, time.Now().Add(-clockGrace), rules.GraceTimers)
 	for _, d := range due {
@@ -133,7 +132,6 @@ type dueTimer struct {
 	id string // id of the clock.ticked event, from the timer and the latest decision of the tenant
 }
 
-// due returns the latest due timer of each tenant. Only timers whose id begins with prefix count.
 func (t *ticker) due(ctx context.Context, at time.Time, prefix string) (list []dueTimer, err error) {
 	err = t.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		err := store.Each(conn, func(stmt *sqlite.Stmt) error {

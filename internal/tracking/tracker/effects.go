@@ -47,7 +47,6 @@ func (s *settler) settle(ctx context.Context) error {
 	}
 }
 
-// maxBlockedPages is the number of pages in a row that settle reads without a settled effect.
 const maxBlockedPages = 20
 
 type blocked struct {
@@ -71,8 +70,8 @@ func (w *blocked) add(p pendingEffect, err error) {
 	}
 }
 
-// settlePage applies the effects of a page. It marks them as settled at the end or every
-// maxMarkDelay, so that a crash repeats few effects.
+// settlePage marks effects as settled at the end or every maxMarkDelay. So a crash repeats few
+// effects.
 func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *blocked) error {
 	var done []pendingEffect
 	w.pages++

@@ -42,8 +42,7 @@ func (e *erasure) event(t target) error {
 	return nil
 }
 
-// issue erases all texts of an issue, because texts are stored without their event. It adds an
-// effect that erases the texts in the backend.
+// issue erases all texts of an issue, because texts are stored without their event.
 func (e *erasure) issue(seq int64, id string) error {
 	if e.issues[id] {
 		return nil

@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// maxReadRetry is the maximum pause before a new attempt to read the stream. Most attempts fail
-// while the backend is unavailable. They cost little, because Apply only returns the latest error
-// of the settler.
+// maxReadRetry is the maximum pause before a new attempt to read the stream. Attempts cost little,
+// because they usually fail at once while the backend is unavailable.
 const maxReadRetry = 5 * time.Second
 
 func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
@@ -46,9 +45,8 @@ func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publis
 	return settleRest(reading, opts, s)
 }
 
-// releaseHeld publishes clock.ticked events and then reads them. They end the grace periods that
-// are over by the wall clock. A drain cannot wait for later events, which normally end grace
-// periods.
+// releaseHeld publishes clock.ticked events and reads them. They end the grace periods that are
+// over by the wall clock, because a drain cannot wait for later events.
 func releaseHeld(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
 	t := newTicker(r.db, outbox, opts.Logger, nil)
 	n, err := t.releaseHeld(ctx)
@@ -78,8 +76,8 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	}, r)
 }
 
-// settleRest settles pending effects. A drain continues while the backend makes progress. A stop
-// ends after stopTimeout.
+// settleRest settles pending effects. A drain continues while the backend makes progress, and a
+// stop ends after stopTimeout.
 func settleRest(ctx context.Context, opts Options, s *settler) error {
 	if opts.Drain && ctx.Err() == nil {
 		return stuckCause(ctx, s.finish(ctx, true))

@@ -88,7 +88,6 @@ func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, 
 	return true, store.Run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, selection)
 }
 
-// apply carries out the order and returns the values for the columns state and note.
 func (b *batch) apply(o order) (state, note string, err error) {
 	switch o.Action { //nolint:exhaustive // the other actions do not affect texts
 	case events.AuditHold:

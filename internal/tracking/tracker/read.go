@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// ErrNotFound is returned for an unknown issue or event.
+// ErrNotFound means that there is no such issue or event.
 var ErrNotFound = errors.New("no such issue")
 
 // Issue is an issue in JSON results. Later versions keep the names of its fields and may add

@@ -37,8 +37,8 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
-// carry copies data that the stream does not have from the old file. It copies the workspaces with
-// texts by people, and the marks of settled effects and published decisions.
+// carry copies data that is only in the old file. It copies the workspaces with texts by people,
+// and the marks of settled effects and published decisions.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	// A published decision is not published again, even if the new decision differs.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
@@ -69,8 +69,8 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	})
 }
 
-// compare records the differences between the old and the new file. Without Partial, it fails if
-// the stream has lost events with decisions.
+// compare records the differences between the old and the new file. Without Partial, lost events
+// with decisions are an error.
 func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	r.done.Gained, r.done.Lost = []string{}, []string{}
 	count := func(conn *sqlite.Conn) error {
@@ -117,7 +117,6 @@ func texts(conn *sqlite.Conn, query string) (list []string, err error) {
 	return list, err
 }
 
-// A changedIssue is an issue of the old file that has other effects in the new file.
 type changedIssue struct {
 	tenant, id string
 	now        rules.Issue // zero if it no longer exists

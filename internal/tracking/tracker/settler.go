@@ -21,8 +21,8 @@ const (
 	maxRetry   = 10 * time.Second
 	// callTimeout limits one call of the backend. It is longer than the deadline of a bd call.
 	callTimeout = 30 * time.Second
-	// An export of large workspaces is slow, because it writes whole files. After an export that
-	// took t, the pause is exportPause times t, but at most maxExportPause.
+	// After an export that took t, the pause is exportPause times t, but at most maxExportPause. An
+	// export of large workspaces is slow, because it writes whole files.
 	exportPause    = 20
 	maxExportPause = 10 * time.Second
 	noTimeout      = time.Duration(0)
@@ -168,9 +168,8 @@ func (s *settler) report(ctx context.Context, err error) {
 	}
 }
 
-// finish settles and exports all effects, and retries until ctx ends. It publishes decisions only
-// after all messages from before the start have been read. drained tells finish that this has
-// happened.
+// finish settles and exports all effects, and retries until ctx ends. If drained is true, all
+// messages from before the start have been read, and finish may publish decisions.
 func (s *settler) finish(ctx context.Context, drained bool) error {
 	if drained {
 		s.caught.Store(true)
@@ -184,7 +183,7 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 		}
 		if err == nil {
 			s.noteAccepted(true)
-			return nil // the caller closes the database and so empties the log, so no scrub is needed
+			return nil // no scrub, because the caller closes the database and so empties its log
 		}
 		if ctx.Err() == nil {
 			s.report(ctx, err)

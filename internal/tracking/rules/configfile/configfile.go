@@ -168,7 +168,6 @@ func readSection(c *rules.Config, prefix string, n *yaml.Node) error {
 	return nil
 }
 
-// findField returns the field with a path. For the path of a section, it returns nil and true.
 func findField(path string) (f *field, section bool) {
 	for i := range fields {
 		if fields[i].path == path {

@@ -99,8 +99,6 @@ func (se Event) failure() *events.Failure {
 	return &events.Failure{Message: se.Err, Class: class}
 }
 
-// metadata returns the metadata of an event with its names, such as work_item. It leaves out values
-// that are attributes or fields of an event.
 func (se Event) metadata() map[string]any {
 	m := make(map[string]any)
 	for name, v := range se.Meta {

@@ -219,8 +219,6 @@ type stored struct {
 	Labels []string `json:"labels"`
 }
 
-// reconcile compares the stored issues with the issues that result from effects. It copies kinds,
-// titles, statuses and links from the stored issues.
 func (r *runner) reconcile() {
 	r.tb.Helper()
 	for id, is := range r.stored {
@@ -248,8 +246,6 @@ func (r *runner) reconcile() {
 	}
 }
 
-// complete checks the number of decisions. A considered event must have one, and another event at
-// most one.
 func (r *runner) complete(list []Delivery) {
 	r.tb.Helper()
 	count := make(map[[2]string]int)

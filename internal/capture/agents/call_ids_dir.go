@@ -13,8 +13,8 @@ import (
 
 // SharedCallIDs returns CallIDs for processes that each read only one payload. The
 // processes share a folder for each session and a file for each key. If a file stays
-// locked for 50 ms, the call is not paired with its result. Each new session deletes the
-// folders that had no new key for a week.
+// locked for 50 ms, the call is not paired with its result. Folders without a new key are
+// deleted after a week.
 func SharedCallIDs(dir string) CallIDs { return &folder{dir: dir} }
 
 type folder struct{ dir string }

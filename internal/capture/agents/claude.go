@@ -92,8 +92,8 @@ func (r *claudeReader) stopFailure() {
 	r.b.failed(message, failure, "model", r.in.text("model"))
 }
 
-// subagent adds the start or end of a sub-agent to the run of its parent. The payload
-// comes from the sub-agent, so subagent first changes the scope to the parent.
+// subagent adds the start or end of a sub-agent to the run of its parent, although the
+// sub-agent sends the payload.
 func (r *claudeReader) subagent() {
 	sub := r.b.scope
 	if sub.parentRun == "" {

@@ -10,7 +10,7 @@
 // for a decision, ask hooks with the Document. Record the events of [Payload.Decided],
 // or Events if no hook was asked. Print the answer of [Tool.Reply].
 //
-// A repeated payload gives the same event ids, so it is recorded once. If a payload has
-// no call id, turn id or time, a copy looks like a new call. Its events get new ids each
+// A repeated payload gives the same event ids, so it is recorded once. A payload without
+// a call id, a turn id and a time looks like a new call. Its events get new ids each
 // time, and the package runtree merges them.
 package agents

@@ -26,10 +26,9 @@ type fallback struct {
 
 func (c *call) setFallback(run string, r agents.Reply) { c.fallback.Store(&fallback{run, r}) }
 
-// Answer reads one payload from stdin, asks the hooks, records the events and returns
-// the reply. It returns within opts.Timeout plus 2.2 seconds, even if stdin stays open
-// or a disk hangs. After the deadline or a panic, the reply is the best one known so
-// far.
+// Answer reads one payload from stdin, asks the hooks, records the events and returns the
+// reply. It returns within opts.Timeout plus 2.2 seconds, even if stdin stays open or a
+// disk hangs. After a timeout or a panic, it returns the best reply known so far.
 func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 	return answer(ctx, stdin, opts, opts.Timeout+grace)
 }

@@ -15,7 +15,7 @@ import (
 
 const refusedSuffix = ".refused"
 
-// maxResend limits how many files one call sends, because an agent waits for the call.
+// maxResend limits the files that one call sends, because an agent waits.
 const maxResend = 200
 
 // ResendOptions configure [Resend].

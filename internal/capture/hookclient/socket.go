@@ -44,8 +44,8 @@ func ownedBy(info fs.FileInfo, user int) bool {
 	return !ok || user == 0 || stat.Uid == 0 || int64(stat.Uid) == int64(user)
 }
 
-// Dial connects to the publisher of a data directory. It refuses the socket of another
-// user, who may have placed it in a writable directory.
+// Dial connects to the publisher of a data directory. It refuses a socket that another
+// user placed there.
 func Dial(ctx context.Context, dataDir string) (net.Conn, error) {
 	info, err := os.Lstat(filepath.Join(dataDir, SocketName))
 	if err != nil {

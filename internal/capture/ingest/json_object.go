@@ -13,8 +13,8 @@ func Opening(head []byte) []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
 }
 
-// FirstElement returns the input from the first element of a list on, for [Members]. It
-// returns false if the input does not begin with a list.
+// FirstElement returns the input after the opening bracket of a list, for [Members]. It
+// returns false if the input is not a list.
 func FirstElement(head []byte) (first []byte, list bool) {
 	first, list = bytes.CutPrefix(Opening(head), []byte("["))
 	if !list {

@@ -14,8 +14,8 @@ type Options struct {
 
 	HookKey []byte // secret for the event ids of stored hook payloads; may be nil
 
-	// Now returns the time for events whose input has no time, such as the last change
-	// of the file. No id depends on it. The default is the start of 1970.
+	// Now returns the time for events whose input has no time, such as the last change of
+	// the file. No id depends on it. The default is the start of 1970.
 	Now func() time.Time
 	// Open means that another program still writes the input. An incomplete last line is
 	// then accepted, and the end of the input does not finish steps and runs.

@@ -75,7 +75,7 @@ func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 
 // Aggregate emits an event that sums up a part of the input, such as a step. When the
 // input has grown, the next import emits the event again, with new content and another
-// id. The name must be unique among the aggregates of one kind in a run.
+// id. The name must be unique for the kind and the run.
 func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, payload any) {
 	e := r.event(at, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, name, string(kind), r.m.stamp(at), string(e.Data))

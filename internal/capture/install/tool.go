@@ -121,7 +121,7 @@ type handler struct {
 }
 
 // group returns a function that builds a list entry with one hook. The entry has no
-// matcher, so the hook receives every event for which the list exists.
+// matcher, so the hook receives every event of the list.
 func group(unit func(time.Duration) int64) func(caller) any {
 	return func(c caller) any {
 		return struct {

@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Sent identifies the events that an import has sent. Producer is the id of its outbox.
+// Sent identifies the events that an import has sent. Producer is the id of the import's
+// outbox.
 type Sent struct {
 	Producer string
 	Tenants  []string
@@ -179,8 +180,7 @@ func (w *wait) reached(info *jetstream.ConsumerInfo) bool {
 	return info.AckFloor.Stream >= w.target
 }
 
-// isGone reports whether no auditor is reading the stream. A running auditor has an open
-// request at the broker, unless it handles a batch or restarts.
+// isGone reports whether no auditor is reading the stream.
 func (w *wait) isGone(info *jetstream.ConsumerInfo) bool {
 	if info == nil {
 		return true

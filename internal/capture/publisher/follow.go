@@ -20,8 +20,8 @@ type followed struct {
 const pauseFactor = 10
 
 // follow imports the files of all paths and then their changes, until ctx ends. It reads
-// a changed file from the start, because tools may truncate or replace files. The outbox
-// drops known events.
+// a changed file from the start, because tools may replace files. The outbox drops known
+// events.
 //
 // The runs of a file end when the file has not changed for Rest, or when ctx ends.
 func (im *importer) follow(ctx, work context.Context) error {

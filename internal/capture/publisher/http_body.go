@@ -32,7 +32,7 @@ const (
 )
 
 // drained reads the rest of a refused body before it sends the response, because many
-// senders first send the whole body. It also extends the deadlines for large bodies.
+// senders send the whole body first. It also extends the deadlines.
 func drained(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

@@ -106,7 +106,7 @@ func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 }
 
 // Run receives events over HTTP until ctx ends. Then it answers open requests, sends
-// events from the outbox for some seconds, and returns nil.
+// waiting events for some seconds, and returns nil.
 func Run(ctx context.Context, opts Options) error {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {

@@ -28,7 +28,7 @@ func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 }
 
 // Server returns an HTTP server, with TLS if there is a certificate. Its timeouts suit
-// small requests, and [Handler] extends them. The end of ctx does not end open requests.
+// small requests, and [Handler] extends them. Open requests continue after ctx has ended.
 func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.Logger) (*http.Server, error) {
 	config, err := a.TLS.Config(logger) //nolint:contextcheck // each connection has a context
 	return &http.Server{

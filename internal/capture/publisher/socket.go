@@ -57,8 +57,7 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 
 // Start serves the socket of the data directory, and sweeps spool files, until ctx ends
 // or stop is called. The function stop waits for running hooks, so call it after the last
-// payload. If the socket cannot be created, Start only logs the error. Hook commands work
-// without a publisher.
+// payload. If the socket cannot be created, Start only logs the error.
 func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

@@ -3,7 +3,7 @@
 // A tenant has three limits per second, for events, bytes of payload and new runs. After
 // a pause, it may send at once as much as the limits allow during [Limits.Burst]. A run
 // is new if it is not among the last few thousand runs of its tenant. The memory of
-// [Quotas] is bounded for any number of tenants.
+// [Quotas] is bounded.
 package quota
 
 import (

@@ -3,7 +3,7 @@
 // processes with the same data directory join it. When that process exits, one of the others starts
 // the server again.
 //
-// The process that has locked DataDir/nats/lock runs the server. The folder contains:
+// DataDir/nats contains the files of the server:
 //
 //	lock       locked by the process that runs the server
 //	url        address of the running server

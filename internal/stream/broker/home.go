@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// home is the external broker that a data directory belongs to. DataDir/broker.json contains it.
+// home is the external broker of a data directory, as stored in DataDir/broker.json.
 type home struct {
 	URL    string    `json:"url"`             // without credentials
 	Stream time.Time `json:"stream,omitzero"` // creation time of its event stream, if known

@@ -73,7 +73,7 @@ func checkPrivate(folders ...string) error {
 }
 
 // runEmbedded opens a second connection to manage the streams, because the Broker's connection only
-// has the rights of its role, as in every other process.
+// has the rights of its role.
 func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Lock) error {
 	e, err := startLocked(ctx, dir, lock, b.opts)
 	if err != nil {

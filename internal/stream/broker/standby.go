@@ -11,8 +11,8 @@ import (
 
 const standbyInterval = 100 * time.Millisecond
 
-// standBy waits until the process that runs the server has exited, and then tries to run the
-// server. If several processes wait, the first one that gets the lock succeeds.
+// standBy runs the server after the process that runs it has exited. If several processes wait, the
+// first to get the lock succeeds.
 func (b *Broker) standBy(ctx context.Context, dir string) {
 	for failures, wait := 0, standbyInterval; ; {
 		select {

@@ -7,7 +7,7 @@
 // new ones.
 //
 // Run drops messages that the server delivers again. The projection drops repeated events with its
-// [Marks]. Events are repeated when a publisher resends a batch that the stream has stored in part.
+// [Marks].
 //
 // Run never skips a message silently. It requires consecutive stream sequences or, when it reads
 // one tenant, consecutive delivery numbers. If a delivery is missing, Run resets the durable. If

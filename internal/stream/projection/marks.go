@@ -13,7 +13,7 @@ type Mark struct {
 }
 
 // Marks stores the highest counted sequence of each producer, so that a projection recognises
-// repeated events. An event is repeated when a publisher resends a batch that the stream has stored
+// repeated events. Events are repeated when a publisher resends a batch that the stream has stored
 // in part. The zero Marks is empty. Only one goroutine may use a Marks.
 //
 // Changes by Repeat are provisional until Commit.

@@ -36,8 +36,8 @@ const Source = "claude-code"
 //	run.finished                     at the end of the input
 //
 // Claude Code writes a second copy of each result, which is stored in the raw member. An
-// event has the time of its line, or else of the line before. A line that repeats an
-// earlier line byte for byte adds no event.
+// event has the time of its line, or else of the line before. A repeated line adds no
+// event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{

@@ -115,7 +115,7 @@ func (k toolCall) output() string {
 var trailer = []string{"Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ", "</untrusted_context>"}
 
 // exitCode returns the exit code in the output of a command, or false. It searches only
-// the trailing lines, because earlier lines are output of the command.
+// the trailing lines, because the command printed the others.
 func exitCode(text string) (code int, ok bool) {
 	for text != "" {
 		before, line := cutLast(text)

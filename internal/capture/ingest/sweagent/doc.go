@@ -19,9 +19,9 @@
 // chosen attempt occur twice in the file and are read only once.
 //
 // An action of SWE-agent is a line for a shell and becomes a call of the tool "bash". A
-// command that SWE-agent implements becomes a call of a tool with the name of the
-// command. Only mini-swe-agent has exit codes. Other results are a success, unless
-// SWE-agent reports that it did not run the command or cancelled it.
+// command of SWE-agent itself becomes a call of a tool with that name. Only
+// mini-swe-agent has exit codes. Other results are a success, unless SWE-agent reports
+// that it did not run the command or cancelled it.
 //
 // SWE-agent does not write times, so an event has the time of the file plus the execution
 // times so far. Messages of mini-swe-agent have times since version 2.

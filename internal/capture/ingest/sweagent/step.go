@@ -139,8 +139,8 @@ func (t *transcript) opening(r *run, shown []json.RawMessage) {
 	}
 }
 
-// historical reads a message of a history. It emits only messages before the first step,
-// because the rest of the history repeats the steps.
+// historical reads a message of a history. It only emits messages before the first step,
+// because the others repeat the steps.
 func (t *transcript) historical(p ingest.Fragment) {
 	t.past.Write(p.Text)
 	t.past.Write([]byte{'\n'})

@@ -12,11 +12,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// copilotCLI describes Copilot CLI. The spelling of an event name in its configuration
-// selects one of two payload formats. The first has camelCase members and no event name.
-// The second has snake_case members, the event name and different tool names. The time
-// identifies the same payload in both formats. Calls have no id. A sub-agent has a
-// separate session and names the session of its parent.
+// copilotCLI describes Copilot CLI. It has two payload formats, and the spelling of the
+// event names in its configuration selects one. The first has camelCase members and no
+// event name. The second has snake_case members, the event name and different tool names.
+// The time identifies the same payload in both formats. Calls have no id. A sub-agent has
+// a separate session and names the session of its parent.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},

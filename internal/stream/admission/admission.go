@@ -1,5 +1,5 @@
 // Package admission decides which tenants a service accepts. Without a limit, one client could
-// create any number of ledgers by naming tenants in events.
+// create any number of ledgers, because each new tenant gets one.
 package admission
 
 import (

@@ -134,8 +134,8 @@ func (b *Broker) Conn() *nats.Conn { return b.conn.nc }
 // JetStream returns the JetStream context of the connection.
 func (b *Broker) JetStream() jetstream.JetStream { return b.conn.js }
 
-// Embedded reports whether this process runs the server. The result changes when it takes over from
-// another process.
+// Embedded reports whether this process runs the server. The result changes when this process takes
+// over the server.
 func (b *Broker) Embedded() bool { return b.embedded.Load() != nil }
 
 // URL returns the address of the server, without credentials.

@@ -134,7 +134,7 @@ func (t *transcript) toolResult(r *run, l *line, i int, raw json.RawMessage) {
 	b := &l.blocks[i]
 	id := cmp.Or(b.Call, l.id+"/"+strconv.Itoa(i))
 	var own ownResult
-	_ = json.Unmarshal(raw, &own) // a result of another shape has no call data
+	_ = json.Unmarshal(raw, &own) // own stays empty if the result has another type
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: b.Content, DurationMS: own.duration()}
 	if len(raw) > 0 && raw[0] == '{' {
 		data.Raw = raw

@@ -136,8 +136,8 @@ type reader struct {
 	stopped bool
 }
 
-// maxAround limits a resource or a scope in data.raw, in bytes. Every span repeats both,
-// so long ones would multiply the size of the request.
+// maxAround limits the size in bytes of a resource or a scope in data.raw, because every
+// span repeats both.
 const maxAround = 4 << 10
 
 // around returns a resource or a scope for data.raw. If the text is too long, around

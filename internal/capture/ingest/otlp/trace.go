@@ -130,8 +130,8 @@ func summary(a attributes, names []string, n int) string {
 	return ingest.Clip(cmp.Or(ingest.Text(content), string(content)), n)
 }
 
-// tokensOf returns nil if the span has no tokens. Input can include cached tokens,
-// because some instrumentations count them there.
+// tokensOf returns nil if the span has no tokens. Some instrumentations include cached
+// tokens in the input.
 func tokensOf(a attributes) *events.Tokens {
 	in, hasIn := a.number("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "llm.usage.prompt_tokens", "ai.usage.promptTokens", "ai.usage.inputTokens")
 	out, hasOut := a.number("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion", "llm.usage.completion_tokens", "ai.usage.completionTokens", "ai.usage.outputTokens")

@@ -38,7 +38,7 @@ type Options struct {
 	AllowRemote  bool   // allow an HTTPListen address outside the loopback
 	Access       publisher.Access
 	Metrics      metrics.Access    // to /metrics
-	Tenants      *admission.Policy // accepted by publisher and auditor; nil accepts all
+	Tenants      *admission.Policy // accepted by publisher and auditor. Nil accepts all
 	Tenant       string            // empty means all tenants
 	DrainTimeout time.Duration
 	Heartbeat    time.Duration // of all outboxes, as in [publish.Options]

@@ -23,7 +23,7 @@ type Consumers struct {
 	Audit    auditor.Options // anchors, retention and tiles only
 	Track    tracker.Options // rules and backend only
 	Logger   *slog.Logger
-	Registry *prometheus.Registry // for the metrics; nil exposes none
+	Registry *prometheus.Registry // for the metrics, or nil
 }
 
 type mode bool

@@ -28,7 +28,7 @@ const DefaultStreamPrefix = "HOOKTRAIL_"
 // share a NATS account.
 type Space struct {
 	Prefix       string // prefix of subjects with a final dot. Empty means DefaultPrefix
-	StreamPrefix string // prefix of stream names; DefaultStreamPrefix if empty
+	StreamPrefix string // prefix of stream names. Empty means DefaultStreamPrefix
 }
 
 // Validate returns an error if a prefix is invalid.

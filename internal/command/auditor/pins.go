@@ -68,8 +68,8 @@ func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// pinsOf converts an entry to pins. For an entry of the data directory, it adds later keys to which
-// signed changes lead from the pinned key.
+// pinsOf converts an entry to pins. For an entry of the data directory, it adds the later keys that
+// signed changes connect to the pinned key.
 func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	p := verifier.Pin{Seen: e.Seen}
 	if e.Origin != pins.AnyOrigin {

@@ -191,8 +191,7 @@ func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(even
 	return nil
 }
 
-// findRun returns the id of the run with this name. The name can also be the beginning of exactly
-// one run id.
+// findRun returns the id of the run with this name, or of the only run whose id starts with it.
 func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error) {
 	has, err := r.Has(ctx, name)
 	if err != nil || has {
@@ -240,8 +239,7 @@ func listHint(shared *cli.Shared) string {
 	return hint
 }
 
-// listRuns returns the latest runs and the number of older runs. limit is the maximum number of
-// runs, and 0 means all.
+// listRuns returns the latest runs, at most limit or all for 0, and the number of older runs.
 func listRuns(ctx context.Context, r *ledger.Reader, limit int) (list []ledger.RunSummary, left int, err error) {
 	runs, err := r.Runs(ctx)
 	if err != nil {

@@ -26,11 +26,11 @@ var natsVariables = map[string]string{ //nolint:gosec // names of variables
 // Shared holds the flags that every command has.
 type Shared struct {
 	DataDir string
-	NATSURL string   // external broker; empty runs or joins the embedded broker of DataDir
+	NATSURL string   // external broker. Empty runs or joins the embedded broker of DataDir
 	Login   Login    // credentials for NATSURL
-	Auth    string   // mode of an embedded broker: "open", "required", or empty for no change
+	Auth    string   // "open" or "required" for an embedded broker. Empty means no change
 	Tenant  string   // empty means all tenants, or several
-	Tenants []string // all values of --tenant; several only after [SeveralTenants]
+	Tenants []string // all values of --tenant. Several need [SeveralTenants]
 	JSON    bool
 	Verbose bool
 }

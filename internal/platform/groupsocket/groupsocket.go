@@ -31,7 +31,7 @@ const maxPath = 103 - len("/.socket-0123456789")
 type Options struct {
 	Path  string // empty means no socket
 	Group string // name or number. Empty means the group of the process
-	Mode  string // octal; empty means [DefaultMode]
+	Mode  string // octal. Empty means [DefaultMode]
 }
 
 // Validate reports the first invalid option.

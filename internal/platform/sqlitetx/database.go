@@ -13,7 +13,7 @@ import (
 
 // The modes of a transaction.
 const (
-	BeginWrite = "BEGIN IMMEDIATE" // may write; waits for other writers
+	BeginWrite = "BEGIN IMMEDIATE" // may write, waits for other writers
 	BeginRead  = "BEGIN"           // reads one snapshot of the file
 )
 

@@ -41,7 +41,7 @@ func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream
 		if err != nil {
 			tb.Fatal(err)
 		}
-		// state.Msgs ascending sequences up to LastSeq are all messages.
+		// The sequences ascend up to LastSeq, so state.Msgs of them are all messages.
 		if n := meta.Sequence.Stream; n <= read || n > state.LastSeq {
 			tb.Fatalf("read %d of %d messages: #%d came behind #%d, the last is #%d", len(list), state.Msgs, n, read, state.LastSeq)
 		}

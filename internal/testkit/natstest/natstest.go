@@ -57,7 +57,7 @@ type Server struct {
 	listen bool
 	port   int
 
-	mu     sync.Mutex // guards server; connections use it during a restart
+	mu     sync.Mutex // guards server, which connections use during a restart
 	server *server.Server
 }
 
@@ -183,8 +183,8 @@ func (s *Server) Stop() {
 	if srv != nil {
 		srv.Shutdown()
 		srv.WaitForShutdown()
-		// A synctest bubble must not end while a goroutine of the store sleeps for another
-		// millisecond.
+		// A goroutine of the store may sleep for another millisecond, and a synctest bubble must
+		// not end before.
 		time.Sleep(2 * time.Millisecond)
 	}
 }

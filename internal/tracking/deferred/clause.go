@@ -7,9 +7,9 @@ type clause struct {
 	hard     bool // begins after more than a comma, such as a semicolon, a dash or "but"
 }
 
-// A word in breakers begins a clause everywhere. After a comma, so does a word in starters or
-// coupled, or with the ending "ed". Before any other word, a comma continues a list. After "and",
-// only words in coupled begin a clause.
+// Words in breakers begin a clause everywhere. Words in starters and coupled, and words with the
+// ending "ed", begin a clause after a comma. Before any other word, a comma continues a list. Words
+// in coupled also begin a clause after "and".
 var (
 	starters = set(`but however so as because since which while whereas though although yet and then i we it this that these
 		they nothing all no not left leaving`)

@@ -64,8 +64,8 @@ func (r records) resolve(id string) string {
 
 func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lead makes run the root of the lineage. A first root also clears the times that child runs have
-// set.
+// lead makes run the root of the lineage. If run is the first root, lead clears the times that
+// child runs have set.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false

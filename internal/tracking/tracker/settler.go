@@ -124,8 +124,8 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
-// call runs a call of the backend with a time limit. After the limit, the error wraps
-// ErrUnavailable. With noTimeout, the backend sets its own deadlines.
+// call runs do with a time limit. After the limit, the error wraps ErrUnavailable. With noTimeout,
+// the backend sets its own deadlines.
 func (s *settler) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	s.mu.Lock()
 	if s.since.IsZero() {

@@ -21,8 +21,8 @@ func (e Event) Encode() []byte {
 	return e.Append(make([]byte, 0, attributes+len(e.Data)+base64.StdEncoding.EncodedLen(len(e.Binary))))
 }
 
-// Append appends e to dst as one line of JSON. It allocates no memory if dst has the capacity. The
-// line can be invalid JSON if e is not valid, see [Event.Validate].
+// Append appends e to dst as one line of JSON. It allocates no memory if dst is large enough. The
+// line can be invalid JSON if [Event.Validate] rejects e.
 func (e Event) Append(dst []byte) []byte {
 	dst = append(dst, `{"specversion":"`+specVersion+`","id":`...)
 	dst = appendString(dst, e.ID)

@@ -15,13 +15,13 @@ const (
 	maxExtra = 128
 )
 
-// Decode reads one CloudEvents 1.0 event in JSON structured mode, from any tool. A standard
-// attribute that is null or empty counts as absent. White space between the tokens of Data is
-// removed. Data and Extra share memory with data. Do not change data while the event is in use.
+// Decode reads a CloudEvents 1.0 event of any tool in JSON structured mode. A standard attribute
+// that is null or empty counts as absent. White space between the tokens of Data is removed. Data
+// and Extra share memory with data. Do not change data while the event is in use.
 //
 // Decode rejects input that other readers could interpret differently, such as repeated attributes,
-// invalid UTF-8 and lone surrogates. Errors are [InvalidError]. The event has an id, a source and a
-// type. [Event.Validate] checks the rest.
+// invalid UTF-8 and lone surrogates. Errors are [InvalidError]. Decode requires an id, a source and
+// a type. [Event.Validate] checks the rest.
 func Decode(data []byte) (Event, error) {
 	d := decoder{scan: scanner{data: data}}
 	if err := d.decode(); err != nil {

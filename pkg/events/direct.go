@@ -119,7 +119,7 @@ func (w *objectWriter) execution(x *Execution) {
 	w.text("error", x.Error)
 	w.key("duration_ms")
 	w.out = strconv.AppendFloat(w.out, x.DurationMS, 'f', -1, 64)
-	// encoding/json writes other values with an exponent, or rejects them.
+	// encoding/json rejects values outside of this range, or writes them with an exponent.
 	abs := math.Abs(x.DurationMS)
 	w.failed = w.failed || !(abs == 0 || abs >= 1e-6 && abs < 1e21)
 	w.text("verdict", string(x.Verdict))

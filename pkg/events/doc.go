@@ -3,13 +3,12 @@
 //
 // An event is a CloudEvents 1.0 event in JSON structured mode. [Event.Append] writes it as one line
 // with a fixed order of keys, UTC times with nine fractional digits, and verbatim data, so that
-// equal events have equal bytes. [Decode] keeps unknown attributes in [Event.Extra] and unknown
-// payload fields in [Event.Data]. It therefore reads the events of other tools without loss.
+// equal events have equal bytes. [Decode] reads the events of other tools without loss. It keeps
+// unknown attributes in [Event.Extra] and unknown payload fields in [Event.Data].
 //
 // To create an event, fill an [Event] and call [Event.SetData], or start with [New]. pkg/publish
 // calls [Event.Normalize], which converts the event into the published form and validates it.
-// [Payload] can decode the data of every valid event. Errors are [InvalidError], which contain the
-// attribute and the byte position, but no value.
+// Errors are [InvalidError], which contain the attribute and the byte position, but no value.
 //
 // A [Manifest] lists a batch of events of one producer with the [BatchRoot] over their hashes.
 //
@@ -17,5 +16,5 @@
 // have at most [MaxAttributeBytes] in total. Values are nested at most 512 deep. All functions need
 // time and memory linear in their input.
 //
-// Values of this package are plain data. Goroutines can share values that no goroutine changes.
+// Goroutines can share values that no goroutine changes.
 package events

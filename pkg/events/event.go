@@ -20,7 +20,7 @@ type Event struct {
 
 	Tenant   string // owner of the event
 	Producer string // the outbox that numbered the event
-	Sequence uint64 // consecutive from 1 per (tenant, producer), 0 before it is assigned
+	Sequence uint64 // 1, 2, 3 and so on for a producer in a tenant, 0 before the number is assigned
 
 	Run         string // runid
 	Step        string // stepid

@@ -28,8 +28,8 @@ func DeriveID(parts ...string) string {
 	return id.String()
 }
 
-// ChunkID returns the id of a blob.chunk event. event is the id of the event with the content.
-// sha256 is the hash of the content in hex. index counts from 0.
+// ChunkID returns the id of a blob.chunk event. It depends on the id of the event with the content,
+// the content's SHA-256 in hex, and the index of the chunk from 0.
 func ChunkID(tenant, event, sha256 string, index int) string {
 	return DeriveID("blob", tenant, event, sha256, strconv.Itoa(index))
 }

@@ -2,7 +2,7 @@ package events
 
 import "strings"
 
-// Kind is the kind of an event. It names a hook point, or a record that only Hooktrail writes.
+// Kind names a hook point, or a record that only Hooktrail writes.
 type Kind string
 
 // TypePrefix comes before the kind in the CloudEvents type.

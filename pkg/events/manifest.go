@@ -20,9 +20,9 @@ type Manifest struct {
 	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first manifest
 	Root     string  `json:"root"`              // [BatchRoot] of the events in hex
 
-	// State announces whether the producer will sign another manifest. It is empty if the producer
-	// does not announce this. An open producer signs the next manifest within Interval seconds.
-	// Beat counts the heartbeats since Last.
+	// State announces whether the producer will sign another manifest. It can be empty. An open
+	// producer signs the next manifest within Interval seconds. Beat counts the heartbeats since
+	// Last.
 	State    State  `json:"state,omitempty"`
 	Interval uint64 `json:"interval,omitempty"`
 	Beat     uint64 `json:"beat,omitempty"`

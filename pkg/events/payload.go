@@ -16,7 +16,7 @@ func (t Tokens) Plus(u Tokens) Tokens {
 }
 
 // Failure describes an error. Class names an infrastructure failure, such as "rate_limit" or
-// "timeout", because the texts of such failures vary.
+// "timeout". The texts of such failures vary.
 type Failure struct {
 	Message string `json:"message"`
 	Class   string `json:"class,omitempty"`
@@ -61,8 +61,8 @@ type Notified struct {
 
 // Common is embedded in every payload.
 type Common struct {
-	// Blobs contains a reference for each field that was too large for the event, by field name.
-	// The content of these fields was sent before the event in blob.chunk events.
+	// Blobs describes the fields that were too large for the event, by name. Their content was sent
+	// before the event in blob.chunk events.
 	Blobs map[string]BlobRef `json:"blobs,omitempty"`
 	// Raw is the original JSON of another tool.
 	Raw json.RawMessage `json:"raw,omitempty"`

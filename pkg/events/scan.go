@@ -2,8 +2,7 @@ package events
 
 import "strconv"
 
-// maxDepth limits the nesting of JSON to keep the stack of recursive readers small. Payloads of
-// real tools are nested less deeply.
+// maxDepth limits the nesting of JSON, which keeps the stack of recursive readers small.
 const maxDepth = 512
 
 // scanner reads JSON of RFC 8259. It rejects invalid UTF-8 and lone surrogates, because other
@@ -48,8 +47,7 @@ func (s *scanner) unexpected(want string) error {
 	return s.fail("unexpected byte " + strconv.QuoteRuneToASCII(rune(s.data[s.pos])) + ", " + want)
 }
 
-// object reads a JSON object. It calls the function member for each name, which must then read the
-// value.
+// object reads a JSON object. For each name, it calls member, which must read the value.
 func (s *scanner) object(member func(name []byte) error) error {
 	if err := s.take('{'); err != nil {
 		return err

@@ -86,8 +86,8 @@ func shapeOf(t reflect.Type) *shape {
 	return &shape{is: forms[t.Kind()], enum: enums[t]}
 }
 
-// hasRequired reports whether the type t can have required fields. Other values in a payload, such
-// as token counts, may be incomplete.
+// hasRequired reports whether fields of the type t are required. In values inside of a payload,
+// such as token counts, all fields are optional.
 func hasRequired(t reflect.Type) bool {
 	_, payload := t.FieldByName("Common")
 	return payload || t == reflect.TypeFor[BlobRef]()

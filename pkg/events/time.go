@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// parseTime parses a time of RFC 3339 and drops fractional digits after the ninth.
 func parseTime(s string) (t time.Time, reason string) {
 	const seconds = "0000-00-00T00:00:00"
 	if len(s) <= len(seconds) || !matches(s[:len(seconds)], seconds) {

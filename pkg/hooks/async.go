@@ -76,8 +76,7 @@ type outstanding struct {
 	ended  chan struct{} // closed when n becomes 0
 }
 
-// add counts an execution. It returns false if a new execution starts after the registry was
-// closed.
+// add counts an execution. If the registry is closed, it rejects a new execution and returns false.
 func (s *outstanding) add(starts bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,8 +23,8 @@ type call struct {
 	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent returns the context of the dispatch. For asynchronous hooks it is never cancelled, because
-// they end only at their deadline.
+// parent returns the context of the dispatch. Asynchronous hooks get a copy that is never
+// cancelled, because they end only at their deadline.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)
@@ -142,8 +142,8 @@ func (c *call) admits(subject Subject) bool {
 	return true
 }
 
-// guard is deferred around a hook. It replaces a panic with [ErrPanicked] and logs the stack, but
-// not the panic value, which may contain a part of a payload.
+// guard recovers a panic of a hook and returns [ErrPanicked]. It logs the stack, but not the panic
+// value, which may contain a part of a payload.
 func (c *call) guard(ran *bool, err *error) {
 	thrown := recover()
 	if thrown == nil {

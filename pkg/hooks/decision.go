@@ -40,8 +40,8 @@ func newDecision[In, P any](kind events.Kind, rules decisionRules[In, P]) *Decis
 // Kind returns the kind of the point and of its events.
 func (p *DecisionPoint[In, P]) Kind() events.Kind { return p.info.kind }
 
-// Register registers fn and returns its id. It fails if fn or an option is nil, if an option is
-// invalid or not allowed at the point, or if r is nil or closed.
+// Register registers fn and returns its id. It returns an error if fn or an option is nil, if an
+// option is invalid or not allowed at the point, or if r is nil or closed.
 func (p *DecisionPoint[In, P]) Register(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error), opts ...Option) (ID, error) {
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }

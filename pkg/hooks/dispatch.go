@@ -16,9 +16,9 @@ const (
 	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch. The caller of Dispatch waits while a worker goroutine runs
-// the hooks that are not inline. Only the owner may change the dispatch. The worker is the owner,
-// but while a hook runs, the caller can become the owner by swapping call to nil.
+// dispatch is the state of one dispatch. Only its owner may change it. A worker goroutine owns it
+// and runs the hooks that are not inline, while the caller of Dispatch waits. While a hook runs,
+// the caller can become the owner by swapping call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
@@ -134,9 +134,8 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver checks whether the running execution has exceeded its time. If so, it makes the caller
-// of Dispatch the owner of the dispatch and returns the execution. Otherwise it returns nil and the
-// time until the next check.
+// takeOver returns the running execution if it has exceeded its time. The caller of Dispatch then
+// owns the dispatch. Otherwise takeOver returns nil and the time until the next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)

@@ -44,15 +44,14 @@
 // that is not reached in this time has failed. The context of a hook ends at its deadline and when
 // the hook returns. Unless the hook is asynchronous, it also ends with the context of the caller.
 //
-// Consecutive hooks share one worker goroutine. If a hook still runs after its deadline, the
-// dispatch abandons the goroutine and discards a late answer. This is not possible for [Inline]
-// hooks.
+// If a hook still runs after its deadline, the dispatch abandons the goroutine and discards a late
+// answer. This is not possible for [Inline] hooks.
 //
 // # Records
 //
 // If the registry has an [Appender], each dispatch records one event of the point's kind when its
-// hooks have ended. The event lists every execution. The end of an asynchronous or abandoned
-// execution is recorded as a separate event hook.executed, possibly before the event of the
+// hooks have ended. The event lists every execution. When an asynchronous or abandoned execution
+// ends, it is recorded in a separate event hook.executed, possibly before the event of the
 // dispatch. If recording fails, the outcome does not change and the error is returned as RecordErr.
 //
 // # Concurrency

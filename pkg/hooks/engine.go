@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Engine calls the functions of an orchestrator and dispatches the hooks around them: decision
-// points before a function, and transform and notification points after it.
+// Engine calls the functions of an orchestrator and dispatches the hooks around them. Decision
+// points come before a function, and transform and notification points after it.
 //
 // It does not call a function that hooks deny. If a function panics, the Engine returns a
 // *[PanicError]. The context of a function contains the tenant, run, step, agent and parents, which
@@ -100,8 +100,8 @@ type endedKey struct{}
 
 func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
 
-// afterwards returns a context for the hooks after a function. These hooks must run even if ctx has
-// ended, so the context is then a copy that has not ended.
+// afterwards returns a context for the hooks after a function. It has not ended, because these
+// hooks must run even if ctx has ended.
 func afterwards(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx

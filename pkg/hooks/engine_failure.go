@@ -47,9 +47,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// TypedError sets the type of an error for the hooks of [Error]. Other errors get a type from the
-// engine. It is [ToolError] for errors of tools, a matching type for network errors, permission
-// errors and denials, and [UnknownError] for all others.
+// TypedError sets the type of an error for the hooks of [Error]. Without it, every error of a tool
+// is a [ToolError]. For other errors, the engine recognises network errors, permission errors and
+// denials. All others are [UnknownError].
 type TypedError struct {
 	Type  ErrorType
 	Model string // model in use when the error occurred

@@ -19,7 +19,7 @@ type RunInfo struct {
 	Model    string
 	Cwd      string
 	Version  string         // version of the orchestrator
-	Metadata map[string]any // metadata of run.started and run.finished. [Report] can add to the latter
+	Metadata map[string]any // for run.started and run.finished, to which [Report] can add
 }
 
 // Run dispatches run.started, calls fn, and dispatches run.finished. It returns the error of fn. If

@@ -23,9 +23,9 @@ type StepInfo struct {
 // deny the step. fn returns a JSON object, which the hooks of step.output can change. If fn fails,
 // the hooks of error decide whether fn is called again. At the end, Step dispatches step.finished.
 //
-// Step returns the output after the hooks. The error is from the last attempt, a *[DeniedError], or
-// the failure of a hook that withholds the output. A step outside of a run gets a new run id,
-// because every event needs one.
+// Step returns the output after the hooks. The error is the error of the last attempt, a
+// *[DeniedError], or the failure of a hook that withholds the output. A step outside of a run gets
+// a new run id, because every event needs one.
 func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Context, Attempt) (JSON, error)) (out JSON, err error) {
 	at := e.at(ctx)
 	if info.ID == "" {

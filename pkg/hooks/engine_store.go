@@ -7,10 +7,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CreateMessage passes message, a JSON object, through the hooks of message.create, calls insert
-// with the result, and dispatches message.created. It returns the error of insert. If a failed hook
-// of message.create prevents the message, CreateMessage returns that failure and does not call
-// insert.
+// CreateMessage passes a JSON object through the hooks of message.create, calls insert with the
+// result, and dispatches message.created. It returns the error of insert. If a failed hook of
+// message.create prevents the message, CreateMessage returns that failure and does not call insert.
 func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(context.Context, JSON) error) error {
 	before := MessageCreate.Dispatch(ctx, e.registry, e.Meta(ctx), NoSubject{}, message)
 	e.recorded(ctx, MessageCreate.Kind(), before.RecordErr)
@@ -25,7 +24,7 @@ func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(co
 	return nil
 }
 
-// UpdateMessage passes updates, a JSON object, through the hooks of message.update, calls update
+// UpdateMessage passes a JSON object with updates through the hooks of message.update, calls update
 // with the result, and dispatches message.updated with the message that update returns. It returns
 // errors like [Engine.CreateMessage].
 func (e *Engine) UpdateMessage(

@@ -111,8 +111,8 @@ func verdictOf[In, P any](point *DecisionPoint[In, P], o Outcome[In, P]) ruling 
 
 var approvalOptions = []string{string(Allow), string(Deny)}
 
-// resolve returns nil if the decision r permits the action. For an Ask, it requests an approval. If
-// ctx has ended, even an Allow is not enough, because some hooks may not have been called.
+// resolve returns nil if the decision permits the action. For an Ask, it requests an approval. If
+// ctx has ended, even an Allow does not suffice, because some hooks may not have been called.
 func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	name := call.Tool
 	if r.point != ToolBefore.Kind() {

@@ -36,8 +36,8 @@ const (
 	ErrClosed        = Fault("registry closed")
 )
 
-// HookExecutionError describes the failure of a hook. Err is the complete cause, but the error text
-// contains only the [Fault] of Err.
+// HookExecutionError describes the failure of a hook. Err contains the complete cause. The error
+// text contains only the [Fault] of Err.
 type HookExecutionError struct {
 	Hook  ID
 	Name  string
@@ -62,8 +62,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook with the result of its inspection. The inspection runs within the
-// timeout of the hook, because it calls methods of the error, which can block.
+// cause is an error of a hook with the facts found by inspecting it. The inspection calls methods
+// of the error, which can block. It therefore runs within the timeout of the hook.
 type cause struct {
 	error
 

@@ -13,9 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// JSON is a JSON document as text. It is immutable, so that hooks can share it. An empty JSON means
-// that there is no document. [FromRaw] and conversions from strings do not validate the text, but
-// [JSON.Decode] does.
+// JSON is a JSON document as text. It is immutable, so that hooks can share it. An empty JSON is no
+// document. [FromRaw] and conversions from strings do not validate the text, but [JSON.Decode]
+// does.
 type JSON string
 
 // Marshal encodes v as JSON. Unlike [json.Marshal], it does not escape characters such as "<".
@@ -56,7 +56,8 @@ func (j JSON) Decode(v any) error {
 	return nil
 }
 
-// Map decodes j, which must be an object, into a new map. Numbers become float64.
+// Map decodes a JSON object into a new map. Numbers become float64. If j is not an object, Map
+// returns an error.
 func (j JSON) Map() (map[string]any, error) {
 	var m map[string]any
 	if err := j.Decode(&m); err != nil {
@@ -82,8 +83,8 @@ func (j *JSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Text returns a string member of a JSON object, or false if there is none. If several members have
-// the name key, the last one counts. Text allocates memory only if the string contains escapes.
+// Text returns the string in the member key, or false if there is none. If several members have
+// this name, the last one counts. Text allocates memory only if the string contains escapes.
 func (j JSON) Text(key string) (string, bool) {
 	text, found := "", false
 	for c := j.members(); c.more(); {
@@ -94,8 +95,8 @@ func (j JSON) Text(key string) (string, bool) {
 	return text, found
 }
 
-// Texts returns the string values of a JSON object for whose names wanted returns true. They are in
-// the order of the text, with duplicates. If j is invalid, Texts returns nil.
+// Texts returns the string members of a JSON object whose names wanted accepts. They are in the
+// order of the text, with duplicates. If j is invalid, Texts returns nil.
 func (j JSON) Texts(wanted func(name string) bool) []string {
 	var texts []string
 	for c := j.members(); c.more(); {

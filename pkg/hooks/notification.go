@@ -36,7 +36,7 @@ func (p *NotificationPoint[E]) Register(r *Registry, fn func(context.Context, Me
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is like Register, but keeps its error for [Registry.Err].
+// On is like Register, but callers can check its error later with [Registry.Err].
 func (p *NotificationPoint[E]) On(r *Registry, fn func(context.Context, Meta, E) error, opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
@@ -167,8 +167,8 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	return true, fn(c, n.meta, e)
 }
 
-// fill fills the slot of c. If the caller has already filled it because of a timeout, fill records
-// the late end of the hook instead.
+// fill fills the slot of c when the hook returns. If the caller has already filled the slot after a
+// timeout, fill records the late end of the hook.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&errCanceled)
 	now := n.clock()
@@ -186,8 +186,8 @@ func (n *notification[E]) fill(c *call, ran bool, err error) {
 	}
 }
 
-// put fills the slot of c. After the last slot, it wakes the caller of the dispatch. n.mu must be
-// locked.
+// put fills the slot of c. After the last slot, it wakes the caller of the dispatch. The caller has
+// locked n.mu.
 func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
 	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, contribution{}, err), err: err}
 	if n.open--; n.open == 0 {

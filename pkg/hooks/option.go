@@ -18,7 +18,7 @@ type FailureMode uint8
 const (
 	// Warn logs the failure. The dispatch continues as if the hook had no opinion.
 	Warn FailureMode = iota + 1
-	// Block denies or prevents the action and skips the remaining hooks. Some points differ. At
+	// Block denies or prevents the action and skips the remaining hooks, with these exceptions. At
 	// [ToolResultStore], [RedactionFailed] is stored instead of the result. At [Error], Block
 	// refuses to retry, but the remaining hooks still run. At [SessionStart] and at notification
 	// points, Block is the same as Warn.
@@ -40,7 +40,7 @@ func (m FailureMode) String() string {
 	return "default"
 }
 
-// Isolation decides how a hook is separated from the caller of the dispatch.
+// Isolation decides where a hook runs in relation to the caller of the dispatch.
 type Isolation uint8
 
 // The levels of isolation.
@@ -48,9 +48,9 @@ const (
 	// Pooled is the default. The hook runs on a worker goroutine, together with the hooks before
 	// and after it. A hook that exceeds its deadline is abandoned.
 	Pooled Isolation = iota
-	// Inline runs the hook on the goroutine of the caller, for trusted code only. A hook that never
-	// returns blocks the caller, and runtime.Goexit ends the goroutine of the caller. A panic is
-	// recovered. Inline hooks of a notification point run one after the other.
+	// Inline runs the hook on the goroutine of the caller. It is only for trusted code. A hook that
+	// never returns blocks the caller, and runtime.Goexit ends the goroutine of the caller. A panic
+	// is recovered. Inline hooks of a notification point run one after the other.
 	Inline
 	// External is like Pooled, but for hooks that call another process. After its deadline, the
 	// hook has [Grace] to clean up before the dispatch abandons it.
@@ -86,8 +86,8 @@ func Name(name string) Option { return func(s *settings) { s.name = name } }
 // is 0.
 func Priority(priority int) Option { return func(s *settings) { s.priority = priority } }
 
-// Match calls the hook only if m matches. Several Match options must all match. At points without a
-// tool call, a matcher from [ForTool] is an error.
+// Match calls the hook only if m matches. Several Match options must all match. A matcher from
+// [ForTool] is an error at points without a tool call.
 func Match(m Matcher) Option {
 	return func(s *settings) { s.matchers = append(s.matchers, m) }
 }

@@ -8,8 +8,8 @@ var (
 	ToolBefore *DecisionPoint[ToolCall, ToolPatch] = newDecision(events.ToolBefore, toolBeforeRules)
 	// PromptSubmit decides about a prompt before a model gets it.
 	PromptSubmit *DecisionPoint[Prompt, PromptPatch] = newDecision(events.PromptSubmit, promptSubmitRules)
-	// SessionStart configures a session. A hook that returns Deny or Ask fails, because a session
-	// cannot be denied.
+	// SessionStart configures a session. A session cannot be denied, so a hook that returns Deny or
+	// Ask fails.
 	SessionStart *DecisionPoint[Session, SessionPatch] = newDecision(events.SessionStart, sessionStartRules)
 	// SubagentStart decides about a sub-agent before it starts.
 	SubagentStart *DecisionPoint[Subagent, SubagentPatch] = newDecision(events.SubagentStart, subagentStartRules)

@@ -126,8 +126,8 @@ type Enabler interface {
 	IsEnabled(ctx context.Context, meta Meta) bool
 }
 
-// Registrar is a provider that registers hooks itself. Register must apply opts after the
-// provider's options, and must register either all hooks or none.
+// Registrar is a provider that registers hooks itself. Register must apply opts after the options
+// of the provider. It must register all hooks or none.
 type Registrar interface {
 	Register(r *Registry, opts ...Option) ([]ID, error)
 }

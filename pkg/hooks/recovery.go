@@ -30,7 +30,7 @@ func (p *RecoveryPoint) Register(r *Registry, fn func(context.Context, Meta, Fai
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is like Register, but keeps its error for [Registry.Err].
+// On is like Register, but callers can check its error later with [Registry.Err].
 func (p *RecoveryPoint) On(r *Registry, fn func(context.Context, Meta, Failure) (*Recovery, error), opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }

@@ -65,7 +65,7 @@ func (r *Runner) Use(hook any, opts ...Option) error {
 	return err
 }
 
-// Hooks returns "agentfs", "beads" or both, joined by a comma, if they are enabled.
+// Hooks returns the enabled ones of "agentfs" and "beads", joined by a comma.
 func (r *Runner) Hooks() string { return r.meta.Hooks }
 
 // Engine returns an engine that uses the hooks and the Appender of r.

@@ -157,8 +157,8 @@ func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	return o
 }
 
-// preventedBecause returns the reason why a hook prevented the transform. No hook runs after this
-// hook, so the reason is in the last execution.
+// preventedBecause returns the reason of the last execution, because no hook runs after the hook
+// that prevented the transform.
 func preventedBecause(executions []Execution) string {
 	if len(executions) == 0 {
 		return ""

@@ -34,8 +34,8 @@ type transformRules[S, V any] struct {
 type Transformed[V any] struct {
 	Value      V           // the final value
 	Modified   bool        // whether a hook changed the value
-	Prevented  bool        // a failed hook blocks the action. Value must not be used, except at [ToolResult]
-	Err        error       // the failures of hooks, joined. Each is a *HookExecutionError
+	Prevented  bool        // a failed hook blocks the action. Use Value only at [ToolResult]
+	Err        error       // joined failures of hooks, each a *HookExecutionError
 	Executions []Execution // in order
 	Event      string
 	RecordErr  error
@@ -54,7 +54,7 @@ func (p *TransformPoint[S, V]) Register(r *Registry, fn func(context.Context, Me
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is like Register, but keeps its error for [Registry.Err].
+// On is like Register, but callers can check its error later with [Registry.Err].
 func (p *TransformPoint[S, V]) On(r *Registry, fn func(context.Context, Meta, S, V) (*V, error), opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }

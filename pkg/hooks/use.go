@@ -12,8 +12,7 @@ import (
 // If provider is a [Registrar], Use calls its method Register instead.
 //
 // Use registers either all hooks or none. It fails if provider has no hook method, if a hook method
-// has another type, if it needs a pointer but provider is a value, or if an option is not allowed
-// at one of the points.
+// has another type or needs a pointer, or if an option is not allowed at one of the points.
 func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 	if err := checkProvider(provider); err != nil {
 		return nil, fmt.Errorf("use %T: %w", provider, err)
@@ -121,7 +120,7 @@ func notificationMethod[I, E any](point *NotificationPoint[E], method func(I, co
 	})
 }
 
-// checkProvider returns an error if provider has a method that looks like a hook method but that
+// checkProvider returns an error if provider has a method that looks like a hook method and that
 // Use would ignore.
 func checkProvider(provider any) error {
 	v := reflect.ValueOf(provider)

@@ -19,7 +19,7 @@ func hasNoRoom(err error) bool { return errors.Is(err, errQuota) || errors.Is(er
 
 const roomPoll = 200 * time.Millisecond
 
-// prepare completes *e and returns it, after the blob.chunk events that were split off from it.
+// prepare completes *e. It returns the blob.chunk events that were split off, followed by *e.
 func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, error) {
 	if e.Tenant == "" {
 		e.Tenant = opts.Tenant
@@ -75,8 +75,8 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segmen
 	}
 }
 
-// tryEnter writes batch to the outbox. If there is no room and the policy is Block, the channel
-// changed is closed when the outbox changes.
+// tryEnter writes batch to the outbox. If there is no room and the policy is Block, it returns a
+// channel that is closed at the next change of the outbox.
 func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {

@@ -39,8 +39,8 @@ const (
 	ownRecords           // records up to the last event made by the outbox itself
 )
 
-// waitSent waits for the selected records that are in the outbox now. For each of them, the stream
-// must have the event or list it as missing.
+// waitSent waits until the stream has each selected record or lists it as missing. It ignores
+// records that are appended meanwhile.
 func (o *outbox) waitSent(ctx context.Context, which selection, stopped <-chan struct{}) error {
 	end, generation := o.mark(which)
 	for {

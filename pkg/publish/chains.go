@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// errDiverged means that the stream has events of our producer id that are not in our outbox. The
-// outbox was restored from a copy, or another process uses a copy.
+// errDiverged means that the stream has events under our producer id that our outbox lacks. Either
+// the outbox was restored from a copy, or another process uses a copy.
 var errDiverged = errors.New("the stream has other events under this producer id")
 
 type chains struct {
@@ -206,9 +206,9 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether m lists exactly these hashes, so that it can settle a group of size
-// events. A manifest without events settles no event, because it does not prove which events came
-// before it.
+// isAbout reports whether the manifest lists exactly these hashes. It can then settle a group of
+// size events. A manifest without events settles no event, because it does not prove which events
+// came before it.
 func isAbout(m events.Manifest, listed []events.Hash, size int) bool {
 	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || size == 0)
 }

@@ -40,7 +40,7 @@ type share struct {
 const (
 	// maxGroups keeps the events and manifests of a batch below the message limit of the server.
 	maxGroups = 999 - maxBatchEvents
-	// shares is the number of tenants that fill a batch.
+	// shares is the number of shares into which a batch is divided for tenants.
 	shares = 8
 	// maxSkim limits the bytes that one reader reads for a batch, because skipped records also take
 	// time.

@@ -61,8 +61,8 @@ func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// deliver retries until the stream has each event of groups or lists it as missing. If groups has
-// one tenant and the tenant is suspended, it returns errSuspended.
+// deliver retries until the stream has each event or lists it as missing. If there is only one
+// tenant and it is suspended, deliver returns errSuspended.
 func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 	var pause atomicbatch.Backoff
 	for failures, unexplained := 1, 0; ; failures++ {

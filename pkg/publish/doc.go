@@ -70,8 +70,8 @@
 // have at most 256 bytes. The outbox takes up to [Options.Quota] and two segments of disk.
 // [Options.Unique] takes another 16 bytes of disk and about 40 bytes of memory for each id.
 //
-// Each tenant gets a share of a batch. A tenant with more events gets one of 16 separate readers,
-// and later events of all tenants stay on disk until its events are sent. If the stream does not
+// Each tenant gets a share of a batch. A tenant with more events gets one of 16 separate readers.
+// Until its events are sent, later events of all tenants stay on disk. If the stream does not
 // accept the events of a tenant, for example because a permission is missing, that tenant is
 // suspended and retried every few seconds. The outbox can then take up to four times the disk space
 // of its unsent events.
@@ -89,5 +89,5 @@ package publish
 //  5. commit.mu of segment.Log
 //  6. mu of segment.Log
 //
-// outbox.begin takes 3 and 4. The mutexes of status, state.IDs and atomicbatch.Link come last,
-// because no other lock is taken while one of them is held.
+// outbox.begin takes 3 and 4. The mutexes of status, state.IDs and atomicbatch.Link come last. No
+// other lock is taken under them.

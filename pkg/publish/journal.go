@@ -86,7 +86,7 @@ func presentProducer(dir string) (string, error) {
 }
 
 // RecordLost records the producers that [MissingOutboxes] finds, and returns those that it has
-// recorded. It appends a producer.lost event for each tenant of such a producer to the shared
+// recorded. For each tenant of a lost producer, it appends a producer.lost event to the shared
 // outbox in dir. Concurrent calls record each producer only once.
 func RecordLost(ctx context.Context, dataDir, dir string, opts SharedOptions) (lost []Missing, err error) {
 	if list, err := unrecorded(dataDir); len(list) == 0 {
@@ -113,8 +113,8 @@ func unrecorded(dataDir string) ([]Missing, error) {
 	return slices.DeleteFunc(list, func(m Missing) bool { return m.Recorded || m.Damaged }), err
 }
 
-// recordLost appends the events before it updates the journal. If a crash comes between these
-// steps, they are appended again with the same ids.
+// recordLost appends the events before it updates the journal. After a crash in between, they are
+// appended again with the same ids.
 func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m Missing) error {
 	for tenant, last := range m.Last {
 		d := events.ProducerLostData{Producer: m.Producer, Outbox: m.Outbox, Last: last, Key: m.Key}

@@ -148,8 +148,8 @@ func (id *identity) openNext(opts Options) error {
 	return nil
 }
 
-// signerOf returns the key that signs the next manifest of a chain, and the next key if the
-// manifest must announce it.
+// signerOf returns the key that signs the next manifest of a chain. If the manifest must announce
+// the next key, signerOf returns that key too.
 func (id identity) signerOf(ch cursor.Chain) (s signer, next string) {
 	switch {
 	case id.next == nil:

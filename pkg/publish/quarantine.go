@@ -12,7 +12,7 @@ import (
 
 const quarantineName = "quarantine"
 
-// quarantine copies the segment with this first ordinal, and logs the damaged item.
+// quarantine copies a segment and logs the damaged item. first is the ordinal of its first record.
 func (o *outbox) quarantine(first uint64, it segment.Item) {
 	path := segment.Dir(o.id.dir(o.opts.Dir)).Path(first)
 	kept := filepath.Join(o.opts.Dir, quarantineName, o.id.Producer+"-"+filepath.Base(path))

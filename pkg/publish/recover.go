@@ -213,8 +213,8 @@ func (r *recovery) settleHoles() {
 }
 
 // settleUnnumbered handles records that were lost at the end, where no hole shows their numbers. If
-// the outbox has only one tenant, they have its next numbers. Otherwise unsent events get a new
-// producer id, so that no number is used twice.
+// the outbox has only one tenant, they had the next numbers of this tenant. Otherwise unsent events
+// get a new producer id, so that no number is used twice.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {

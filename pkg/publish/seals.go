@@ -55,8 +55,8 @@ func (s *seals) isDue(key cursor.RunKey) bool {
 	return ok
 }
 
-// count adds acknowledged events to the totals of their runs. lastRead is the last ordinal that the
-// collector has read.
+// count adds acknowledged events to the totals of their runs. lastRead is the last ordinal read by
+// the collector.
 func (s *seals) count(tenant string, entries []entry, lastRead uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

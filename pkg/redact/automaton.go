@@ -47,8 +47,8 @@ func (a *automaton) plant() {
 	}
 }
 
-// link fills the missing transitions. It returns the states ordered by depth, and the longest
-// suffix of each state.
+// link fills the missing transitions. It returns the states ordered by depth, and for each state
+// the state of its longest suffix.
 func (a *automaton) link() (order, fail []int32) {
 	fail = make([]int32, len(a.ends))
 	order = make([]int32, 1, len(a.ends))

@@ -66,8 +66,8 @@ func (d *document) peek() byte {
 	return 0
 }
 
-// value redacts a value. name is the name of its member. path is the name of a file from which the
-// value may come. Both can be empty.
+// value redacts a value. name is the name of its member. path is the file from which the value may
+// come. Both can be empty.
 func (d *document) value(name, path string) error {
 	switch d.peek() {
 	case '{':

@@ -16,7 +16,7 @@ import (
 
 const (
 	redactedField = "redacted"
-	// redactedAttribute lists the redactions if data cannot have the member redactedField.
+	// redactedAttribute lists the redactions of data that cannot have the member redactedField.
 	redactedAttribute = "redacted"
 
 	maxListed    = 1000    // redactions that an event lists

@@ -13,8 +13,8 @@ import (
 type near struct {
 	ways []*way
 	// lead is the maximum length of all L in bytes. It is negative if the length has no maximum, or
-	// if an L depends on the text before it. If test then matches near a keyword, find searches the
-	// whole text.
+	// if an L depends on the text before it. find then searches the whole text if test matches near
+	// a keyword.
 	lead int
 }
 
@@ -100,8 +100,8 @@ func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	return w
 }
 
-// find returns the same result as pattern.FindAllStringIndex(text, -1). at contains the positions
-// of keywords in ascending order.
+// find returns the same result as pattern.FindAllStringIndex(text, -1). positions contains the
+// keyword positions in ascending order.
 func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 	var found [][]int
 	from := 0 // end of the last match

@@ -35,9 +35,8 @@ func phone(text string, i int) (start, end int) {
 	return start, american(text[i:], i, open)
 }
 
-// american returns the end of the ten-digit phone number at the start of text, or 0. The end is a
-// position in a longer text, in which text begins at position at. open is true if "(" precedes the
-// number.
+// american returns the end of the ten-digit phone number at the start of text, or 0. In the whole
+// text, the number begins at offset. open is true if "(" precedes the number.
 func american(text string, at int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
@@ -67,8 +66,8 @@ func looksLike(text, pattern string) bool {
 	return true
 }
 
-// international returns the end of the number at i, after a plus, or 0. "+2024-01-15" is not a
-// phone number, because it can be an added line of a patch.
+// international returns the end of the number that begins at i, after a plus, or 0. "+2024-01-15"
+// is not a phone number, because it can be an added line of a patch.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0

@@ -60,7 +60,7 @@ func New(opts Options) (*Redactor, error) {
 func isPersonalRule(id string) bool { return slices.Contains(Personal(), id) }
 
 // Text returns s with markers in place of the findings, and the findings ordered by position. A
-// search in the result finds nothing.
+// second search finds nothing.
 func (r *Redactor) Text(s string) (string, []Span) {
 	c := cleaner{redactor: r, known: &known{}}
 	return c.clean(subject{text: s}, "")

@@ -32,8 +32,8 @@ func (r *rule) compile() {
 	}
 }
 
-// apply appends the findings of r in a text to list. at contains the keyword positions, or is nil
-// if they are unknown. global contains the allow-lists of all rules.
+// apply appends the findings of r in a text to list. positions contains the keyword positions, or
+// is nil if they are unknown. global contains the allow-lists of all rules.
 func (r *rule) apply(list []finding, in *subject, at []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
 	if r.paths != nil && !r.paths.MatchString(in.path) {

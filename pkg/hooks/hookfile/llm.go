@@ -69,8 +69,8 @@ func (h *Hook) keyName() string {
 	return "OPENAI_API_KEY"
 }
 
-// run denies the call if the model calls it unsafe. Otherwise it returns no opinion, because a
-// model must not allow a call for which another hook asks the user.
+// run denies the call if the model calls it unsafe. Otherwise it returns no opinion, because only
+// the user may allow a call for which another hook asks.
 func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	text, err := j.prompt.render(j.event, d)
 	if err != nil {
@@ -181,8 +181,8 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false. An answer that was
-// cut off at max_tokens can then still deny.
+// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false. With it, an answer
+// that was cut off at max_tokens can still deny.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Problem is a mistake in a file, with advice on how to correct it. The message contains names of
-// keys and no other text of the file, except values of keys that accept only certain words.
+// Problem is a mistake in a file, with advice on how to correct it. The message names keys. It
+// quotes a value only if the key accepts nothing but certain words.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`   // from 1

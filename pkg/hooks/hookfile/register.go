@@ -12,7 +12,7 @@ import (
 // Requester sends the requests of nats hooks. Request sends document to the service that listens on
 // subject, and returns the answer. If subject is empty, the decision service of the tenant gets the
 // document. Request must be safe for concurrent use and return when ctx ends. If its error contains
-// a [hooks.Fault], the fault is reported as the cause.
+// a [hooks.Fault], the failure of the hook has this fault as its cause.
 type Requester interface {
 	Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error)
 }

@@ -96,8 +96,9 @@ const (
 	maxLetters = 9 // longest option cluster in a command
 )
 
-// optionsOf returns the arguments before the first "--" in rest, the end of args. An earlier "--"
-// can be the value of an option. For an option such as -delete, optionsOf returns all arguments.
+// optionsOf returns the arguments that can contain option. They end at the first "--" in rest,
+// because an earlier "--" can be the value of an option. For an option such as -delete, they do not
+// end at "--".
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args

@@ -9,11 +9,11 @@
 // A policy has one of two modes. [Strict] is the default and enforces the intention of a rule. It
 // cleans paths, knows the tool names of each agent, and parses commands with the package shell.
 // [Compat] compares tool names, arguments and texts exactly like another system, with the same
-// gaps. Neither mode is stricter in all cases. Compat denies `echo "rm -rf"`, and strict denies `rm
-// -fr`.
+// gaps. Neither mode is stricter in all cases. Compat denies "echo 'rm -rf'", and strict denies "rm
+// -fr".
 //
-// A change to more blocked commands, fewer write paths, a lower limit or a stricter verdict on
-// unknown commands never allows more calls.
+// More blocked commands, fewer write paths, a lower limit or a stricter verdict on unknown commands
+// never allow more calls.
 //
 // The reason of a denial tells the agent how to continue. It names the rule and, for a write, the
 // path, but contains no command and no other arguments.

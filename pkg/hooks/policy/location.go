@@ -23,8 +23,8 @@ var temps = []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/v
 
 var homes = []string{"/home", "/Users"}
 
-// locate classifies the path in word, an argument of a command that runs in dir. root is the
-// directory of the project, or "". locate does not resolve symbolic links.
+// locate classifies a path that is an argument of a command. dir is the working directory of the
+// command. root is the directory of the project, or "". Symbolic links are not resolved.
 func locate(word shell.Word, dir, root string) location {
 	text, glob := word.Text, word.Glob
 	if i := strings.Index(text, shell.Hole); i >= 0 {

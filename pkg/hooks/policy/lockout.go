@@ -19,7 +19,7 @@ import (
 // Strict applies to the writing tools of every agent. An artifact is a path, a folder or a pattern
 // with "**/". It covers the path itself and all paths inside of it, even if one of the compared
 // paths lacks the leading folders. Compat applies to the same tools as [WritePaths] in compat. In
-// compat, a path matches if it contains the text of the artifact, or the artifact contains the
+// this mode, a path matches if it contains the text of the artifact or the artifact contains the
 // path.
 type ReviewerLockout struct {
 	opts Options
@@ -41,7 +41,7 @@ func NewReviewerLockout(opts Options) (*ReviewerLockout, error) {
 	return &ReviewerLockout{opts: opts}, nil
 }
 
-// Lockout locks agent out of artifact. Further calls with the same arguments have no effect.
+// Lockout locks agent out of artifact. It has no effect if the agent is already locked out.
 func (p *ReviewerLockout) Lockout(artifact, agent string) {
 	if artifact == "" || agent == "" {
 		return // an empty artifact would match every path

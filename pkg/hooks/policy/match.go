@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Match returns a matcher of calls whose tool and arguments match the patterns of [ForTool] and
-// [ForArg]. An empty tool matches every tool. Match returns all errors at once.
+// Match returns a matcher of calls that match [ForTool] and [ForArg] with these patterns. An empty
+// tool matches every tool. Match returns all errors at once.
 func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	var matchers []hooks.Matcher
 	var errs []error
@@ -64,7 +64,7 @@ func (m toolMatcher) Match(_ hooks.Meta, s hooks.Subject) bool {
 	return name == m.canonical || m.text(s.Tool) || m.text(name)
 }
 
-// ForArg returns a matcher of calls whose argument key matches the pattern glob.
+// ForArg returns a matcher of calls with an argument that matches a pattern.
 //
 // The value is compared as a path if key is an argument for file names, or if glob contains "**".
 // In a path, "*" does not match "/", and "**/" matches any number of folders. The path is cleaned,

@@ -75,7 +75,7 @@ func (a arguments) exact(name string) bool {
 	})
 }
 
-// longMatches accepts an abbreviation of at least three letters, even if several options share it.
+// longMatches accepts abbreviations of at least three letters, even if several options share them.
 func longMatches(name, given string) bool {
 	return given == name || len(given) >= 3 && strings.HasPrefix(name, given)
 }

@@ -25,7 +25,7 @@ const (
 	ErrModified = hooks.Fault("answer modifies without saying how")
 )
 
-// reply contains an action, or a verdict like an outcome.
+// reply contains an action, or has the verdict of an outcome.
 type reply struct {
 	Action   *string         `json:"action"`
 	Modified json.RawMessage `json:"modified_args"`

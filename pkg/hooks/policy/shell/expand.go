@@ -166,8 +166,8 @@ func (e *expander) lit(s string, quoted, first bool) {
 	e.add(b.String())
 }
 
-// tilde adds the home directory for a word that begins with "~". The parameter s is the text after
-// the "~". The result is s without the user name. All homes are assumed to be next to HomeDir.
+// tilde adds the home directory of a word such as "~user/dir". The parameter s is the text after
+// the "~". All homes are assumed to be next to HomeDir.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {

@@ -11,8 +11,8 @@ const (
 	maxFedText = 256 // bytes of one line
 )
 
-// feed returns a copy of words in which text replaces token, and reports whether any word contained
-// token. It marks words that were equal to token as Fed.
+// feed replaces token by text in a copy of words, and reports whether any word contained token. It
+// marks words that were equal to token as Fed.
 func feed(words []Word, token, text string) ([]Word, bool) {
 	if len(text) > maxFedText {
 		text = Hole
@@ -102,7 +102,7 @@ var parallelOptions = options{
 		"--nice --results --retries --sshlogin --sshloginfile --tempdir --timeout --tmpdir --workdir --wd ",
 }
 
-// parallel analyses GNU parallel. It passes its arguments and each line of input to a shell.
+// parallel analyses GNU parallel, which passes its arguments and each line of input to a shell.
 // Without arguments, it runs each line as a command.
 func (p *process) parallel() {
 	args := p.args

@@ -17,8 +17,7 @@ func newWalker() *walker {
 
 func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-// stmts analyses each statement with the same input, because any statement can be the one that
-// reads it.
+// stmts analyses each statement with the same input, because any statement can read it.
 func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
 		w.stmt(s, st, in)

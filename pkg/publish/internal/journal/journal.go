@@ -93,7 +93,7 @@ func (r *Record) merge(later Record) {
 	}
 }
 
-// Missing returns the producers that were neither closed nor moved, except for present, the current
+// Missing returns the producers that were neither closed nor moved. It skips current, the current
 // producer id of the outbox. If the loss of a producer is already recorded, its State is Lost.
 func Missing(list []Record, present string) (missing []Record) {
 	// A crash can interrupt a change of the producer id between two lines.

@@ -30,7 +30,7 @@ type Log struct {
 	list   []Segment // ascending
 	tail   *os.File  // nil until the first append
 	end    uint64
-	broken error // set if the end of a file is unknown, then all writes fail with it
+	broken error // the end of a file is unknown, so all later writes return this error
 }
 
 // Open opens the log in dir. The caller must read the records and then call [Log.SetEnd].
@@ -178,7 +178,7 @@ func (l *Log) SetSync(on bool) {
 	l.opts.Sync = on
 }
 
-// Truncate shortens the segment with this first ordinal to size bytes.
+// Truncate shortens a segment to size bytes. first is the ordinal of its first record.
 func (l *Log) Truncate(first uint64, size int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -127,8 +127,8 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, disk.Checksum(b[:32]) == le.Uint32(b[32:]) && h.length <= maxBytes
 }
 
-// Scan reads the item at the start of b. If the header is intact, b must contain the whole record,
-// otherwise the rest of the segment. The event of the item shares memory with b.
+// Scan reads the item at the start of b. If the header is intact, b must contain the whole record.
+// Otherwise b must contain the rest of the segment. The event of the item shares memory with b.
 func Scan(b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, io.EOF

@@ -24,7 +24,7 @@ const LossesName = "losses"
 
 const (
 	lossSlots = 128
-	lossSlot  = 512 // first, last, length and bytes of the tenant, zeros, CRC
+	lossSlot  = 512 // range, length and bytes of the tenant, zeros, CRC
 )
 
 var errNoSlot = errors.New("too many tenants lose events at a time")

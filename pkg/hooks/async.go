@@ -77,10 +77,10 @@ type outstanding struct {
 }
 
 // add counts an execution. If the registry is closed, it rejects a new execution and returns false.
-func (s *outstanding) add(starts bool) bool {
+func (s *outstanding) add(isNew bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if starts && s.closed {
+	if isNew && s.closed {
 		return false
 	}
 	s.n++

@@ -102,10 +102,10 @@ func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 
 // find returns the same result as pattern.FindAllStringIndex(text, -1). positions contains the
 // keyword positions in ascending order.
-func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
+func (n *near) find(pattern *regexp.Regexp, text string, positions []int32) [][]int {
 	var found [][]int
 	from := 0 // end of the last match
-	for _, position := range at {
+	for _, position := range positions {
 		p := int(position)
 		if p < from || !n.hopeful(text, p) {
 			continue

@@ -37,14 +37,14 @@ func phone(text string, i int) (start, end int) {
 
 // american returns the end of the ten-digit phone number at the start of text, or 0. In the whole
 // text, the number begins at offset. open is true if "(" precedes the number.
-func american(text string, at int, open bool) int {
+func american(text string, offset int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
 		patterns = []string{"2dd) ddd-dddd", "2dd)ddd-dddd"}
 	}
 	for _, pattern := range patterns {
 		if looksLike(text, pattern) && !followed(text, len(pattern)) {
-			return at + len(pattern)
+			return offset + len(pattern)
 		}
 	}
 	return 0

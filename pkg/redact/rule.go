@@ -34,14 +34,14 @@ func (r *rule) compile() {
 
 // apply appends the findings of r in a text to list. positions contains the keyword positions, or
 // is nil if they are unknown. global contains the allow-lists of all rules.
-func (r *rule) apply(list []finding, in *subject, at []int32, global []*allowlist) []finding {
+func (r *rule) apply(list []finding, in *subject, positions []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
 	if r.paths != nil && !r.paths.MatchString(in.path) {
 		return list
 	}
 	var matches [][]int
-	if r.near != nil && at != nil {
-		matches = r.near.find(r.pattern, in.text, at)
+	if r.near != nil && positions != nil {
+		matches = r.near.find(r.pattern, in.text, positions)
 	} else {
 		matches = r.pattern.FindAllStringIndex(in.text, -1)
 	}

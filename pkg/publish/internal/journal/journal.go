@@ -95,14 +95,14 @@ func (r *Record) merge(later Record) {
 
 // Missing returns the producers that were neither closed nor moved. It skips current, the current
 // producer id of the outbox. If the loss of a producer is already recorded, its State is Lost.
-func Missing(list []Record, present string) (missing []Record) {
+func Missing(list []Record, current string) (missing []Record) {
 	// A crash can interrupt a change of the producer id between two lines.
 	isChange := func(from, to string) bool {
 		return from != "" && slices.ContainsFunc(list, func(r Record) bool { return r.Producer == to && r.From == from })
 	}
 	for _, r := range list {
 		isAwaited := r.State == Open || r.State == Lost
-		if isAwaited && r.Producer != present && !isChange(present, r.Producer) && !isChange(r.Producer, present) {
+		if isAwaited && r.Producer != current && !isChange(current, r.Producer) && !isChange(r.Producer, current) {
 			missing = append(missing, r)
 		}
 	}

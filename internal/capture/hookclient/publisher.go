@@ -79,7 +79,7 @@ func (p *publisherClient) post(ctx context.Context, path, contentType string, bo
 	return reply, err
 }
 
-// do sends a POST request. It fails if the response takes longer than wait to start.
+// do sends a POST request. It fails if the response does not start within wait.
 func (p *publisherClient) do(ctx context.Context, path string, header http.Header, body []byte, wait time.Duration) (http.Header, []byte, error) {
 	base, client, err := p.connect()
 	if err != nil {

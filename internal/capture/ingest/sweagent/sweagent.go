@@ -94,7 +94,7 @@ func (t *transcript) member(name string, value json.RawMessage) {
 type run struct {
 	*ingest.Run
 	answers   int
-	start     time.Time // time of the first event; later times add elapsed
+	start     time.Time // time of the first event; later events add elapsed
 	elapsed   time.Duration
 	waiting   []string // calls without a result, oldest first
 	submitted bool     // the latest call submitted the work

@@ -18,8 +18,7 @@ const (
 // Validate returns an [InvalidError] for the first attribute or data field that cannot be
 // published. It rejects missing required attributes, text with invalid UTF-8 or control characters,
 // data that is not compact JSON, and data that does not fit the payload type. It accepts unknown
-// kinds and fields. It does not check the size of data, because pkg/publish splits events larger
-// than [MaxBytes].
+// kinds and fields, and data of any size, because pkg/publish splits large events.
 func (e Event) Validate() error {
 	if err := e.validateAttributes(); err != nil {
 		return err

@@ -11,14 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Engine calls the functions of an orchestrator and dispatches the hooks around them. Decision
-// points come before a function, and transform and notification points after it.
+// Engine calls the functions of an orchestrator and dispatches the hooks around them. It does not
+// call a function that hooks deny. If a function panics, the Engine returns a *[PanicError].
 //
-// It does not call a function that hooks deny. If a function panics, the Engine returns a
-// *[PanicError]. The context of a function contains the tenant, run, step, agent and parents, which
-// nested calls of the Engine use. A function can call [Report] to add data to its final
-// notification. The hooks after a function run and are recorded even if the context has ended. If
-// recording fails, the error is only logged.
+// A function gets a context for nested calls of the Engine. It can call [Report] to add data to its
+// final notification. The hooks after a function run and are recorded even if the context has
+// ended. If recording fails, the error is only logged.
 //
 // An Engine is safe for concurrent use, and several engines can share a registry. A run in the
 // context has precedence over the engine's Meta, even if it comes from another engine.

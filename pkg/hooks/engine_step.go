@@ -19,13 +19,13 @@ type StepInfo struct {
 	Metadata map[string]any // metadata of step.finished, to which [Report] can add
 }
 
-// Step calls fn as a step of a run. The hooks of step.before can add to the state that fn gets, or
-// deny the step. fn returns a JSON object, which the hooks of step.output can change. If fn fails,
-// the hooks of error decide whether fn is called again. At the end, Step dispatches step.finished.
+// Step calls fn as a step of a run. The hooks of step.before can add to the state of the step, or
+// deny the step. If fn fails, the hooks of error decide whether fn is called again. At the end,
+// Step dispatches step.finished.
 //
-// Step returns the output after the hooks. The error is the error of the last attempt, a
-// *[DeniedError], or the failure of a hook that withholds the output. A step outside of a run gets
-// a new run id, because every event needs one.
+// Step passes the output of fn, a JSON object, through the hooks of step.output and returns it. The
+// error is the error of the last attempt, a *[DeniedError], or the failure of a hook that withholds
+// the output. A step outside of a run gets a new run id.
 func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Context, Attempt) (JSON, error)) (out JSON, err error) {
 	at := e.at(ctx)
 	if info.ID == "" {

@@ -8,14 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Tool calls fn with the arguments of a tool call after the hooks of tool.before have patched them.
-// It returns the outcome after the hooks of tool.result have changed it. If a hook returns Ask, a
-// hook of [Approval] must allow the call. If fn fails, the hooks of error decide whether fn is
-// called again.
+// Tool calls fn for a tool call. It passes the arguments through the hooks of tool.before, and the
+// outcome through the hooks of tool.result. If a hook returns Ask, a hook of [Approval] must allow
+// the call. If fn fails, the hooks of error decide whether fn is called again.
 //
 // Tool returns an error only if fn was not called. The error is a *[DeniedError] or the error of
-// ctx. An error or a panic of fn is part of the outcome. If the call was denied, the outcome
-// contains the message for the agent.
+// ctx. If the call was denied, the outcome contains the message for the agent. Errors and panics of
+// fn are part of the outcome.
 func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Context, ToolCall) (JSON, error)) (out ToolOutcome, err error) {
 	if call.ID == "" {
 		call.ID = events.NewID()

@@ -6,9 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Fault is an error whose text can be recorded and logged, because it contains no payload. Other
-// errors of hooks may contain a part of the input, so their text is dropped. To keep a reason, wrap
-// a Fault:
+// Fault is an error whose text contains no payload, so it can be recorded and logged. The text of
+// other errors may contain a part of the input and is dropped. To keep a reason, wrap a Fault:
 //
 //	return nil, fmt.Errorf("ask %s: %w", url, hooks.Fault("answer is not JSON"))
 type Fault string //nolint:errname // hooks.Fault("exit status 9") reads as what it is
@@ -62,8 +61,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook with the facts found by inspecting it. The inspection calls methods
-// of the error, which can block. It therefore runs within the timeout of the hook.
+// cause is an error of a hook with the facts found by inspecting it. The inspection runs within the
+// timeout of the hook, because methods of the error can block.
 type cause struct {
 	error
 

@@ -56,8 +56,7 @@ func (j JSON) Decode(v any) error {
 	return nil
 }
 
-// Map decodes a JSON object into a new map. Numbers become float64. If j is not an object, Map
-// returns an error.
+// Map decodes a JSON object into a new map. Numbers become float64.
 func (j JSON) Map() (map[string]any, error) {
 	var m map[string]any
 	if err := j.Decode(&m); err != nil {
@@ -95,8 +94,8 @@ func (j JSON) Text(key string) (string, bool) {
 	return text, found
 }
 
-// Texts returns the string members of a JSON object whose names wanted accepts. They are in the
-// order of the text, with duplicates. If j is invalid, Texts returns nil.
+// Texts returns the string values of the members whose names wanted accepts. They are in the order
+// of the text, with duplicates. If j is invalid, Texts returns nil.
 func (j JSON) Texts(wanted func(name string) bool) []string {
 	var texts []string
 	for c := j.members(); c.more(); {

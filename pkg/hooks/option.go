@@ -40,7 +40,7 @@ func (m FailureMode) String() string {
 	return "default"
 }
 
-// Isolation decides where a hook runs in relation to the caller of the dispatch.
+// Isolation decides on which goroutine a hook runs and how it ends at its deadline.
 type Isolation uint8
 
 // The levels of isolation.

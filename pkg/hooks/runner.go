@@ -141,9 +141,9 @@ const (
 )
 
 // RunnerFromEnv returns a runner with options from environment variables. If AgentFS or Beads is
-// enabled, the runner records runs and steps to appender, and the attribute "hooks" of the events
-// lists the enabled ones. If AgentFS has no id, it stays disabled and the runner logs a warning. An
-// invalid timeout becomes 5 s. Logs are written to stderr.
+// enabled, the runner records runs and steps to appender. The attribute "hooks" of their events
+// lists the enabled ones. AgentFS without an id is disabled with a warning. An invalid timeout
+// becomes 5 s. Logs are written to stderr.
 func RunnerFromEnv(appender Appender) *Runner {
 	return runnerFromEnv(os.Getenv, os.Stderr, appender)
 }

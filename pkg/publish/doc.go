@@ -10,11 +10,10 @@
 // An outbox is one producer. It numbers the events of each tenant from 1 without a gap. They arrive
 // in that order. Tenants and outboxes have no order among each other.
 //
-// In a batch, a manifest comes after the events of each tenant. It contains the range of their
-// numbers, the missing numbers, the root of their hashes, and the hash of the previous manifest.
-// The server stores a batch as a whole or not at all, and only if its manifests continue their
-// chains. Two processes can therefore not write under one producer id, and the manifests prove
-// which events were sent.
+// In a batch, a manifest comes after the events of each tenant. It contains their numbers, the root
+// of their hashes, and the hash of the previous manifest. The server stores a batch as a whole or
+// not at all, and only if its manifests continue their chains. Two processes can therefore not
+// write under one producer id, and the manifests prove which events were sent.
 //
 // The outbox signs each manifest with its Ed25519 key, "producer.nk". [Options.Issuer] enrols the
 // key, and [Publisher.ChangeKey] replaces it.
@@ -48,9 +47,8 @@
 //
 // A manifest announces that the producer is open or closed. An open producer signs the next
 // manifest of the tenant within [Options.Heartbeat], until the tenant has had no event for 144
-// intervals. The last number of a closed producer is final. Close announces the end. A killed
-// process cannot do that, so verification reports the producer as silent until the outbox is opened
-// again.
+// intervals. The last number of a closed producer is final. Close announces the end. After a kill,
+// verification reports the producer as silent until the outbox is opened again.
 //
 // # Sharing
 //
@@ -60,7 +58,7 @@
 // # Runs
 //
 // A run.sealed event comes after the run.finished event of a run. It contains the count and a
-// digest of the events of the run that this producer sent. A run that continues is sealed again
+// digest of the producer's events in the run. A run that continues is sealed again
 // [Options.SealDelay] after its last event, or at [Publisher.Flush].
 //
 // # Limits

@@ -26,9 +26,9 @@ const (
 )
 
 // Redact replaces secrets and personal data in the string values of e.Data and in e.Binary. It
-// lists the redactions in the member "redacted" of data, see [events.Common]. If data is binary, is
-// not an object, or uses this member for something else, it lists them in the extension attribute
-// "redacted". The content of a blob chunk stays unchanged.
+// lists the redactions in the member "redacted" of data, see [events.Common]. If this is not
+// possible, it lists them in the extension attribute "redacted". The content of a blob chunk stays
+// unchanged.
 //
 // Redact never writes to the memory of e.Data, e.Binary and e.Extra. Its errors are of type
 // [events.InvalidError] and contain no values.

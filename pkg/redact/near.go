@@ -12,9 +12,9 @@ import (
 // consists of a lead L, a part E and a tail T. A match of E begins with a keyword.
 type near struct {
 	ways []*way
-	// lead is the maximum length of all L in bytes. It is negative if the length has no maximum, or
-	// if an L depends on the text before it. find then searches the whole text if test matches near
-	// a keyword.
+	// lead is the maximum length of all L in bytes, or negative if there is no maximum or an L
+	// depends on the text before it. If negative, find searches the whole text once test has
+	// matched near a keyword.
 	lead int
 }
 

@@ -17,10 +17,9 @@ import (
 // is locked out of the artifact.
 //
 // Strict applies to the writing tools of every agent. An artifact is a path, a folder or a pattern
-// with "**/". It covers the path itself and all paths inside of it, even if one of the compared
-// paths lacks the leading folders. Compat applies to the same tools as [WritePaths] in compat. In
-// this mode, a path matches if it contains the text of the artifact or the artifact contains the
-// path.
+// with "**/". It covers the path itself and all paths inside of it. Leading folders may be missing
+// in either path. Compat applies to the same tools as [WritePaths] in compat. In this mode, a path
+// matches if it contains the text of the artifact or the artifact contains the path.
 type ReviewerLockout struct {
 	opts Options
 

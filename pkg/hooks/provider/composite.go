@@ -11,8 +11,8 @@ import (
 type Mode uint8
 
 const (
-	// DenyWins calls all providers. A deny has precedence over an ask, and an ask over an allow.
-	// Each provider gets the input with the patches of the previous providers.
+	// DenyWins registers all providers separately. A deny has precedence over an ask, and an ask
+	// over an allow. Each provider gets the input with the patches of the previous providers.
 	DenyWins Mode = iota
 	// FirstNonNil uses the first answer and skips the remaining providers. It is unsafe. An allow
 	// by the first provider cancels a denial by the second, and a provider that only adds context

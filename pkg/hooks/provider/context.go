@@ -28,8 +28,7 @@ type ContextOptions struct {
 // tabs", is added to the decisions.
 //
 // Context skips files that do not exist. If Meta.TeamRoot is empty, it does nothing. It never reads
-// or writes outside of the team's directory, not even through a symbolic link or the name of an
-// agent.
+// or writes outside of the team's directory.
 type Context struct {
 	opts ContextOptions
 	mu   sync.Mutex // serialises additions to the decisions

@@ -11,7 +11,7 @@ import (
 
 // ResilienceOptions configures a [Resilience].
 type ResilienceOptions struct {
-	Limit     int           // errors in a row before the breaker opens, 5 unless positive
+	Limit     int           // tolerated errors in a row, 5 unless positive
 	Fallbacks []string      // fallback models after model errors, in order
 	Base      time.Duration // half of the shortest wait after a network error, 1 s unless positive
 	Alert     AlertFunc     // called when a breaker opens, nil for no alert

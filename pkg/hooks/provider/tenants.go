@@ -8,9 +8,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tenants returns a provider with separate rules for each tenant. It calls the function rules once
-// for each tenant. If rules fails or Meta has no tenant, the action is denied. After a failure, the
-// next action calls rules again.
+// Tenants returns a provider with separate rules for each tenant. It calls the function rules for
+// the first action of a tenant, and again after a failure. If rules fails or Meta has no tenant,
+// the action is denied.
 //
 // Tenants share no state such as budgets or lockouts. The hooks of each tenant run in a separate
 // registry with opts. All hooks of a tenant together have the timeout of one hook in the outer

@@ -132,7 +132,7 @@ func (w *objectWriter) common(c *Common) {
 }
 
 // IsData reports whether raw can be the data of an event without changes. It must be valid JSON in
-// UTF-8 and not nested deeper than an event permits.
+// UTF-8, within the nesting limit of events.
 func IsData(raw []byte) bool {
 	s := scanner{data: raw}
 	return s.value(2) == nil && s.peek() == 0 && s.pos == len(raw)

@@ -15,10 +15,10 @@ const (
 
 const onlyVersions = "only versions 1 and 2 are supported"
 
-// Encode returns the bytes of m, which must be valid.
+// Encode returns the bytes of a valid manifest.
 func (m Manifest) Encode() []byte { return AppendManifest(make([]byte, 0, 512), m) }
 
-// AppendManifest appends m, which must be valid, to dst as one line of JSON.
+// AppendManifest appends a valid manifest to dst as one line of JSON.
 func AppendManifest(dst []byte, m Manifest) []byte {
 	dst = append(dst, `{"v":`...)
 	dst = strconv.AppendInt(dst, int64(m.Version), 10)

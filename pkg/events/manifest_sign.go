@@ -66,8 +66,8 @@ func (m Manifest) validateSignature() error {
 	return nil
 }
 
-// keyLength is the length of a public nkey, which is the base32 text of a prefix byte, 32 bytes of
-// key and a checksum.
+// keyLength is the length of a public nkey in base32, with a prefix byte, 32 bytes of key and a
+// checksum.
 const keyLength = 56
 
 func isUserKey(key string) bool {

@@ -62,7 +62,7 @@ func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
 	return rest
 }
 
-// applies reports whether the ending and the globs of h match. Other matchers can be user code, so
+// applies checks the ending and the name patterns of a hook. Other matchers can be user code, so
 // they run later, within the timeout of the hook.
 func (h *hook) applies(meta *Meta, tool string, end ending) bool {
 	if h.when != unknown && h.when != end {

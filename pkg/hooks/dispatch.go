@@ -37,7 +37,7 @@ type dispatch struct {
 	waiter     *waiter // nil until the first hook that needs a worker
 
 	call      atomic.Pointer[call] // the running execution, nil while the worker owns the dispatch
-	cancelled atomic.Int64         // when the caller found that its context had ended, otherwise 0
+	cancelled atomic.Int64         // when the caller noticed the end of its context, or 0
 }
 
 func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *pointInfo, meta *Meta, tool string, end ending) {

@@ -66,8 +66,8 @@ func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Docume
 	return r.add(infoOf(point), p.adapt(fn), opts)
 }
 
-// DispatchDocument dispatches d at d.Point. If the point does not exist or d is not valid for it,
-// DispatchDocument calls no hook and returns an error.
+// DispatchDocument dispatches d at d.Point. If the point or d is not valid, it calls no hook and
+// returns an error.
 func (r *Registry) DispatchDocument(ctx context.Context, d Document) (DocumentOutcome, error) {
 	p, err := untypedPoint(d.Point)
 	if err != nil {

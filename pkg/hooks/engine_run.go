@@ -65,8 +65,8 @@ func (e *Engine) run(ctx context.Context, at frame, info RunInfo, fn func(contex
 	return err
 }
 
-// finishRun dispatches run.finished. It first dispatches err to the hooks of Error, unless a step
-// has already done so or err is a cancellation.
+// finishRun dispatches run.finished. Before that, it dispatches err to the hooks of Error, unless a
+// step has already done so or err is a cancellation.
 func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err error) {
 	if err != nil && !at.run.knows(err) && !errors.Is(err, context.Canceled) {
 		e.failed(ctx, err, Failure{Err: err, Type: typeOf(err, UnknownError), Attempt: 1})

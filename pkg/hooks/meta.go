@@ -19,7 +19,7 @@ type Meta struct {
 	User        string
 	Flow        string
 	Side        string // side of a conversation: "a" or "b"
-	ToolCall    string // id of a tool call, the same in its result
+	ToolCall    string // id of a tool call and of its result
 	AgentFS     string // AgentFS file of the run
 	Hooks       string // enabled ones of "agentfs" and "beads". Empty enables both
 	Traceparent string // W3C trace context

@@ -60,7 +60,7 @@ func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {
 }
 
 // notification is a dispatch whose hooks run in parallel. Each hook fills a slot when it returns.
-// If a hook exceeds its time, the caller fills its slot.
+// If a hook is late, the caller fills its slot.
 type notification[E any] struct {
 	dispatch
 

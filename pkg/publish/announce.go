@@ -161,9 +161,9 @@ func (a *announcer) close(ctx context.Context) error {
 	return nil
 }
 
-// retire announces that a producer id is closed, before its unsent events move to a new id. It
-// skips tenants whose last number is unknown, because the stream has more of their events than the
-// outbox.
+// retire announces that a producer id is closed, before its unsent events get a new id. It skips
+// tenants for which the stream has more events than the outbox, because their last number is
+// unknown.
 func (f *forwarder) retire(ctx context.Context) error {
 	id := f.backlog.id
 	if id.Key != id.signer.public {

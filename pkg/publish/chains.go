@@ -60,9 +60,9 @@ func (c *chains) invalidate(groups []*group) {
 	}
 }
 
-// lookUp compares the chain of a tenant with its last manifest in the stream, and settles batches
-// whose acknowledgement was lost. If the last manifest is foreign, lookUp cannot find such a batch,
-// which is then sent again.
+// lookUp compares the chain of a tenant with its last manifest in the stream. It marks batches as
+// sent if only their acknowledgement was lost. If the last manifest is foreign, it cannot find such
+// a batch, and the batch is sent again.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -169,8 +169,8 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp settles the events that the manifest adds to the chain. It returns errDiverged unless the
-// outbox has exactly these events.
+// catchUp marks the events up to the end of the manifest as sent. It returns errDiverged unless the
+// outbox has exactly the events that the manifest lists.
 func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
 	if m.Last > c.outbox.lastNumber(m.Tenant) {
 		return errDiverged
@@ -206,9 +206,8 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether the manifest lists exactly these hashes. It can then settle a group of
-// size events. A manifest without events settles no event, because it does not prove which events
-// came before it.
+// isAbout reports whether the manifest lists exactly these hashes and proves that a group of size
+// events was sent. A manifest without events proves nothing about earlier events.
 func isAbout(m events.Manifest, listed []events.Hash, size int) bool {
 	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || size == 0)
 }

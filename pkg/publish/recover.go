@@ -17,7 +17,7 @@ type recovery struct {
 	recorded state.Gaps // covered by a gap.recorded event in the outbox
 	ordinal  uint64     // highest ordinal so far
 	lost     uint64     // unsent records that are damaged or missing
-	found    uint64     // lost records whose numbers are known from a hole
+	found    uint64     // lost records whose numbers are missing between other records
 	isBehind bool       // the cursor is older than the oldest segment
 	isUnsure bool       // the numbers of some lost records are unknown
 }
@@ -95,7 +95,7 @@ func (r *recovery) cut(first uint64, at int64, it segment.Item) error {
 	last, _ := r.o.log.Last()
 	switch {
 	case first != last.First:
-		// A crash leaves an incomplete record only in the last segment.
+		// This is damage. A crash leaves an incomplete record only in the last segment.
 		r.o.quarantine(first, segment.Item{Size: it.Size})
 	case it.Size >= segment.HeaderBytes && !it.HasHeader && r.ordinal+1 >= r.c.Next:
 		// After a crash during a write, the header of the record is intact. This header is not, so
@@ -113,7 +113,7 @@ func (r *recovery) item(first uint64, it segment.Item) {
 		if r.ordinal+1 >= r.c.Next {
 			r.o.backlog.bytes += int64(it.Size)
 		}
-		return // the next intact ordinal shows the number of lost records
+		return // the ordinal of the next record shows how many were lost
 	}
 	if it.Fault == segment.Intact {
 		r.o.ids.Add(it.ID)

@@ -13,9 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// renumberUnsent settles the unsent events that the stream already has, and renumbers the others.
-// If the user may not read the chain of a tenant, the stream can get events of the tenant twice,
-// with the same ids.
+// renumberUnsent marks the events as sent that the stream already has, and renumbers the others. If
+// the user may not read the chain of a tenant, the stream can get its events twice, with the same
+// ids.
 func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if err := f.link.Wait(ctx); err != nil {
 		return err

@@ -106,8 +106,7 @@ func (s *suspensions) count(b *batch, it segment.Item) {
 }
 
 // settle returns the sum of the sent shares of a batch, and the next position of the cursor.
-// Suspended tenants lose their separate readers, because their records are read again from the
-// cursor.
+// Suspended tenants lose their separate readers, because the cursor reads their records again.
 func (s *suspensions) settle(b *batch, lagging *laggards) (sent share, next uint64) {
 	read := s.backlog.read
 	for tenant, sh := range b.shares {

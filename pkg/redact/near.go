@@ -12,9 +12,9 @@ import (
 // consists of a lead L, a part E and a tail T. A match of E begins with a keyword.
 type near struct {
 	ways []*way
-	// lead is the maximum length of all L in bytes, or negative if there is no maximum or an L
-	// depends on the text before it. If negative, find searches the whole text once test has
-	// matched near a keyword.
+	// lead is the maximum length of a lead in bytes. It is negative if a lead has no maximum length
+	// or depends on the text before it. find then searches the whole text once test has matched
+	// near a keyword.
 	lead int
 }
 
@@ -35,8 +35,7 @@ const (
 	margin      = 2 * utf8.UTFMax
 )
 
-// newNear returns nil if the expression does not have the form L, E and T, or if a test would be
-// too large.
+// newNear returns nil if near cannot represent the expression, or if a test would be too large.
 func newNear(expression string, keywords []string) *near {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {

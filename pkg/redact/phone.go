@@ -66,8 +66,8 @@ func looksLike(text, pattern string) bool {
 	return true
 }
 
-// international returns the end of the number that begins at i, after a plus, or 0. "+2024-01-15"
-// is not a phone number, because it can be an added line of a patch.
+// international returns the end of the number after a plus, or 0. The number begins at i.
+// "+2024-01-15" is not a phone number, because it can be an added line of a patch.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0

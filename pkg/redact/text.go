@@ -172,7 +172,7 @@ func show(text string, regions []region) string {
 }
 
 // origin converts a position in the text with markers to a position in the original text. Inside of
-// a marker, it returns the end of the replaced region if end is true, otherwise the start.
+// a marker, it returns the end of the replaced text if end is true, otherwise the start.
 func origin(regions []region, shown int, end bool) int {
 	i, exact := slices.BinarySearchFunc(regions, shown, func(m region, shown int) int { return cmp.Compare(m.shown, shown) })
 	if exact && !end {

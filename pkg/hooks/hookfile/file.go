@@ -86,8 +86,8 @@ func Load(path string) (*File, error) {
 	return Parse(path, data)
 }
 
-// Parse is like [Load] for a file that the caller has already read. Problems contain name as the
-// name of the file.
+// Parse is like [Load] for a file that the caller has already read. name is the file name for
+// problems.
 func Parse(name string, data []byte) (*File, error) {
 	r := &reader{file: name}
 	f := &File{Name: name}

@@ -127,8 +127,8 @@ const (
 
 const errGarbage = hooks.Fault("model did not answer with safe: true or false")
 
-// findJudgement returns the first JSON object in text with a boolean member safe. It prefers an
-// object in which safe is false, because the answer can quote text of the agent.
+// findJudgement returns the first JSON object in text with a boolean member safe. An object in
+// which safe is false has precedence, because the answer can quote text of the agent.
 func findJudgement(text string) (judgement, error) {
 	if len(text) > maxAnswer {
 		return judgement{}, hooks.Fault("model's answer is too long")

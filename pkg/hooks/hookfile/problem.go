@@ -8,7 +8,7 @@ import (
 )
 
 // Problem is a mistake in a file, with advice on how to correct it. The message names keys. It
-// quotes a value only if the key accepts nothing but certain words.
+// quotes only values of keys that accept certain words.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`   // from 1

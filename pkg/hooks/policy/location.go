@@ -106,7 +106,7 @@ func below(full, base string) (string, bool) {
 }
 
 // outside classifies a path outside of the project. System directories and home directories are
-// critical, and so is a pattern that matches all their entries.
+// critical. A pattern that matches all their entries is critical too.
 func outside(full string, glob bool) location {
 	parent, last := path.Split(full)
 	parent = path.Clean(parent)

@@ -42,8 +42,8 @@ type ObservabilityOptions struct {
 }
 
 // Observability counts tool calls, sessions, prompts, errors, compactions, sub-agents, steps and
-// runs, and measures how long they last. It never influences a run. The attributes name agents,
-// tools and models, but contain no prompts, arguments, results or error texts.
+// runs, and measures their duration. It never influences a run. The attributes name agents, tools
+// and models, but contain no prompts, arguments, results or error texts.
 type Observability struct {
 	opts ObservabilityOptions
 	now  func() time.Time

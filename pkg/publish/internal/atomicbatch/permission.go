@@ -30,8 +30,8 @@ type violations struct {
 
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
-// about returns an error if the server does not permit the subscription to inbox, or a publication
-// to a subject for which concerns returns true.
+// about returns an error if the server forbids the subscription to inbox, or a publication to a
+// subject that concerns accepts.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)

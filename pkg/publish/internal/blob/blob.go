@@ -25,8 +25,8 @@ const (
 )
 
 // Externalise moves large parts of *e to blob.chunk events. It returns these events and then *e. It
-// moves as few of the largest top-level fields as possible, or the whole data if more than 16
-// fields would move. The content of a blob is the JSON of a field or the bytes of a binary payload.
+// moves the largest top-level fields until the event fits, or the whole data instead of more than
+// 16 fields. The content of a blob is the JSON of a field or the bytes of a binary payload.
 func Externalise(e *events.Event) ([]*events.Event, error) {
 	if !tooLarge(e) {
 		return []*events.Event{e}, nil

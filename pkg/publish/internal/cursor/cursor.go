@@ -109,8 +109,8 @@ func New(dir string, runs map[RunKey]*Tally) *Cursor {
 	}
 }
 
-// parseChange reads a line, which consists of a checksum with eight hex digits, a space, JSON, and
-// a newline. If the line is damaged, ok is false.
+// parseChange reads a line with a checksum of eight hex digits, a space, and JSON. If the line is
+// damaged, ok is false.
 func parseChange(line []byte) (ch change, ok bool) {
 	sum, text, ok := bytes.Cut(line, []byte(" "))
 	if !ok || !bytes.HasSuffix(text, []byte("\n")) {
@@ -203,7 +203,7 @@ func (c *Cursor) Rewrite() error {
 }
 
 // RetireRuns moves the runs that were idle longest to disk if more than limit runs are in memory.
-// It skips runs for which keep returns true. If there are unsaved changes, it does nothing.
+// It skips runs that keep accepts. If there are unsaved changes, it does nothing.
 func (c *Cursor) RetireRuns(limit int, keep func(RunKey) bool) error {
 	if len(c.Runs.memory) <= limit || c.stale || c.Runs.dirty != nil {
 		return nil

@@ -18,7 +18,7 @@ type Mutex struct {
 
 const mutexPoll = 2 * time.Millisecond
 
-// OpenMutex returns the lock on the file at path, which it creates if necessary.
+// OpenMutex opens the lock file at path, and creates it if necessary.
 func OpenMutex(path string) (*Mutex, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

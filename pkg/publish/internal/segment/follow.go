@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// ErrShrunk means that a segment is now shorter than when it was last read.
+// ErrShrunk means that a segment has become shorter since the last read.
 var ErrShrunk = errors.New("segment is shorter than it was")
 
 // Visit receives an item and the ordinal of its segment.

@@ -37,7 +37,7 @@ const tailBytes = 16 << 10
 // ErrNoTail means that a tail was never written or is torn.
 var ErrNoTail = errors.New("tail is torn")
 
-// TailFile is the file of a tail. It is written in place, and contains a checksum with eight hex
+// TailFile is the file of a tail, which is written in place. It contains a checksum of eight hex
 // digits, the version, the length of the JSON, a newline, and the JSON.
 type TailFile struct{ file *os.File }
 

@@ -167,8 +167,8 @@ func (v verification) verify(cmd *cobra.Command, shared *cli.Shared, opts verifi
 	return report, err
 }
 
-// judge verifies the ledger. The AsOf result counts the events in the stream or in a local outbox
-// that are not in the ledger.
+// judge verifies the ledger. The AsOf result counts the events that are in the stream or in a local
+// outbox, but not in the ledger.
 func (v verification) judge(cmd *cobra.Command, shared *cli.Shared, opts verifier.Options) (_ verifier.Report, _ *verifier.AsOf, err error) {
 	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
 	if err != nil {
@@ -210,8 +210,8 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	return ledger.ParseKey(text)
 }
 
-// anchoring returns the --key flag and the pins that may confirm the key of a ledger. If the key or
-// the ledger is in the data directory, the pin of that directory is binding.
+// anchoring returns --key or the pins that may confirm the key of a ledger. If the key or the
+// ledger is in the data directory, the pin of that directory is binding.
 func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error) {
 	switch {
 	case v.key == "":
@@ -246,7 +246,7 @@ func (v verification) ownKey(dataDir string) bool {
 	return err == nil && os.SameFile(named, own)
 }
 
-// exported returns the --key flag or the pins that may confirm the key of exported evidence.
+// exported returns --key or the pins that may confirm the key of exported evidence.
 func (v verification) exported() (*verifier.Anchoring, error) {
 	if v.key == "" {
 		return v.known.anchoring("")

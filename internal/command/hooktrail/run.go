@@ -239,7 +239,7 @@ func listHint(shared *cli.Shared) string {
 	return hint
 }
 
-// listRuns returns the latest runs, at most limit or all for 0, and the number of older runs.
+// listRuns returns the latest runs and the number of older runs. A limit of 0 means all runs.
 func listRuns(ctx context.Context, r *ledger.Reader, limit int) (list []ledger.RunSummary, left int, err error) {
 	runs, err := r.Runs(ctx)
 	if err != nil {

@@ -21,8 +21,8 @@ var (
 	ErrNotFound = errors.New("no such issue")
 )
 
-// A Backend is the workspace of one tenant. Its methods may be called concurrently. Callers make
-// the changes of each issue in the order of their times.
+// A Backend is the workspace of one tenant. Its methods may be called concurrently. Callers must
+// make the changes to an issue in the order of their times.
 type Backend interface {
 	Writer
 	Annotator

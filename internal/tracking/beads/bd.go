@@ -110,7 +110,7 @@ func (b *BD) Flush(ctx context.Context) error { return b.table.lockedFlush(ctx) 
 // process may have stopped before its last export.
 func (b *BD) Recover(ctx context.Context) error { return b.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues that are not completely in their workspace.
+// Backlog returns the number of flushed issues that are incomplete in their workspace.
 func (b *BD) Backlog(ctx context.Context) (int, error) { return b.table.backlog(ctx) }
 
 // Export copies the flushed issues to their workspaces. A failure in one workspace does not affect

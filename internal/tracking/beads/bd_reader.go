@@ -97,8 +97,8 @@ func (a answer) mentions(id string, others []string) bool {
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies reports whether bd says that the issue does not exist. "Ambiguous" also means that,
-// because bd searches for parts of ids only if no id matches exactly.
+// denies reports whether bd says that the issue does not exist. An ambiguous id does not exist
+// either, because bd searches for parts of ids only if no id matches exactly.
 func (a answer) denies(id string) bool {
 	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {

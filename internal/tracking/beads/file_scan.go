@@ -120,7 +120,8 @@ type change struct {
 	line   []byte
 }
 
-// classify sets f.foreign and f.problem. It returns the changed lines of known issues by issue id.
+// classify finds the foreign lines and the first unreadable line. It returns the changed lines of
+// known issues by issue id.
 func (f *file) classify(content []byte, rows []row) map[string]change {
 	written := make(map[string]bool, len(rows))
 	byID := make(map[string]*row, len(rows))

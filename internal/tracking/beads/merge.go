@@ -169,9 +169,9 @@ func (i *Issue) setExtra(name string, value json.RawMessage) {
 	i.Extra = extra
 }
 
-// mergeList returns the list in ours with the changes of people. It adds the elements that people
-// added in theirs and leaves out the elements that they removed. Elements can be repeated, so
-// mergeList compares counts.
+// mergeList applies the changes of people to the list in ours. It adds elements that people added
+// in theirs and removes elements that they removed. It compares counts, because elements can be
+// repeated.
 func mergeList[T any](bases []Issue, theirs, ours Issue, list func(Issue) []T, key func(T) string) []T {
 	was, all := make(map[string]int), make(map[string]int)
 	has, want := count(list(theirs), key), count(list(ours), key)

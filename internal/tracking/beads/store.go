@@ -49,7 +49,7 @@ func (s *Store) Flush(ctx context.Context) error { return s.table.lockedFlush(ct
 // process may have stopped before its last export.
 func (s *Store) Recover(ctx context.Context) error { return s.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues that are not completely in their file.
+// Backlog returns the number of flushed issues that are incomplete in their file.
 func (s *Store) Backlog(ctx context.Context) (int, error) { return s.table.backlog(ctx) }
 
 // Export writes the flushed issues to the files of their workspaces and keeps the edits of people.

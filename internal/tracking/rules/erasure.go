@@ -23,8 +23,8 @@ type Erasure struct {
 }
 
 // Record erases the texts in a record. It returns the new record, or nil if the record must be
-// deleted. Pass the records in the order of their keys. Follow-ups then come before the index of
-// words, from which Record removes the erased follow-ups.
+// deleted. Pass the records in the order of their keys, because Record must see the erased
+// follow-ups before the index of words.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil

@@ -34,8 +34,8 @@ func (f facts) firstFailing(run *Run) (first Failing, found bool) {
 	return first, found
 }
 
-// inhibitor returns the first failing step of a failed run. If this step has another failure than
-// the incident, inhibited is true. The incident then belongs to the failure of the step.
+// inhibitor returns the first failing step of a failed run. If that step has a different failure,
+// inhibited is true, and the incident is part of that failure.
 func (f facts) inhibitor(in incident) (first Failing, inhibited bool) {
 	r := runs.get(f.records, in.Run)
 	if r == nil || r.Finished.isZero() || r.Success {

@@ -75,8 +75,9 @@ func (l *Lineage) lead(run *Run) {
 
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
-// merge merges the lineage source into target. If source has an issue or digest entry, merge merges
-// target into source instead. It then does nothing if target also has one, or has steps or an end.
+// merge merges the lineage source into target. A lineage with an issue or digest entry is never
+// merged into another lineage. If source has one, merge merges target into source, but only if
+// target has no issue, digest entry, steps or end.
 func (r records) merge(source, target string) {
 	a, b := lineages.edit(r, source), lineages.edit(r, target)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {

@@ -8,7 +8,7 @@ type outageDetector struct {
 }
 
 // covers reports whether an outage keeps the run from getting a tracking issue. The run must have
-// no run.started event, and all its failures so far must be infrastructure failures.
+// no run.started event, and all its failures must be infrastructure failures.
 func (o *outageDetector) covers(why cause) bool {
 	d := o.draft
 	run := d.run()
@@ -27,7 +27,7 @@ func (o *outageDetector) covers(why cause) bool {
 }
 
 // ignores reports whether the run gets a tracking issue although another issue reports its failure.
-// This must be an infrastructure failure of a run with a run.started event and a tracked type.
+// That applies to infrastructure failures of started runs with a tracked type.
 func (o *outageDetector) ignores(run *Run, id string) bool {
 	c := courses.get(o.draft.records, id)
 	return run.Begun && o.draft.config.tracks(run.Type) && c != nil && o.facts.isInfrastructure(c.Failure)

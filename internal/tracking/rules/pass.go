@@ -157,8 +157,8 @@ func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	return Timer{}
 }
 
-// reaches reports whether the clock can reach a time. A single event must be able to move the clock
-// that far.
+// reaches reports whether one event may move the clock to the given time. After the last event,
+// every time counts as reachable.
 func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
 }

@@ -53,9 +53,9 @@ func IsRecognised(k events.Kind) bool {
 }
 
 // Apply folds e into s and returns the new decisions. These can include decisions on earlier
-// failures whose grace period has ended. There is no decision on e itself if e is repeated, waits
-// in a grace period, or is of a kind without decisions and fired no timer. If the store fails or e
-// has invalid data, Apply returns an error and leaves s unchanged.
+// failures whose grace period has ended. e gets no decision if it is repeated, waits in a grace
+// period, or is of a kind without decisions and fired no timer. If the store fails or e has invalid
+// data, Apply returns an error and leaves s unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
 		return nil, nil

@@ -19,8 +19,7 @@ import (
 
 const (
 	clockCheck = time.Second
-	// clockGrace is the time between the end of a timer and a tick. Earlier events may still arrive
-	// during this time.
+	// clockGrace is the wait after a timer is due, because earlier events may still arrive.
 	clockGrace = 2 * time.Second
 	// clockQuiet is the time without events after which the wall clock advances the time of a
 	// tenant. The wait protects imports, whose events have old timestamps.

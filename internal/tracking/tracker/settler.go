@@ -144,8 +144,8 @@ func (s *settler) call(ctx context.Context, limit time.Duration, do func(context
 	return err
 }
 
-// noteAccepted records that the backend has accepted a change. all means that no further change is
-// pending.
+// noteAccepted records the time at which the backend accepted a change. If all changes are
+// accepted, it clears the time.
 func (s *settler) noteAccepted(all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,8 +37,8 @@ func Amount(v any) int {
 }
 
 // Remaining returns the undone items of a partial success. It reads the members remaining,
-// remaining_items and partial_success of the metadata, and partial_success can also be a flag.
-// partial is true if there are items or the flag is set.
+// remaining_items and partial_success. The latter can also be a flag. partial is true if there are
+// items or the flag is set.
 func Remaining(metadata map[string]any) (items []string, partial bool) {
 	for _, name := range []string{"remaining", "remaining_items", "partial_success"} {
 		items = append(items, listed(metadata[name])...)

@@ -132,6 +132,7 @@ func (b *batch) commitLeaf(m ledger.Message, r record) error {
 	outcome, err := b.state.orders.execute(size, r.event, m.Stored)
 	if outcome != nil {
 		b.done.Orders = append(b.done.Orders, *outcome)
+		clear(b.classify.contents)
 	}
 	return err
 }

@@ -20,9 +20,10 @@ type record struct {
 }
 
 type classifier struct {
-	conn  *sqlite.Conn
-	names *names
-	epoch uint64
+	conn     *sqlite.Conn
+	names    *names
+	epoch    uint64
+	contents map[int64]content // by leaf; an order that destroys payloads must clear it
 }
 
 func (c classifier) message(m ledger.Message) (record, error) {
@@ -139,27 +140,51 @@ func (c classifier) compareContent(r record) (first int64, same bool, err error)
 	if err != nil {
 		return 0, false, err
 	}
-	data, err := ledger.ReadPayload(c.conn, first)
+	stored, err := c.content(first)
 	if errors.Is(err, ledger.ErrNoPayload) {
 		if same, err := c.sameAsRemoved(first, r); err != nil || same {
 			return first, same, err
 		}
 	}
 	if err != nil {
-		return 0, false, fmt.Errorf("payload of leaf %d: %w", first, err)
+		return 0, false, err
+	}
+	return first, stored.matches(contentOf(r.event)), nil
+}
+
+func (c classifier) content(leaf int64) (content, error) {
+	if stored, ok := c.contents[leaf]; ok {
+		return stored, nil
+	}
+	data, err := ledger.ReadPayload(c.conn, leaf)
+	if err != nil {
+		return content{}, fmt.Errorf("payload of leaf %d: %w", leaf, err)
 	}
 	e, err := events.Decode(data)
 	if err != nil {
-		return 0, false, fmt.Errorf("%w: payload of leaf %d: %w", ledger.ErrDamaged, first, err)
+		return content{}, fmt.Errorf("%w: payload of leaf %d: %w", ledger.ErrDamaged, leaf, err)
 	}
-	return first, isSame(e, r.event), nil
+	c.contents[leaf] = contentOf(e)
+	return c.contents[leaf], nil
 }
 
-// isSame reports whether two events with one id have the same content. The user may be missing,
-// because an import of a log names none.
-func isSame(e, f events.Event) bool {
-	return e.Type == f.Type && e.Run == f.Run && e.ToolCall == f.ToolCall && (e.User == f.User || e.User == "" || f.User == "") &&
-		bytes.Equal(e.Data, f.Data) && bytes.Equal(e.Binary, f.Binary)
+// content identifies the content of an event. A small event with the id of a large one is compared
+// with it, so that hashes save reading the large one for each small one.
+type content struct {
+	kind, run, call string
+	user            string // an import of a log names none
+	data, binary    events.Hash
+}
+
+func contentOf(e events.Event) content {
+	return content{e.Type, e.Run, e.ToolCall, e.User, events.HashOf(e.Data), events.HashOf(e.Binary)}
+}
+
+func (c content) matches(d content) bool {
+	if c.user == "" || d.user == "" {
+		c.user, d.user = "", ""
+	}
+	return c == d
 }
 
 // sameAsRemoved reports whether r has the run and kind of the event at leaf number first, whose

@@ -19,6 +19,7 @@ const (
 	maxLinks  = 4096 // maximum length of links
 	maxResent = 1000 // maximum length of resent
 	maxOthers = 1 << 14
+	maxReread = 1 << 18 // maximum sum of the counts of resent manifests
 )
 
 // other is an event with the number of an earlier event. Either event can be forged until a
@@ -48,6 +49,7 @@ type chain struct {
 	tip             link
 	links           []link // recent places, including tip
 	resent          []events.Manifest
+	reread          uint64  // sum of the counts of resent
 	settled         settled // numbers whose contents a signed manifest has proved
 	tooMany         bool    // too many manifests list numbers again to check them all
 }
@@ -115,7 +117,8 @@ func (s *sender) take(l listing, isAgain bool) {
 		s.unsignedMissing = len(s.missing)
 	}
 	switch {
-	case isAgain && len(s.resent) < maxResent:
+	case isAgain && len(s.resent) < maxResent && s.reread+l.Count <= maxReread:
+		s.reread += l.Count
 		s.resent = append(s.resent, l.Manifest)
 		s.forget(events.Manifest{First: before + 1, Last: l.Last}) // earlier manifests may need the others
 	case isAgain:
@@ -261,15 +264,7 @@ func (c *completeness) checkResent(s *sender) error {
 }
 
 func choicesOf(m events.Manifest, contents map[uint64][]events.Hash) (choices [][]events.Hash, numbers []uint64, ok bool) {
-	missing := m.Missing
-	for n := m.First; n <= m.Last; n++ {
-		for len(missing) > 0 && missing[0].Last < n {
-			missing = missing[1:]
-		}
-		if len(missing) > 0 && missing[0].First <= n {
-			n = missing[0].Last
-			continue
-		}
+	for n := range listed(m) {
 		if len(contents[n]) == 0 {
 			return nil, nil, false
 		}

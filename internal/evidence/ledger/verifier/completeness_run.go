@@ -133,7 +133,9 @@ func (c *completeness) seals() ([]Gap, error) {
 }
 
 func (s *sender) hasRange(first, last uint64) bool {
-	return slices.ContainsFunc(s.received, func(r events.Range) bool { return r.First <= first && last <= r.Last })
+	list := s.received.ranges()
+	i := firstEndingAt(list, last)
+	return i < len(list) && list[i].First <= first
 }
 
 func (s *sender) lacks(first, last uint64) bool {

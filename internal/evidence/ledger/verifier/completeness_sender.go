@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -16,7 +17,7 @@ type sender struct {
 	number int64
 	name   string
 
-	received         []events.Range         // numbers that arrived, ascending
+	received         numbers
 	hashes           map[uint64]events.Hash // hashes of events that wait for a complete manifest
 	lastStored       time.Time
 	tail             tail
@@ -42,7 +43,7 @@ type sender struct {
 // event returns false if the number arrived before.
 func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	s.silentSinceBreak = false
-	if !addNumber(&s.received, sequence) {
+	if !s.received.add(sequence) {
 		return false
 	}
 	at := time.Unix(0, stored)
@@ -55,36 +56,6 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	if len(s.hashes) < maxUnlisted {
 		s.hashes[sequence] = hash
 	}
-	return true
-}
-
-// addNumber adds n to ascending ranges. It returns false if they already contain n.
-func addNumber(ranges *[]events.Range, n uint64) bool {
-	list := *ranges
-	if last := len(list) - 1; last >= 0 && list[last].Last+1 == n {
-		list[last].Last = n
-		return true
-	}
-	i, _ := slices.BinarySearchFunc(list, n, func(r events.Range, n uint64) int {
-		if r.Last < n {
-			return -1
-		}
-		return 1
-	})
-	if i < len(list) && list[i].First <= n {
-		return false
-	}
-	*ranges = slices.Insert(list, i, events.Range{First: n, Last: n})
-	list = *ranges
-	if i+1 < len(list) && list[i+1].First == n+1 {
-		list[i].Last = list[i+1].Last
-		list = slices.Delete(list, i+1, i+2)
-	}
-	if i > 0 && list[i-1].Last+1 == list[i].First {
-		list[i-1].Last = list[i].Last
-		list = slices.Delete(list, i, i+1)
-	}
-	*ranges = list
 	return true
 }
 
@@ -108,17 +79,12 @@ func (s *sender) lostManifest(first, last uint64) {
 // may change the result, because a listed event is missing or the root of a signed manifest does
 // not match. isLast is true if no more events arrive.
 func (s *sender) resolve(m events.Manifest, isLast bool) bool {
-	hashes := make([]events.Hash, 0, min(m.Count, maxUnlisted))
+	if m.Count > uint64(len(s.hashes)) {
+		return false
+	}
+	hashes := make([]events.Hash, 0, m.Count)
 	var numbers []uint64 // only filled if there are several contents
-	missing := m.Missing
-	for n := m.First; n <= m.Last; n++ {
-		for len(missing) > 0 && missing[0].Last < n {
-			missing = missing[1:]
-		}
-		if len(missing) > 0 && missing[0].First <= n {
-			n = missing[0].Last
-			continue
-		}
+	for n := range listed(m) {
 		h, ok := s.hashes[n]
 		if !ok {
 			return false
@@ -138,6 +104,21 @@ func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	}
 	s.forget(m)
 	return true
+}
+
+// listed yields the numbers of the events that m lists.
+func listed(m events.Manifest) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		next := m.First
+		for _, r := range append(slices.Clone(m.Missing), events.Range{First: m.Last + 1}) {
+			for ; next < r.First; next++ {
+				if !yield(next) {
+					return
+				}
+			}
+			next = r.Last + 1
+		}
+	}
 }
 
 func (s *sender) hasAllOf(m events.Manifest) bool {
@@ -166,16 +147,17 @@ func (s *sender) forget(m events.Manifest) {
 }
 
 func (s *sender) highest() uint64 {
-	if len(s.received) == 0 {
+	list := s.received.ranges()
+	if len(list) == 0 {
 		return 0
 	}
-	return s.received[len(s.received)-1].Last
+	return list[len(list)-1].Last
 }
 
 func (s *sender) conclude() (Producer, []Gap) {
 	p := Producer{Name: s.name, Sent: max(s.listed, s.highest()), Listed: s.listed, Manifests: s.manifests, SilentSinceBreak: s.silentSinceBreak}
 	p.UnsignedBefore, p.Unchecked, p.Enrolment = s.unsignedBefore, s.tooMany, s.enrolment
-	for _, r := range s.received {
+	for _, r := range s.received.ranges() {
 		p.Received += r.Last - r.First + 1
 	}
 	for _, m := range s.partial {
@@ -183,53 +165,17 @@ func (s *sender) conclude() (Producer, []Gap) {
 		// checked.
 		p.Unchecked = !s.resolve(m, true) && s.hasAllOf(m) || p.Unchecked
 	}
-	// Drop gaps in which no event arrived. The loop below reports their events as missing.
+	// Drop gaps in which no event arrived. Their events are reported as missing.
 	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.hasAny(g.First, g.Last) })
-	next := uint64(1)
-	for _, r := range append(slices.Clone(s.received), events.Range{First: p.Sent + 1}) {
-		if r.First > next {
-			gaps = append(gaps, s.explain(next, r.First-1)...)
-		}
-		next = r.Last + 1
-	}
+	gaps = append(gaps, s.lacking(p.Sent)...)
 	slices.SortFunc(gaps, func(a, b Gap) int { return cmp.Compare(a.First, b.First) })
 	return p, gaps
 }
 
 func (s *sender) hasAny(first, last uint64) bool {
-	return slices.ContainsFunc(s.received, func(r events.Range) bool { return r.First <= last && first <= r.Last })
-}
-
-func (s *sender) explain(first, last uint64) []Gap {
-	var gaps []Gap
-	for n := first; n <= last; {
-		g := Gap{Producer: s.name, First: n, Cause: CauseStream}
-		end := last
-		if r, ok := covering(s.recorded, n, &end); ok {
-			g.Cause, g.Reason = CauseRecorded, r.Reason
-		} else if r, ok := covering(s.missing, n, &end); ok {
-			g.Cause, g.Reason = CauseProducer, r.Reason
-		}
-		g.Last = end
-		gaps = append(gaps, g)
-		n = end + 1
-	}
-	return gaps
-}
-
-// covering returns the range that contains n, or false if there is none. It lowers end to the last
-// number of that range, or to the number before the next range.
-func covering(ranges []events.Range, n uint64, end *uint64) (events.Range, bool) {
-	for _, r := range ranges {
-		if r.First <= n && n <= r.Last {
-			*end = min(*end, r.Last)
-			return r, true
-		}
-		if r.First > n {
-			*end = min(*end, r.First-1)
-		}
-	}
-	return events.Range{}, false
+	list := s.received.ranges()
+	i := firstEndingAt(list, first)
+	return i < len(list) && list[i].First <= last
 }
 
 func newSender(number int64, name string, found *foreigners) *sender {

@@ -17,7 +17,4 @@ func (s *settled) add(m events.Manifest) {
 	}
 }
 
-func (s settled) has(sequence uint64) bool {
-	i := firstEndingAt(s, sequence)
-	return i < len(s) && s[i].First <= sequence
-}
+func (s settled) has(sequence uint64) bool { return contains(s, sequence) }

@@ -109,7 +109,8 @@ type contradictions struct {
 	count    int64       // producer numbers of findings
 	claims   []FindingAt // counted records that can be acknowledged
 	twice    []FindingAt
-	twins    []twin // records of an export that may be recorded twice
+	twins    []twin              // records of an export that may be recorded twice
+	firsts   map[int64]recording // by leaf
 	calls    calls
 	denied   []DeniedResult
 

@@ -226,11 +226,11 @@ func (s *sender) unlisted(isPartial bool) {
 			s.found.next.addRange(s.name, held)
 		}
 	}
-	if isPartial || s.key == "" || len(s.received) == 0 {
+	if isPartial || s.key == "" || s.highest() == 0 {
 		return
 	}
 	end := s.listed
-	for _, r := range s.received {
+	for _, r := range s.received.ranges() {
 		if r.First <= end+1 {
 			end = max(end, r.Last)
 		}
@@ -241,7 +241,8 @@ func (s *sender) unlisted(isPartial bool) {
 }
 
 func (s *sender) held(r events.Range) (list []events.Range) {
-	for _, h := range s.received[firstEndingAt(s.received, r.First):] {
+	received := s.received.ranges()
+	for _, h := range received[firstEndingAt(received, r.First):] {
 		if h.First > r.Last {
 			break
 		}

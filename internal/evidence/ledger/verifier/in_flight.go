@@ -34,7 +34,7 @@ func (p *Producer) setFlight(s *sender, now time.Time, silence time.Duration) {
 	if p.Received == 0 || p.Manifests == 0 || s.highest() <= p.Listed {
 		return
 	}
-	for _, r := range s.received {
+	for _, r := range s.received.ranges() {
 		if r.Last > p.Listed {
 			p.InFlightEvents += r.Last - max(r.First, p.Listed+1) + 1
 		}

@@ -132,6 +132,8 @@ type twin struct {
 // maxTwins limits the twins in memory. Further ones count as contradictions.
 const maxTwins = 1 << 17
 
+const maxFirsts = 1 << 12
+
 // twin reports whether a record with the id of an earlier event records the same payload. For an
 // export it returns true, and CompareFirst decides later.
 func (c *contradictions) twin(at FindingAt, r recording) bool {
@@ -145,7 +147,7 @@ func (c *contradictions) twin(at FindingAt, r recording) bool {
 	first, err := sqlitetx.Ints(c.conn, "SELECT leaf FROM leaves WHERE id = ? AND class = 'event'", at.ID)
 	if err == nil && len(first) > 0 {
 		var a recording
-		if a, err = storedRecording(c.conn, first[0]); err == nil {
+		if a, err = c.firstRecording(first[0]); err == nil {
 			r, err = storedRecording(c.conn, at.Leaf)
 		}
 		if err == nil && a.matches(r) {
@@ -155,6 +157,19 @@ func (c *contradictions) twin(at FindingAt, r recording) bool {
 	}
 	c.err = errors.Join(c.err, err)
 	return false
+}
+
+// firstRecording remembers its results, because many small records can have the id of a large one.
+func (c *contradictions) firstRecording(leaf int64) (recording, error) {
+	if r, ok := c.firsts[leaf]; ok {
+		return r, nil
+	}
+	r, err := storedRecording(c.conn, leaf)
+	if len(c.firsts) >= maxFirsts || c.firsts == nil {
+		c.firsts = make(map[int64]recording)
+	}
+	c.firsts[leaf] = r
+	return r, err
 }
 
 func (c *contradictions) addTwice(at FindingAt) {

@@ -1,0 +1,87 @@
+package verifier
+
+import (
+	"math"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// loss is a range of numbers that a producer declared as lost.
+type loss struct {
+	events.Range
+	cause Cause
+}
+
+// losses returns the declared losses as ascending ranges that do not overlap. If several declare a
+// number, a gap.recorded event counts before a manifest, and an earlier record before a later one.
+func (s *sender) losses() (list []loss) {
+	for _, r := range s.recorded {
+		r.Last = min(r.Last, math.MaxInt64)
+		list = append(list, loss{r, CauseRecorded})
+	}
+	for _, r := range s.missing {
+		list = append(list, loss{r, CauseProducer})
+	}
+	return flattened(list)
+}
+
+// flattened gives each number to the first loss in list that contains it.
+func flattened(list []loss) (all []loss) {
+	var bounds []uint64
+	for _, l := range list {
+		bounds = append(bounds, l.First, l.Last+1)
+	}
+	slices.Sort(bounds)
+	bounds = slices.Compact(bounds)
+	owner := make([]int, len(bounds))  // index in list plus 1 of the loss from this bound to the next one
+	behind := make([]int, len(bounds)) // a later bound, if all bounds before it have an owner
+	free := func(i int) int {          // first bound from i on that has no owner
+		for ; owner[i] > 0; i = behind[i] {
+			if next := behind[i]; owner[next] > 0 {
+				behind[i] = behind[next]
+			}
+		}
+		return i
+	}
+	for n, l := range list {
+		first, _ := slices.BinarySearch(bounds, l.First)
+		for i := free(first); bounds[i] <= l.Last; i = free(i) {
+			owner[i], behind[i] = n+1, i+1
+		}
+	}
+	for i := 0; i < len(bounds); i++ {
+		if owner[i] == 0 {
+			continue
+		}
+		l := list[owner[i]-1]
+		l.First = bounds[i]
+		for i+1 < len(bounds) && owner[i+1] == owner[i] {
+			i++
+		}
+		l.Last = bounds[i+1] - 1
+		all = append(all, l)
+	}
+	return all
+}
+
+// lacking returns the gaps in the numbers up to last.
+func (s *sender) lacking(last uint64) (gaps []Gap) {
+	losses, next := s.losses(), uint64(1)
+	for _, r := range append(slices.Clone(s.received.ranges()), events.Range{First: last + 1}) {
+		for ; next < r.First; next = gaps[len(gaps)-1].Last + 1 {
+			g := Gap{Producer: s.name, First: next, Last: r.First - 1, Cause: CauseStream}
+			for len(losses) > 0 && losses[0].Last < next {
+				losses = losses[1:]
+			}
+			if len(losses) > 0 && losses[0].First <= next {
+				g.Cause, g.Reason, g.Last = losses[0].cause, losses[0].Reason, min(g.Last, losses[0].Last)
+			} else if len(losses) > 0 {
+				g.Last = min(g.Last, losses[0].First-1)
+			}
+			gaps = append(gaps, g)
+		}
+		next = r.Last + 1
+	}
+	return gaps
+}

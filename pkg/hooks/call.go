@@ -32,6 +32,7 @@ func (c *call) parent() context.Context {
 	return c.dispatch.ctx
 }
 
+// Value returns a value from the context of the dispatch.
 func (c *call) Value(key any) any { return c.parent().Value(key) }
 
 type watch struct {
@@ -47,6 +48,7 @@ type contribution struct {
 	modified bool
 }
 
+// Deadline returns the deadline of the hook or of the caller, whichever is earlier.
 func (c *call) Deadline() (time.Time, bool) {
 	own := c.dispatch.began.Add(c.deadline)
 	if d, ok := c.parent().Deadline(); ok && d.Before(own) {
@@ -69,6 +71,7 @@ func (c *call) Done() <-chan struct{} {
 	return w.done
 }
 
+// Err returns the reason why the context has ended, or nil.
 func (c *call) Err() error {
 	if over := c.over.Load(); over != nil {
 		return *over

@@ -9,8 +9,8 @@
 // A policy has one of two modes. [Strict] is the default and enforces the intention of a rule. It
 // cleans paths, knows the tool names of each agent, and parses commands with the package shell.
 // [Compat] compares tool names, arguments and texts exactly like another system, with the same
-// gaps. Neither mode is stricter in all cases. Compat denies "echo 'rm -rf'", and strict denies "rm
-// -fr".
+// gaps. Neither mode is stricter in all cases. For example, compat denies "echo 'rm -rf'", and
+// strict denies "rm -fr".
 //
 // More blocked commands, fewer write paths, a lower limit or a stricter verdict on unknown commands
 // never allow more calls.

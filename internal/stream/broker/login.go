@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -70,7 +71,24 @@ func (o Options) external() (address string, options []nats.Option, err error) {
 	if err == nil && o.Role != subjects.Owner && !strings.HasPrefix(o.URL, contextURL) {
 		options = append(options, nats.CustomInboxPrefix(ExternalInbox(o.Role)))
 	}
-	return o.URL, options, err
+	return o.URL, append(options, signNoncesOnly), err
+}
+
+// signNoncesOnly refuses to sign a text with a line break. The key of a login also signs grants,
+// and a hostile server could ask for the signature of one. All texts that Hooktrail signs have a
+// line break, and the nonces of NATS servers have none.
+func signNoncesOnly(o *nats.Options) error {
+	sign := o.SignatureCB
+	if sign == nil {
+		return nil
+	}
+	o.SignatureCB = func(nonce []byte) ([]byte, error) {
+		if bytes.ContainsRune(nonce, '\n') {
+			return nil, errors.New("the server asks for the signature of a text that is no nonce")
+		}
+		return sign(nonce)
+	}
+	return nil
 }
 
 // ExternalInbox returns a role's inbox prefix at an external broker. The prefix is below _INBOX, to

@@ -94,8 +94,9 @@ func (j JSON) Text(key string) (string, bool) {
 	return text, found
 }
 
-// Texts returns the string values of the members whose names wanted accepts. They are in the order
-// of the text, with duplicates. If j is invalid, Texts returns nil.
+// Texts returns the string values of an object's members, in the order of the text and with
+// duplicates. It leaves out a member if wanted returns false for its name. If j is invalid, Texts
+// returns nil.
 func (j JSON) Texts(wanted func(name string) bool) []string {
 	var texts []string
 	for c := j.members(); c.more(); {

@@ -31,9 +31,9 @@ func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) 
 	return keys.Chain[0], nil
 }
 
-// keysOf returns the keys for exported evidence and the anchor that confirms them. It prefers a
-// pinned key that signed the evidence to the key of the data directory. The function leads reports
-// whether keys signed the evidence.
+// keysOf returns the keys for exported evidence and the anchor that confirms them. If a pinned key
+// signed the evidence, keysOf returns it. Otherwise it returns the key of the data directory. The
+// caller passes leads, which checks whether given keys signed the evidence.
 func (v verification) keysOf(shared *cli.Shared, tenant string, leads func(ledger.Keys) bool) (ledger.Keys, *verifier.Anchor, error) {
 	a, err := v.exported()
 	if err != nil {

@@ -181,7 +181,7 @@ func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, f
 	return nil
 }
 
-// write writes the text last. If the text exists, the report is complete.
+// write writes the files of a report, and the text last. So a report with a text is complete.
 func write(path string, made daily.Made) error {
 	document, err := made.JSON()
 	if err == nil {

@@ -45,7 +45,7 @@ func (s *scrubber) run(ctx context.Context) {
 	}
 }
 
-// all scrubs the ledgers that are due. A ledger stays in the queue if its scrub fails.
+// all scrubs each ledger that is due. If that fails, the ledger stays in the queue.
 func (s *scrubber) all(ctx context.Context) {
 	for _, tenant := range s.queue.due() {
 		err := s.scrub(ctx, tenant)

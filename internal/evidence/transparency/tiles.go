@@ -48,7 +48,7 @@ func (t Tile) hashes() tlog.Tile {
 // First returns the index of the first entry below the tile.
 func (t Tile) First() int64 { return t.Number << (tileHeight * (t.Level + 1)) }
 
-// In reports whether a tree with size leaves contains the whole tile.
+// In reports whether the tile lies completely inside a tree with the given number of leaves.
 func (t Tile) In(size int64) bool {
 	return (size>>(tileHeight*t.Level))-t.Number<<tileHeight >= int64(t.Width)
 }

@@ -55,7 +55,8 @@ func signatureOf(m events.Manifest) signature {
 }
 
 // ForeignRecords are events under the name of a producer that did not send them. Often only a later
-// manifest shows this, and the caller reads all records again without the foreign ones.
+// manifest shows that an event is foreign. So the caller of the verifier reads all records a second
+// time, without the foreign ones.
 type ForeignRecords struct {
 	contents map[numberedContent]bool
 	ranges   map[string][]events.Range // by producer

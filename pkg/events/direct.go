@@ -33,6 +33,7 @@ func (d ToolResultData) appendTo(w *objectWriter) {
 	w.text("tool", d.Tool)
 	w.raw("args", d.Args)
 	w.string("status", string(d.Status))
+	w.text("denied_by", string(d.DeniedBy))
 	w.raw("result", d.Result)
 	w.failed = w.failed || d.Error != nil || d.ExitCode != nil
 	if d.DurationMS != 0 {

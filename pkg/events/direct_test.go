@@ -45,7 +45,7 @@ func TestSetData_DirectIsWhatTheEncoderWrites(t *testing.T) {
 		var payload any = ToolBeforeData{Tool: anyText.Draw(t, "tool"), Args: anyRaw.Draw(t, "args"), PatchedArgs: anyRaw.Draw(t, "patched"), Outcome: anyOutcome.Draw(t, "outcome")}
 		if rapid.Bool().Draw(t, "result") {
 			payload = ToolResultData{
-				Tool: anyText.Draw(t, "tool"), Args: anyRaw.Draw(t, "args"), Status: ToolStatus(anyText.Draw(t, "status")), Result: anyRaw.Draw(t, "result"),
+				Tool: anyText.Draw(t, "tool"), Args: anyRaw.Draw(t, "args"), Status: ToolStatus(anyText.Draw(t, "status")), DeniedBy: DeniedBy(anyText.Draw(t, "denied by")), Result: anyRaw.Draw(t, "result"),
 				Error: rapid.SampledFrom([]*Failure{nil, {Message: "m"}}).Draw(t, "error"), ExitCode: rapid.SampledFrom([]*int{nil, new(3)}).Draw(t, "exit"),
 				DurationMS: rapid.Int64().Draw(t, "duration"), Suppress: rapid.Bool().Draw(t, "suppress"), Outcome: anyOutcome.Draw(t, "outcome"),
 				Common: rapid.SampledFrom([]Common{{}, {Raw: json.RawMessage(`{}`)}}).Draw(t, "common"),

@@ -21,48 +21,87 @@ type StepStatus string
 
 // The states of a step.
 const (
-	StepPending   StepStatus = "pending"
-	StepRunning   StepStatus = "running"
-	StepCompleted StepStatus = "completed"
-	StepFailed    StepStatus = "failed"
-	StepSkipped   StepStatus = "skipped"
+	StepPending     StepStatus = "pending"
+	StepRunning     StepStatus = "running"
+	StepCompleted   StepStatus = "completed"
+	StepFailed      StepStatus = "failed"
+	StepSkipped     StepStatus = "skipped"
+	StepInterrupted StepStatus = "interrupted" // stopped before its end, usually by a person
+	StepUnknown     StepStatus = "unknown"     // ended, but nothing says how
 )
+
+// Open reports whether a step with this status continues.
+func (s StepStatus) Open() bool { return s == StepPending || s == StepRunning }
 
 // StepFinishedData is the payload of step.finished.
 type StepFinishedData struct {
-	RunType       string         `json:"run_type,omitempty"`
-	AgentRole     string         `json:"agent_role,omitempty"`
-	StepStatus    StepStatus     `json:"step_status"`
-	InputSummary  string         `json:"input_summary,omitempty"`
-	OutputSummary string         `json:"output_summary,omitempty"`
-	DurationMS    int64          `json:"duration_ms,omitempty"`
-	TokensUsed    *Tokens        `json:"tokens_used,omitempty"`
-	ToolCalls     int            `json:"tool_calls,omitempty"`
-	ToolErrors    int            `json:"tool_errors,omitempty"`
-	Error         *Failure       `json:"error,omitempty"`
-	Metadata      map[string]any `json:"metadata,omitempty"` // complexity, partial_success, deferred, work_item, target, severity, …
+	RunType         string         `json:"run_type,omitempty"`
+	AgentRole       string         `json:"agent_role,omitempty"`
+	StepStatus      StepStatus     `json:"step_status"`
+	InputSummary    string         `json:"input_summary,omitempty"`
+	OutputSummary   string         `json:"output_summary,omitempty"`
+	DurationMS      int64          `json:"duration_ms,omitempty"`
+	TokensUsed      *Tokens        `json:"tokens_used,omitempty"`
+	ToolCalls       int            `json:"tool_calls,omitempty"`
+	ToolErrors      int            `json:"tool_errors,omitempty"`
+	ToolDenied      int            `json:"tool_denied,omitempty"`      // calls with the status denied
+	ToolInterrupted int            `json:"tool_interrupted,omitempty"` // calls with the status interrupted
+	Error           *Failure       `json:"error,omitempty"`
+	Metadata        map[string]any `json:"metadata,omitempty"` // complexity, partial_success, deferred, work_item, target, severity, …
 	Notified
 	Common
 }
 
+// RunStatus is the end of a run.
+type RunStatus string
+
+// The ends of a run. Only RunCompleted is a success, and only RunFailed is a failure.
+const (
+	RunCompleted   RunStatus = "completed"
+	RunFailed      RunStatus = "failed"
+	RunInterrupted RunStatus = "interrupted" // stopped before its end, usually by a person
+	RunUnknown     RunStatus = "unknown"     // cut off, nothing says how it ended
+)
+
 // RunFinishedData is the payload of run.finished. A run can continue afterwards. Its latest
 // run.finished is valid.
 type RunFinishedData struct {
-	RunType       string         `json:"run_type,omitempty"`
-	Success       bool           `json:"success"`
-	Reason        string         `json:"reason,omitempty"` // why the run ended: completed, aborted, …
-	OutputSummary string         `json:"output_summary,omitempty"`
-	DurationMS    int64          `json:"duration_ms,omitempty"`
-	TokensUsed    *Tokens        `json:"tokens_used,omitempty"`
-	Steps         int            `json:"steps,omitempty"`
-	ToolCalls     int            `json:"tool_calls,omitempty"`
-	ToolErrors    int            `json:"tool_errors,omitempty"`
-	Unanswered    int            `json:"unanswered,omitempty"` // tool calls without a result
-	Files         []string       `json:"files,omitempty"`      // files that the run changed
-	Error         *Failure       `json:"error,omitempty"`
-	Metadata      map[string]any `json:"metadata,omitempty"`
+	RunType string `json:"run_type,omitempty"`
+	Success bool   `json:"success"` // true only if RunStatus is completed
+	// RunStatus is how the run ended. Events without it are read with Status.
+	RunStatus       RunStatus      `json:"run_status,omitempty"`
+	Reason          string         `json:"reason,omitempty"` // why the run ended: completed, aborted, …
+	OutputSummary   string         `json:"output_summary,omitempty"`
+	DurationMS      int64          `json:"duration_ms,omitempty"`
+	TokensUsed      *Tokens        `json:"tokens_used,omitempty"`
+	Steps           int            `json:"steps,omitempty"`
+	ToolCalls       int            `json:"tool_calls,omitempty"`
+	ToolErrors      int            `json:"tool_errors,omitempty"`
+	ToolDenied      int            `json:"tool_denied,omitempty"`      // calls with the status denied
+	ToolInterrupted int            `json:"tool_interrupted,omitempty"` // calls with the status interrupted
+	Unanswered      int            `json:"unanswered,omitempty"`       // tool calls without a result
+	Files           []string       `json:"files,omitempty"`            // files that the run changed
+	Error           *Failure       `json:"error,omitempty"`
+	Metadata        map[string]any `json:"metadata,omitempty"`
 	Notified
 	Common
+}
+
+// Status returns how the run ended. Without a RunStatus, as in events of earlier versions, a run
+// without success has failed.
+func (d RunFinishedData) Status() RunStatus {
+	switch {
+	case d.RunStatus != "":
+		return d.RunStatus
+	case d.Success:
+		return RunCompleted
+	}
+	return RunFailed
+}
+
+// SetStatus sets RunStatus and Success.
+func (d *RunFinishedData) SetStatus(s RunStatus) {
+	d.RunStatus, d.Success = s, s == RunCompleted
 }
 
 // StepBeforeData is the payload of step.before.

@@ -15,17 +15,33 @@ type ToolBeforeData struct {
 // ToolStatus is the result of a tool call.
 type ToolStatus string
 
-// The results of a tool call.
+// The results of a tool call. A refusal and an interrupt are not failures of the call.
 const (
-	ToolSuccess ToolStatus = "success"
-	ToolError   ToolStatus = "error"
+	ToolSuccess     ToolStatus = "success"
+	ToolError       ToolStatus = "error"
+	ToolDenied      ToolStatus = "denied"      // the tool refused to run the call, see DeniedBy
+	ToolInterrupted ToolStatus = "interrupted" // a person or the tool stopped the call
+)
+
+// DeniedBy names the source of a refusal that is not a verdict of our hooks. The latter is in
+// tool.before.
+type DeniedBy string
+
+// The sources of a refusal.
+const (
+	DeniedByUser        DeniedBy = "user"        // a person
+	DeniedByPermissions DeniedBy = "permissions" // the permission rules of the tool
+	DeniedBySandbox     DeniedBy = "sandbox"
+	DeniedByHook        DeniedBy = "hook" // a hook that is not ours
 )
 
 // ToolResultData is the payload of tool.result. Depending on Status, it has a Result or an Error.
+// The Error of a denied or interrupted call has the text of the tool.
 type ToolResultData struct {
 	Tool       string          `json:"tool,omitempty"`
 	Args       json.RawMessage `json:"args,omitempty"` // set if tool.before lacks them
 	Status     ToolStatus      `json:"status"`
+	DeniedBy   DeniedBy        `json:"denied_by,omitempty"` // set if Status is denied and the source is known
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      *Failure        `json:"error,omitempty"`
 	ExitCode   *int            `json:"exit_code,omitempty"` // exit code of a command

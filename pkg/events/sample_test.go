@@ -59,11 +59,11 @@ func sampleRuns() map[Kind]any {
 		},
 		StepFinished: StepFinishedData{
 			RunType: "RESOLVE", AgentRole: "CODER", StepStatus: StepFailed, InputSummary: "patch session.go", OutputSummary: "tests fail",
-			DurationMS: 4200, TokensUsed: sampleTokens, ToolCalls: 3, ToolErrors: 1, Error: &sampleFailure, Metadata: sampleMetadata, Notified: sampleNotified, Common: sampleCommon,
+			DurationMS: 4200, TokensUsed: sampleTokens, ToolCalls: 3, ToolErrors: 1, ToolDenied: 1, ToolInterrupted: 1, Error: &sampleFailure, Metadata: sampleMetadata, Notified: sampleNotified, Common: sampleCommon,
 		},
 		RunFinished: RunFinishedData{
-			RunType: "RESOLVE", Success: true, Reason: "completed", OutputSummary: "fixed", DurationMS: 9000, TokensUsed: sampleTokens,
-			Steps: 2, ToolCalls: 5, ToolErrors: 1, Unanswered: 1, Files: []string{"session.go"}, Error: &sampleFailure, Metadata: sampleMetadata, Notified: sampleNotified, Common: sampleCommon,
+			RunType: "RESOLVE", Success: true, RunStatus: RunCompleted, Reason: "completed", OutputSummary: "fixed", DurationMS: 9000, TokensUsed: sampleTokens,
+			Steps: 2, ToolCalls: 5, ToolErrors: 1, ToolDenied: 1, ToolInterrupted: 1, Unanswered: 1, Files: []string{"session.go"}, Error: &sampleFailure, Metadata: sampleMetadata, Notified: sampleNotified, Common: sampleCommon,
 		},
 		StepBefore: StepBeforeData{
 			State: json.RawMessage(`{"attempt":1}`), Merged: json.RawMessage(`{"hint":"look at session.go"}`), Outcome: sampleOutcome, Common: sampleCommon,
@@ -94,7 +94,7 @@ func sampleTools() map[Kind]any {
 			Outcome: sampleOutcome, Common: sampleCommon,
 		},
 		ToolResult: ToolResultData{
-			Tool: "Bash", Args: json.RawMessage(`{"command":"go test ./..."}`), Status: ToolError, Result: json.RawMessage(`"FAIL"`), Error: &sampleFailure,
+			Tool: "Bash", Args: json.RawMessage(`{"command":"go test ./..."}`), Status: ToolDenied, DeniedBy: DeniedByUser, Result: json.RawMessage(`"FAIL"`), Error: &sampleFailure,
 			ExitCode: new(1), DurationMS: 1500, Suppress: true, Outcome: sampleOutcome, Common: sampleCommon,
 		},
 		ToolResultStore: ToolResultStoreData{Tool: "Bash", Result: json.RawMessage(`{"stdout":"ok"}`), Outcome: sampleOutcome, Common: sampleCommon},

@@ -40,8 +40,10 @@ const (
 
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Verdict]():    {string(VerdictDeny), string(VerdictAsk), string(VerdictAllow), string(VerdictNone)},
-	reflect.TypeFor[StepStatus](): {string(StepPending), string(StepRunning), string(StepCompleted), string(StepFailed), string(StepSkipped)},
-	reflect.TypeFor[ToolStatus](): {string(ToolSuccess), string(ToolError)},
+	reflect.TypeFor[StepStatus](): {string(StepPending), string(StepRunning), string(StepCompleted), string(StepFailed), string(StepSkipped), string(StepInterrupted), string(StepUnknown)},
+	reflect.TypeFor[ToolStatus](): {string(ToolSuccess), string(ToolError), string(ToolDenied), string(ToolInterrupted)},
+	reflect.TypeFor[DeniedBy]():   {string(DeniedByUser), string(DeniedByPermissions), string(DeniedBySandbox), string(DeniedByHook)},
+	reflect.TypeFor[RunStatus]():  {string(RunCompleted), string(RunFailed), string(RunInterrupted), string(RunUnknown)},
 }
 
 var shapes = sync.OnceValue(func() map[Kind]*shape {

@@ -152,7 +152,7 @@ func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence tim
 		}
 		pulseOf(s, &p, now)
 		p.setFlight(s, now, now.Sub(silent))
-		unproven = unproven || p.unproven(p.Received > 0 && s.highest() > p.Listed)
+		unproven = unproven || p.unproven(p.Received > 0 && s.received.highest() > p.Listed)
 		r.Producers = append(r.Producers, p)
 		r.Gaps = append(r.Gaps, gaps...)
 	}

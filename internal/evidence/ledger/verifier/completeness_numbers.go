@@ -61,6 +61,26 @@ func (s *numbers) ranges() []events.Range {
 	return s.merged
 }
 
+func (s *numbers) highest() uint64 {
+	list := s.ranges()
+	if len(list) == 0 {
+		return 0
+	}
+	return list[len(list)-1].Last
+}
+
+func (s *numbers) hasAny(first, last uint64) bool {
+	list := s.ranges()
+	i := firstEndingAt(list, first)
+	return i < len(list) && list[i].First <= last
+}
+
+func (s *numbers) hasAll(first, last uint64) bool {
+	list := s.ranges()
+	i := firstEndingAt(list, last)
+	return i < len(list) && list[i].First <= first
+}
+
 // contains reports whether one of the ascending ranges contains n.
 func contains(ranges []events.Range, n uint64) bool {
 	i := firstEndingAt(ranges, n)

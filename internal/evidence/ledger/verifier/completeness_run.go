@@ -132,15 +132,9 @@ func (c *completeness) seals() ([]Gap, error) {
 	return gaps, nil
 }
 
-func (s *sender) hasRange(first, last uint64) bool {
-	list := s.received.ranges()
-	i := firstEndingAt(list, last)
-	return i < len(list) && list[i].First <= first
-}
-
 func (s *sender) lacks(first, last uint64) bool {
-	first, last = max(1, first), min(last, max(s.listed, s.highest()))
-	return first <= last && !s.hasRange(first, last)
+	first, last = max(1, first), min(last, max(s.listed, s.received.highest()))
+	return first <= last && !s.received.hasAll(first, last)
 }
 
 func (c *completeness) count(key producerRunKey, last uint64) (t tally, err error) {

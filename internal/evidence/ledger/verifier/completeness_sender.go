@@ -124,7 +124,7 @@ func listed(m events.Manifest) iter.Seq[uint64] {
 func (s *sender) hasAllOf(m events.Manifest) bool {
 	next := m.First
 	for _, r := range append(slices.Clone(m.Missing), events.Range{First: m.Last + 1}) {
-		if r.First > next && !s.hasRange(next, r.First-1) {
+		if r.First > next && !s.received.hasAll(next, r.First-1) {
 			return false
 		}
 		next = r.Last + 1
@@ -146,16 +146,8 @@ func (s *sender) forget(m events.Manifest) {
 	}
 }
 
-func (s *sender) highest() uint64 {
-	list := s.received.ranges()
-	if len(list) == 0 {
-		return 0
-	}
-	return list[len(list)-1].Last
-}
-
 func (s *sender) conclude() (Producer, []Gap) {
-	p := Producer{Name: s.name, Sent: max(s.listed, s.highest()), Listed: s.listed, Manifests: s.manifests, SilentSinceBreak: s.silentSinceBreak}
+	p := Producer{Name: s.name, Sent: max(s.listed, s.received.highest()), Listed: s.listed, Manifests: s.manifests, SilentSinceBreak: s.silentSinceBreak}
 	p.UnsignedBefore, p.Unchecked, p.Enrolment = s.unsignedBefore, s.tooMany, s.enrolment
 	for _, r := range s.received.ranges() {
 		p.Received += r.Last - r.First + 1
@@ -166,16 +158,10 @@ func (s *sender) conclude() (Producer, []Gap) {
 		p.Unchecked = !s.resolve(m, true) && s.hasAllOf(m) || p.Unchecked
 	}
 	// Drop gaps in which no event arrived. Their events are reported as missing.
-	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.hasAny(g.First, g.Last) })
+	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.received.hasAny(g.First, g.Last) })
 	gaps = append(gaps, s.lacking(p.Sent)...)
 	slices.SortFunc(gaps, func(a, b Gap) int { return cmp.Compare(a.First, b.First) })
 	return p, gaps
-}
-
-func (s *sender) hasAny(first, last uint64) bool {
-	list := s.received.ranges()
-	i := firstEndingAt(list, first)
-	return i < len(list) && list[i].First <= last
 }
 
 func newSender(number int64, name string, found *foreigners) *sender {

@@ -227,7 +227,7 @@ func (s *sender) unlisted(isPartial bool) {
 			s.found.next.addRange(s.name, held)
 		}
 	}
-	if isPartial || s.key == "" || s.highest() == 0 {
+	if isPartial || s.key == "" || s.received.highest() == 0 {
 		return
 	}
 	end := s.listed
@@ -236,7 +236,7 @@ func (s *sender) unlisted(isPartial bool) {
 			end = max(end, r.Last)
 		}
 	}
-	if end < s.highest() {
+	if end < s.received.highest() {
 		s.found.next.addRange(s.name, events.Range{First: end + 1, Last: math.MaxInt64, Reason: foreignUnlisted})
 	}
 }

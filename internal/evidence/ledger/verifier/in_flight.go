@@ -31,7 +31,7 @@ func (t *tail) list(number uint64) {
 // If the producer announced an interval, the oldest event may wait for silentIntervals of it, but
 // not longer than silence. For other producers, only the latest event must be newer than silence.
 func (p *Producer) setFlight(s *sender, now time.Time, silence time.Duration) {
-	if p.Received == 0 || p.Manifests == 0 || s.highest() <= p.Listed {
+	if p.Received == 0 || p.Manifests == 0 || s.received.highest() <= p.Listed {
 		return
 	}
 	for _, r := range s.received.ranges() {

@@ -61,7 +61,7 @@ func FuzzLosses(f *testing.F) {
 				s.missing = append(s.missing, draw(string(rune('A'+r.IntN(20)))))
 			}
 		}
-		next, last := uint64(1), s.highest()+3
+		next, last := uint64(1), s.received.highest()+3
 		for _, g := range s.lacking(last) {
 			if g.First < next || g.Last < g.First || g.Last > last {
 				t.Fatalf("gap %+v after number %d", g, next-1)

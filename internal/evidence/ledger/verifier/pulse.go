@@ -58,7 +58,7 @@ func settles(s, other *sender, seal order) bool {
 	case other.lost != nil || other.state == "":
 		return true
 	case other.state == events.StateClosed:
-		return other.highest() <= other.listed
+		return other.received.highest() <= other.listed
 	}
 	return seal.before(other.at)
 }

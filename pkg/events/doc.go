@@ -18,3 +18,12 @@
 //
 // Goroutines can share values that no goroutine changes.
 package events
+
+// # Files
+//
+// Each kind of value has its own file:
+//
+//	event, attribute, data, kind, payload*, registry, shape       events and payloads
+//	append, decode, direct, scan, text, time, record              the encoding
+//	normalize, validate, invalid, fit, id                         what an event must be
+//	manifest*, grant, tree                                        proofs about batches

@@ -67,3 +67,14 @@
 // [ErrBusy]. [Registry.Close] waits for these executions. In copies, zero values replace all values
 // that are nested more than 512 levels deep.
 package hooks
+
+// # Files
+//
+// Users import one package for all points, so it has one file for each class of points and for
+// each part of a dispatch:
+//
+//	point*, tool, session, message, document*, constructors  the points and their values
+//	decision*, recovery, transform, notification*            the classes of points
+//	registry, option, match, use, provider                   registration
+//	chain, call, dispatch, sequential, async, fault, record  a dispatch
+//	engine*, runner                                          the calls of an orchestrator

@@ -89,3 +89,14 @@ package publish
 //
 // outbox.begin takes 3 and 4. The mutexes of status, state.IDs and atomicbatch.Link come last. No
 // other lock is taken under them.
+//
+// # Files
+//
+// All files share the outbox and its lock order:
+//
+//	publish, options, append, outbox, numbering, gaps          append
+//	forward, collect, backlog, lagging, deliver, suspend       forward
+//	manifest, chains, signing, issuer, key_change, announce    manifests
+//	recover, renumber, identity, quarantine, compact, remove   recover and clean up
+//	shared, sharing, drain_shared, seals, journal              processes and runs
+//	inspect, status                                            show the state

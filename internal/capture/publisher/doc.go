@@ -13,4 +13,13 @@
 // The outboxes of Import, Pipe and Run drop duplicates by tenant, source and id, so a
 // sender can safely repeat its input. The outbox of Run remembers only the latest 500,000
 // events.
+//
+// # Files
+//
+// The entries share outboxes, limits and the reply to a sender:
+//
+//	serve, server, socket, tls, peer, caller, access  the service and who calls it
+//	http*, limited, hook*, decisions, problem         the routes
+//	import*, input, formats, files, feed, follow      import
+//	pipe, await, outbox*, shared                      pipe and outboxes
 package publisher

@@ -4,4 +4,16 @@
 // evidence record this use and open the ledger file. They need no broker or running auditor.
 // Commands that change evidence sign and record an order. They wait until the auditor has read the
 // order from the stream.
+//
+// # Files
+//
+// The package has one file for each subcommand, which share flags and printers:
+//
+//	serve*, rebuild, daily*, anchor_flags, retention_flags  run the service
+//	verify*, coverage, pins, access, selection              check ledgers, bundles and proofs
+//	report*                                                 print the result of a check
+//	export*, proof, record, replay, agentfs, stream*        read evidence
+//	order, erase, prune, hold, rules, approve, issuer*      sign orders
+//	acknowledge, tolerance                                  accept findings
+//	key*                                                    keys and pins
 package auditor

@@ -21,4 +21,14 @@
 // batch.noteMu, backlog.mu. A batch holds ledgers.mu until its position is committed. A goroutine
 // that holds streamTracker.mu, scrubQueue.mu, fileSync.mu, sender.mu or budget.mu must not lock
 // another mutex of this package.
+//
+// # Files
+//
+// The parts of the service share the set of ledgers and its lock order:
+//
+//	service, serving, resume, state, tracker, lock  the service and its position in the stream
+//	batch, ledgers, admit, backlog, orders          from a message to a ledger
+//	agentfs_sync, projector, sender, renew          AgentFS files and checkpoints
+//	scrub*, pruner, reports, revoked, key_rotate    work in the background
+//	rebuild*                                        rebuild
 package auditor

@@ -34,4 +34,14 @@
 // reports a difference as a [RecordError]. It does not check the root, the signatures, or that
 // no record is missing. Its results are evidence only if the verifier or a [Proof] confirms
 // them.
+//
+// # Files
+//
+// The writer and the verifier share the format, so all of it is in one package:
+//
+//	leaf*, chunk, checkpoint, tree, text, schema       the signed encodings and the database
+//	keys, chain, rotations, pending, endorsement       keys and their changes
+//	order*, rules*, retention, removal, targets        orders and their effects
+//	reader, source, entry, select, stored, summary     reading
+//	activity, awaited, received, repetitions, altered  questions of commands
 package ledger

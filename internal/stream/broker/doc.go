@@ -22,4 +22,13 @@
 // on the loopback. Each service has the rights of its role. Engines and clients without credentials
 // have accounts that are separate from the services. A request without the necessary right fails at
 // once and appears in [Broker.Warnings].
+//
+// # Files
+//
+// External and embedded servers are used in the same way:
+//
+//	broker, connection, dial*, options, login, home, use  connect
+//	embedded, join, conf, disk, drift, standby, monitor   the embedded server
+//	auth*, keys, tenants, restricted, creds, issuer       who may do what
+//	streams, lookups, health, log                         streams and state
 package broker

@@ -79,6 +79,9 @@ func (t tree) check() []string {
 				findings = append(findings, dir+": "+name+" is a vague name for a package")
 			}
 		}
+		if n := code(files); n > maxFiles && !slices.ContainsFunc(files, func(f file) bool { return f.listed }) {
+			findings = append(findings, fmt.Sprintf("%s: %d files, and doc.go has no section # Files that says why and lists them", dir, n))
+		}
 		methods := map[string]int{}
 		for _, f := range files {
 			findings = append(findings, f.check()...)
@@ -96,6 +99,16 @@ func (t tree) check() []string {
 	}
 	slices.Sort(findings)
 	return findings
+}
+
+// code counts the files that are no tests.
+func code(files []file) (n int) {
+	for _, f := range files {
+		if !f.test {
+			n++
+		}
+	}
+	return n
 }
 
 func check(root fs.FS) ([]string, error) {

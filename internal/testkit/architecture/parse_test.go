@@ -24,6 +24,7 @@ type file struct {
 	imports []string
 	leaks   []string // internal packages in the exported API of a public package
 	methods []string // receiver type of each method
+	listed  bool     // doc.go with a list of files
 }
 
 // parse reads every Go file below root, except in testdata and hidden folders.
@@ -64,8 +65,9 @@ func parseFile(root fs.FS, name string) (file, error) {
 	}
 	f := file{
 		dir: path.Dir(name), path: name,
-		test:  strings.HasSuffix(name, "_test.go"),
-		lines: bytes.Count(src, []byte("\n")),
+		test:   strings.HasSuffix(name, "_test.go"),
+		lines:  bytes.Count(src, []byte("\n")),
+		listed: path.Base(name) == "doc.go" && bytes.Contains(src, []byte("\n// # Files\n")),
 	}
 	inner := map[string]bool{} // local names of internal packages
 	for _, spec := range syntax.Imports {

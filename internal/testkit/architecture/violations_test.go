@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -173,6 +174,11 @@ func TestCheck(t *testing.T) {
 			want: []string{"pkg/events.giant: 26 methods, the limit is 25"},
 		},
 		{
+			name: "ManyFiles",
+			tree: manyFiles("pkg/events"),
+			want: []string{"pkg/events: 26 files, and doc.go has no section # Files that says why and lists them"},
+		},
+		{
 			name: "LongFile",
 			tree: map[string]string{"pkg/events/a.go": "package events\n" + strings.Repeat("\n", maxLines)},
 			want: []string{"pkg/events/a.go: 301 lines, the limit is 300"},
@@ -193,4 +199,12 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+func manyFiles(dir string) map[string]string {
+	all := make(map[string]string)
+	for i := range maxFiles + 1 {
+		all[fmt.Sprintf("%s/f%d.go", dir, i)] = "package events\n"
+	}
+	return all
 }

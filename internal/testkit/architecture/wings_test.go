@@ -82,5 +82,6 @@ const (
 	maxLines     = 300 // of a file
 	maxTestLines = 400 // of a file with tests
 	maxMethods   = 25  // of a type
+	maxFiles     = 25  // of a package whose doc.go does not list them
 	maxEntries   = 10  // of internal/
 )

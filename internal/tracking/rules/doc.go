@@ -30,8 +30,10 @@
 //	followupTracker  follow-ups and the index of their words
 //	alarms           denied tool calls
 //
-// A file with a singular name, such as failure.go, defines a record. The file failures.go has the
-// rules for it.
+// # Files
+//
+// The components fold one state, so they are in one package. A file with a singular name, such as
+// failure.go, defines a record. The file failures.go has the rules for it.
 //
 // # Tracking issues
 //

@@ -2,7 +2,9 @@
 // anything was altered since it was signed. Completeness says whether the ledger has everything
 // that the producers sent.
 //
-// [Verify] reads the whole file of a ledger and trusts only the key. Its steps are:
+// # Files
+//
+// [Verify] reads the whole file of a ledger and trusts only the key. All steps add to one report:
 //
 //	verify.go                      open the file
 //	snapshot.go                    begin one snapshot on three connections

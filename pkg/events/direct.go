@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// direct is implemented by the payloads of tool calls. It writes the same bytes as encoding/json,
-// but is faster because it does not parse raw JSON again.
+// direct is implemented by the payloads of tool calls. appendTo writes the same bytes as
+// encoding/json, but faster, because it only scans raw JSON and copies it.
 type direct interface {
 	appendTo(w *objectWriter)
 }
@@ -120,7 +120,8 @@ func (w *objectWriter) execution(x *Execution) {
 	w.text("error", x.Error)
 	w.key("duration_ms")
 	w.out = strconv.AppendFloat(w.out, x.DurationMS, 'f', -1, 64)
-	// encoding/json rejects values outside of this range, or writes them with an exponent.
+	// encoding/json rejects NaN and infinity, and writes very small or large numbers with an
+	// exponent.
 	abs := math.Abs(x.DurationMS)
 	w.failed = w.failed || !(abs == 0 || abs >= 1e-6 && abs < 1e21)
 	w.text("verdict", string(x.Verdict))

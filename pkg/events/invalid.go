@@ -5,7 +5,7 @@ import "strconv"
 // InvalidError describes why an event or manifest is invalid. It contains no values from the input.
 type InvalidError struct {
 	Attribute string // such as "time" or "data.step_status", or empty
-	Offset    int    // byte position in the input from 0, negative if there is no input
+	Offset    int    // byte position in the input, negative if there is no input
 	Reason    string
 }
 

@@ -20,8 +20,8 @@ type Manifest struct {
 	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first manifest
 	Root     string  `json:"root"`              // [BatchRoot] of the events in hex
 
-	// State announces whether the producer will sign another manifest. It can be empty. An open
-	// producer signs the next manifest within Interval seconds. Beat counts the heartbeats since
+	// State announces whether the producer will sign another manifest, or is empty. With StateOpen,
+	// the next manifest follows within Interval seconds. Beat counts the heartbeats since event
 	// Last.
 	State    State  `json:"state,omitempty"`
 	Interval uint64 `json:"interval,omitempty"`
@@ -36,8 +36,8 @@ type Manifest struct {
 // State announces whether a producer continues its chain of manifests in a tenant.
 type State string
 
-// The states. After StateClosed, the manifests list every event number that the producer has used.
-// A later manifest can open the chain again.
+// The states. StateClosed means that the manifests cover every number that the producer has used. A
+// later manifest can reopen the chain.
 const (
 	StateOpen   State = "open"
 	StateClosed State = "closed"

@@ -15,8 +15,8 @@ func (t Tokens) Plus(u Tokens) Tokens {
 	return Tokens{t.Input + u.Input, t.Output + u.Output, t.CacheCreation + u.CacheCreation, t.CacheRead + u.CacheRead}
 }
 
-// Failure describes an error. Class names an infrastructure failure, such as "rate_limit" or
-// "timeout". The texts of such failures vary.
+// Failure describes an error. Class identifies an infrastructure failure, such as "rate_limit" or
+// "timeout", because its Message varies.
 type Failure struct {
 	Message string `json:"message"`
 	Class   string `json:"class,omitempty"`

@@ -43,8 +43,8 @@ type AuditAccessedData struct {
 	Selection *AuditSelection `json:"selection,omitempty"` // nil for everything of the tenant
 	// As is the export format, or the subject of a replay.
 	As string `json:"as,omitempty"`
-	// Order is a note signed with the ledger's key. An event without this note has no effect,
-	// because any client can publish such an event.
+	// Order is the note with the order, signed with the ledger's key. Without this signature, the
+	// event has no effect, because any client can publish it.
 	Order string `json:"order,omitempty"`
 	Common
 }

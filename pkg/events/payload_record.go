@@ -21,14 +21,14 @@ type RunSealedData struct {
 	Count uint64 `json:"count"` // number of events in the run, not counting seals
 	First uint64 `json:"first"` // sequence of the first of these events
 	Last  uint64 `json:"last"`  // sequence of the last of these events
-	// Digest chains the hashes of these events in lower-case hex: d₀ = 32 zero bytes, dᵢ =
+	// Digest chains the hashes of the counted events in lower-case hex: d₀ = 32 zero bytes, dᵢ =
 	// SHA-256(dᵢ₋₁ ‖ SHA-256(eventᵢ)).
 	Digest string `json:"digest"`
 	Common
 }
 
 // ID returns the id of the run.sealed event with this payload. A seal with another id has no
-// effect, such as a seal in a replayed run.
+// effect. Replayed runs contain such seals.
 func (d RunSealedData) ID(tenant, producer, run string) string {
 	return DeriveID("seal", tenant, producer, run, strconv.FormatUint(d.Count, 10), d.Digest)
 }

@@ -88,8 +88,7 @@ func shapeOf(t reflect.Type) *shape {
 	return &shape{is: forms[t.Kind()], enum: enums[t]}
 }
 
-// hasRequired reports whether fields of the type t are required. In values inside of a payload,
-// such as token counts, all fields are optional.
+// hasRequired reports whether t can have required fields. Only payloads and blob references can.
 func hasRequired(t reflect.Type) bool {
 	_, payload := t.FieldByName("Common")
 	return payload || t == reflect.TypeFor[BlobRef]()

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// call is one execution of a hook, and also the context of the hook. Unlike [context.WithTimeout],
-// it needs a timer only if the hook calls Done. Durations are measured from the start of the
-// dispatch.
+// call is one execution of a hook. It is also the context that the hook gets. Unlike
+// [context.WithTimeout], it starts a timer only when the hook calls Done. Durations are measured
+// from the start of the dispatch.
 type call struct {
 	dispatch *dispatch
 	hook     *hook
@@ -23,8 +23,8 @@ type call struct {
 	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent returns the context of the dispatch. Asynchronous hooks get a copy that is never
-// cancelled, because they end only at their deadline.
+// parent returns the context of the dispatch. For asynchronous hooks, it removes the cancellation,
+// because only their deadline ends them.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)
@@ -94,8 +94,8 @@ var (
 
 func (c *call) end(reason *error) {
 	c.over.CompareAndSwap(nil, reason)
-	// At least one of Done and end closes the channel. Done stores watch before it loads over, and
-	// end stores over before it loads watch.
+	// end sets c.over and then reads c.watch. Done sets c.watch and then reads c.over, so at least
+	// one of them closes the channel.
 	if w := c.watch.Load(); w != nil {
 		w.close()
 	}

@@ -62,8 +62,8 @@ func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
 	return rest
 }
 
-// applies checks the ending and the name patterns of a hook. Other matchers can be user code, so
-// they run later, within the timeout of the hook.
+// applies checks two conditions of a hook, the ending of the action and the name patterns. Other
+// matchers can be user code, so they run later, within the timeout of the hook.
 func (h *hook) applies(meta *Meta, tool string, end ending) bool {
 	if h.when != unknown && h.when != end {
 		return false

@@ -6,8 +6,8 @@ import "reflect"
 // has the same limit.
 const maxDepth = 512
 
-// copier returns a function that makes deep copies of a T. If an assignment is already a deep copy,
-// it returns nil. Functions, channels and the contents of errors are not copied.
+// copier returns a function that makes deep copies of a T, or nil if an assignment makes one.
+// Functions, channels and the contents of errors are not copied.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil

@@ -20,13 +20,13 @@ type decisionRules[In, P any] struct {
 	gathered bool              // every hook gets the original input
 	noDeny   bool              // a hook that returns Deny or Ask fails
 	call     func(In) ToolCall // nil if the input has no tool call
-	// apply adds a patch to the input and to sum, and reports whether the patch changes anything.
-	// After an error, the input and sum are unchanged.
+	// apply changes the input with the patch p, and merges p into sum, the patch of all hooks. It
+	// reports whether p changes anything. If it fails, the input and sum are unchanged.
 	apply   func(in *In, sum *P, p P) (bool, error)
 	payload func(asked In, out *Outcome[In, P]) any
 
-	// If these functions are nil, the Payload of a document is the input, and Patch and Value are
-	// patches.
+	// These functions convert documents and Go values. A nil function means the plain JSON of the
+	// value.
 	read  func(Document) (In, error)
 	write func(In, *Document) error
 	patch func(reply JSON) (P, error)

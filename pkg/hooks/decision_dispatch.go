@@ -44,8 +44,8 @@ func (d *decision[In, P]) invoke(c *call) chainState {
 	return proceed
 }
 
-// ask calls the hook of c if its matchers match. ask must not change the dispatch, because the
-// caller can abandon the hook while it runs.
+// ask calls the hook if its matchers accept the input. ask must not change the dispatch, because
+// the caller can abandon the hook while it runs.
 func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, In) (*Decision[P], error))

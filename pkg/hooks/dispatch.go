@@ -9,16 +9,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits on the executions of one hook that run at the same time. A hook that always blocks reaches
-// them.
+// Limits on the concurrent executions of one hook, for hooks that never return.
 const (
 	maxAbandoned = 64
 	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch. Only its owner may change it. A worker goroutine owns it
-// and runs the hooks that are not inline, while the caller of Dispatch waits. While a hook runs,
-// the caller can become the owner by swapping call to nil.
+// dispatch is the state of one dispatch. Only its owner may change it. For hooks that are not
+// inline, a worker goroutine is the owner, and the caller of Dispatch waits. If such a hook takes
+// too long, the caller becomes the owner by setting the field call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
@@ -110,17 +109,16 @@ func (f *dispatch) begin(c *call) error {
 		return err
 	}
 	f.call.Store(c)
-	// Either begin or the caller notices a cancellation. The caller stores cancelled before it
-	// loads call, and begin stores call before it loads cancelled.
+	// begin sets f.call and then reads f.cancelled. The caller sets f.cancelled and then reads
+	// f.call, so at least one of them notices a cancellation.
 	if f.cancelled.Load() != 0 && f.call.CompareAndSwap(c, nil) {
 		return ErrCancelled
 	}
 	return nil
 }
 
-// claim makes the worker the owner of the dispatch again after the hook of c has returned. It
-// returns false if the caller has abandoned the hook. After the deadline, it sets err to
-// ErrTimedOut.
+// claim ends the execution c after its hook has returned. It returns false if the caller has
+// meanwhile become the owner. If the deadline has passed, it sets err to ErrTimedOut.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)
@@ -134,8 +132,8 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver returns the running execution if it has exceeded its time. The caller of Dispatch then
-// owns the dispatch. Otherwise takeOver returns nil and the time until the next check.
+// takeOver makes the caller of Dispatch the owner if the running hook takes too long, and returns
+// the execution. Otherwise takeOver returns nil and the time until the next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)
@@ -210,8 +208,8 @@ func (f *dispatch) log(c *call, err error) {
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
 }
 
-// late records the end of an abandoned execution. The worker no longer owns the dispatch, so late
-// reads only fields that do not change.
+// late records the end of a hook that the caller has abandoned. The worker no longer owns the
+// dispatch, so late reads only fields that do not change.
 func (f *dispatch) late(c *call, s contribution, err error) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)
 	c.hook.abandoned.Add(-1)

@@ -24,15 +24,15 @@ type Document struct {
 	Error   string
 }
 
-// Reply is the answer to a Document. A nil *Reply means no opinion. The hook fails if Patch is not
-// valid for the point, or if Verdict is Deny at a point that cannot be denied.
+// Reply is the answer to a Document. A nil *Reply means no opinion. The hook fails if the point
+// does not accept Patch or Verdict.
 type Reply struct {
 	Verdict Verdict // for decision points, empty for no opinion
 	Reason  string
 	Context string // for the agent
-	// Patch changes the input. It contains the new arguments for [ToolBefore], the changed members
-	// of the outcome for [ToolResult], the recovery for [Error], the patch for other decisions, and
-	// the new value for other transforms.
+	// Patch changes the input. For [ToolBefore], it contains the new arguments. For [ToolResult],
+	// it contains the changed members of the outcome. For [Error], it contains the recovery. Other
+	// decisions get a patch, and other transforms the new value.
 	Patch JSON
 }
 
@@ -54,7 +54,7 @@ type untyped interface {
 	dispatchDocument(ctx context.Context, r *Registry, d Document) (DocumentOutcome, error)
 }
 
-// OnDocument registers a hook at point that gets its input as a Document.
+// OnDocument registers fn as a hook, which gets the input of the point as a Document.
 func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Document) (*Reply, error), opts ...Option) (ID, error) {
 	p, err := untypedPoint(point)
 	if err != nil {

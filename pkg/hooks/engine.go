@@ -84,7 +84,7 @@ func (e *Engine) logger() *slog.Logger {
 	return e.registry.opts.Logger
 }
 
-// recorded logs an error of recording, because the orchestrator does not get it.
+// recorded logs why a dispatch was not recorded, because Engine does not return this error.
 func (e *Engine) recorded(ctx context.Context, point events.Kind, err error) {
 	if err == nil {
 		return
@@ -98,8 +98,8 @@ type endedKey struct{}
 
 func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
 
-// afterwards returns a context for the hooks after a function. It has not ended, because these
-// hooks must run even if ctx has ended.
+// afterwards returns a context for the hooks after a function. If ctx has ended, it removes the
+// cancellation, because these hooks must still run.
 func afterwards(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx
@@ -121,8 +121,8 @@ type Notes struct {
 	Metadata map[string]any // such as complexity, partial_success or deferred. For each key, the last value counts
 }
 
-// Report adds notes to the notifications at the end of the step, run and session of ctx. Tokens and
-// files are added to all three, and summary and metadata only to the innermost one. A sub-agent
+// Report adds notes to the notifications at the end of the step, run and session of ctx. All three
+// get the tokens and files. Only the innermost of them gets the summary and metadata. A sub-agent
 // does not add to the run of its parent. Outside of the functions of an [Engine], Report does
 // nothing.
 func Report(ctx context.Context, notes Notes) {

@@ -47,9 +47,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// TypedError sets the type of an error for the hooks of [Error]. Without it, every error of a tool
-// is a [ToolError]. For other errors, the engine recognises network errors, permission errors and
-// denials. All others are [UnknownError].
+// TypedError sets the type of an error for the hooks of [Error]. Without a TypedError, an error of
+// a tool is a [ToolError]. Outside of tools, network errors are a [NetworkError], permission errors
+// and denials a [PermissionError], and the rest an [UnknownError].
 type TypedError struct {
 	Type  ErrorType
 	Model string // model in use when the error occurred
@@ -124,7 +124,7 @@ const (
 	MaxBackoff  = 5 * time.Minute // maximum wait before a retry
 )
 
-// Attempt is the input of one call of the function of a step.
+// Attempt is the input for one attempt at a step.
 type Attempt struct {
 	State   JSON   // state with the additions of hooks
 	Context string // for the agent

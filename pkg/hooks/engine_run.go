@@ -10,8 +10,8 @@ import (
 
 // RunInfo describes a run.
 type RunInfo struct {
-	ID       string // globally unique id. If empty, the run of the engine's Meta or a new id
-	Type     string // TRIAGE, PLAN, RESOLVE, REVIEW or AUTOPILOT. If empty, the type of the parent run
+	ID       string // globally unique id, by default the run of the engine's Meta or a new id
+	Type     string // TRIAGE, PLAN, RESOLVE, REVIEW or AUTOPILOT, by default the type of the parent run
 	Agent    string // if empty, the current agent
 	Role     string // FOREMAN, CODER, …
 	Title    string
@@ -99,9 +99,9 @@ func reasonOf(err error) string {
 // Session dispatches session.start, calls fn, and dispatches session.ended with the totals of the
 // runs and sub-agents in the session. It returns the error of fn.
 //
-// The outcome for fn contains the configuration and the context from the hooks. If id is empty, the
-// session has the id in the engine's Meta or a new id. It is also the run of events outside of a
-// run, because every event needs one.
+// fn gets the configuration and the context from the hooks. If id is empty, the session has the id
+// in the engine's Meta or a new id. Events outside of a run have this id as their run, because
+// every event needs a run.
 func (e *Engine) Session(
 	ctx context.Context, id string, s Session, fn func(context.Context, SessionOutcome) error,
 ) (err error) {
@@ -138,7 +138,7 @@ func (e *Engine) Session(
 //
 // The sub-agent has a separate run with the id "<session>/<id>", or "<run>/<id>" outside of a
 // session. The run and the agent of ctx are its parents. At the end, subagent.stopped is dispatched
-// in the parent run. The outcome for fn contains the model and additional context from the hooks.
+// in the parent run. fn gets the model and additional context from the hooks.
 func (e *Engine) Subagent(
 	ctx context.Context, s Subagent, fn func(context.Context, SubagentOutcome) error,
 ) (err error) {

@@ -7,9 +7,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CreateMessage passes a JSON object through the hooks of message.create, calls insert with the
-// result, and dispatches message.created. It returns the error of insert. If a failed hook of
-// message.create prevents the message, CreateMessage returns that failure and does not call insert.
+// CreateMessage passes message, a JSON object, through the hooks of message.create, calls insert
+// with the result, and dispatches message.created. It returns the error of insert. If a hook with
+// the failure mode Block fails, CreateMessage returns the failure and does not call insert.
 func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(context.Context, JSON) error) error {
 	before := MessageCreate.Dispatch(ctx, e.registry, e.Meta(ctx), NoSubject{}, message)
 	e.recorded(ctx, MessageCreate.Kind(), before.RecordErr)
@@ -24,8 +24,8 @@ func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(co
 	return nil
 }
 
-// UpdateMessage passes a JSON object with updates through the hooks of message.update, calls update
-// with the result, and dispatches message.updated with the message that update returns. It returns
+// UpdateMessage passes updates, a JSON object, through the hooks of message.update and calls update
+// with the result. It then dispatches message.updated with the message from update. It returns
 // errors like [Engine.CreateMessage].
 func (e *Engine) UpdateMessage(
 	ctx context.Context, id MessageID, updates JSON, update func(ctx context.Context, updates JSON) (message JSON, err error),

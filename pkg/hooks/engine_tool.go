@@ -110,8 +110,8 @@ func verdictOf[In, P any](point *DecisionPoint[In, P], o Outcome[In, P]) ruling 
 
 var approvalOptions = []string{string(Allow), string(Deny)}
 
-// resolve returns nil if the decision permits the action. For an Ask, it requests an approval. If
-// ctx has ended, even an Allow does not suffice, because some hooks may not have been called.
+// resolve returns nil if the decision permits the action. If the verdict is Ask, it requests an
+// approval. If ctx has ended, it never returns nil, because some hooks may not have been called.
 func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	name := call.Tool
 	if r.point != ToolBefore.Kind() {
@@ -129,7 +129,7 @@ func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 		ApprovalRequest{Call: call, Prompt: r.reason, Options: approvalOptions})
 	e.recorded(ctx, Approval.Kind(), answer.RecordErr)
 	switch {
-	case answer.Verdict == Allow && answer.Patch.Selected != string(Deny): // one hook can allow the call while another selects the option deny
+	case answer.Verdict == Allow && answer.Patch.Selected != string(Deny): // the option deny, which any hook can select, overrides Allow
 		return ctx.Err()
 	case answer.Verdict == Deny && answer.Reason != "":
 		denied.Reason, denied.By = answer.Reason, answer.By

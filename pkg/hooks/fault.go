@@ -61,8 +61,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook with the facts found by inspecting it. The inspection runs within the
-// timeout of the hook, because methods of the error can block.
+// cause is an error of a hook with facts about this error. They are collected within the timeout of
+// the hook, because methods of the error can block.
 type cause struct {
 	error
 

@@ -167,8 +167,8 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	return true, fn(c, n.meta, e)
 }
 
-// fill fills the slot of c when the hook returns. If the caller has already filled the slot after a
-// timeout, fill records the late end of the hook.
+// fill stores the result of c in its slot. If the caller has already stored a timeout there, fill
+// records the end of the hook instead.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&errCanceled)
 	now := n.clock()
@@ -186,8 +186,8 @@ func (n *notification[E]) fill(c *call, ran bool, err error) {
 	}
 }
 
-// put fills the slot of c. After the last slot, it wakes the caller of the dispatch. The caller has
-// locked n.mu.
+// put stores the result of c in n.slots. After the last result, it wakes the caller of the
+// dispatch. The caller has locked n.mu.
 func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
 	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, contribution{}, err), err: err}
 	if n.open--; n.open == 0 {

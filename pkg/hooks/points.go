@@ -20,7 +20,7 @@ var (
 	// Approval decides about a tool call for which a hook returned Ask. An [Engine] treats every
 	// verdict except Allow as a denial.
 	Approval *DecisionPoint[ApprovalRequest, ApprovalPatch] = newDecision(events.Approval, approvalRules)
-	// StepBefore adds to the initial state of an agent, or denies the step.
+	// StepBefore adds members to the initial state of an agent, or denies the step.
 	StepBefore *DecisionPoint[Step, StepPatch] = newDecision(events.StepBefore, stepBeforeRules)
 )
 
@@ -32,8 +32,7 @@ var (
 	LLMRequest *TransformPoint[NoSubject, []LLMMessage] = newTransform(events.LLMRequest, historyRules[LLMMessage]())
 	// MessageCreate changes a message, a JSON object, before it is stored.
 	MessageCreate *TransformPoint[NoSubject, JSON] = newTransform(events.MessageCreate, messageCreateRules)
-	// MessageUpdate changes the update of a message, a JSON object, before it is
-	// stored.
+	// MessageUpdate changes the JSON object with the updates of a message before they are stored.
 	MessageUpdate *TransformPoint[MessageID, JSON] = newTransform(events.MessageUpdate, messageUpdateRules)
 	// ToolResult changes the outcome of a tool call before the agent sees it.
 	ToolResult *TransformPoint[ToolDone, ToolOutcome] = newTransform(events.ToolResult, toolResultRules)

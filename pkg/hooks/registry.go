@@ -72,7 +72,8 @@ type Registry struct {
 	opts   Options
 	chains [pointCount]atomic.Pointer[chain]
 
-	// mu guards hooks, err, closed and stores to chains. No other lock is taken under it.
+	// mu guards hooks, err and closed. A change of chains also locks mu. No other lock is taken
+	// under it.
 	mu     sync.Mutex
 	hooks  []*hook
 	err    error // errors of failed calls of On, joined

@@ -65,7 +65,7 @@ func (r *Runner) Use(hook any, opts ...Option) error {
 	return err
 }
 
-// Hooks returns the enabled ones of "agentfs" and "beads", joined by a comma.
+// Hooks returns the enabled integrations, such as "agentfs,beads".
 func (r *Runner) Hooks() string { return r.meta.Hooks }
 
 // Engine returns an engine that uses the hooks and the Appender of r.
@@ -141,9 +141,9 @@ const (
 )
 
 // RunnerFromEnv returns a runner with options from environment variables. If AgentFS or Beads is
-// enabled, the runner records runs and steps to appender. The attribute "hooks" of their events
-// lists the enabled ones. AgentFS without an id is disabled with a warning. An invalid timeout
-// becomes 5 s. Logs are written to stderr.
+// enabled, the runner records runs and steps to appender. The attribute "hooks" of their events is
+// the result of [Runner.Hooks]. AgentFS without an id is disabled with a warning. An invalid
+// timeout becomes 5 s. Logs are written to stderr.
 func RunnerFromEnv(appender Appender) *Runner {
 	return runnerFromEnv(os.Getenv, os.Stderr, appender)
 }

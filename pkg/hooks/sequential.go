@@ -2,9 +2,9 @@ package hooks
 
 import "time"
 
-// sequence contains the methods that depend on the type of the point.
+// sequence contains the methods that depend on the type of the hook point.
 type sequence interface {
-	// invoke calls the hook of c with the current input, and applies the answer to it.
+	// invoke calls the hook of c with the current input, and applies the answer to the input.
 	invoke(c *call) chainState
 	// block handles the failure of a hook whose failure mode is Block.
 	block(h *hook, err error) chainState
@@ -43,7 +43,8 @@ func (f *dispatch) run(s sequence) {
 func (f *dispatch) runPooled(g *segment) int {
 	if f.waiter == nil {
 		f.waiter = f.registry.newWaiter()
-		// The waiter can be reused, because an abandoned worker never uses it.
+		// Another dispatch can reuse the waiter, because a worker that await abandoned never uses
+		// it.
 		defer func() {
 			f.registry.waiters.Put(f.waiter)
 			f.waiter = nil
@@ -53,8 +54,8 @@ func (f *dispatch) runPooled(g *segment) int {
 	return f.await(g)
 }
 
-// await waits until the worker has called its hooks. If a hook exceeds its time, await abandons the
-// worker. It returns the index of the next hook.
+// await waits until the worker has called the hooks of g. If a hook takes too long, await abandons
+// the worker. It returns the index of the next hook.
 func (f *dispatch) await(g *segment) int {
 	f.waiter.timer.Reset(f.chain.shortest)
 	defer f.waiter.timer.Stop()

@@ -11,9 +11,8 @@ import (
 // order of [Points]. The interfaces from [PreToolUser] to [MemoryFollower] define the hook methods.
 // If provider is a [Registrar], Use calls its method Register instead.
 //
-// Use registers either all hooks or none. It returns an error if provider has no hook method, if a
-// hook method has another type or needs a pointer, or if an option is not allowed at one of the
-// points.
+// Use registers either all hooks or none. It fails if provider has no hook method, or if a hook
+// method has a wrong type or needs a pointer. It also fails if a point does not allow an option.
 func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 	if err := checkProvider(provider); err != nil {
 		return nil, fmt.Errorf("use %T: %w", provider, err)

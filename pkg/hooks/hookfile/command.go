@@ -25,8 +25,8 @@ const (
 
 const exitDeny = 2
 
-// drainTime limits how long execute reads output after it has killed the process group. A pipe then
-// stays open only if a process has left the group.
+// drainTime limits how long execute reads output after it has killed the process group. A process
+// that left the group can keep the pipe open.
 const drainTime = 100 * time.Millisecond
 
 func shellCommand(line string) []string { return []string{"sh", "-c", line} }
@@ -147,8 +147,8 @@ type pipes struct {
 	theirs                []*os.File
 }
 
-// openPipes connects cmd to files. Otherwise, cmd.Wait would wait for all processes that inherited
-// a pipe.
+// openPipes opens the pipes of cmd. If exec opened them, cmd.Wait would wait for every process that
+// inherited one.
 func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	p := new(pipes)
 	var errs [3]error

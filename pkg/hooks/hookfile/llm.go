@@ -69,8 +69,8 @@ func (h *Hook) keyName() string {
 	return "OPENAI_API_KEY"
 }
 
-// run denies the call if the model calls it unsafe. Otherwise it returns no opinion, because only
-// the user may allow a call for which another hook asks.
+// run denies the call if the model calls it unsafe. It never allows a call, because a model must
+// not answer an approval request for the user.
 func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	text, err := j.prompt.render(j.event, d)
 	if err != nil {
@@ -86,8 +86,9 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
 }
 
-// recall asks the model once for all concurrent callers with the same text. The text is the only
-// cache key, because the model and the settings of a hook never change.
+// recall returns the cached judgement of text or asks the model. Concurrent callers with the same
+// text share one request. The text suffices as the cache key, because the model and the settings of
+// a hook never change.
 func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	if j.cache == nil {
 		return j.consult(ctx, text)
@@ -101,8 +102,8 @@ func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 				return j.consult(ctx, text)
 			},
 		))
-		// The request came from a concurrent caller that timed out. This caller still has time and
-		// tries again.
+		// If a concurrent caller sent the request and timed out, this caller tries again, because
+		// its ctx has not ended.
 		if err == nil || asked || ctx.Err() != nil || !errors.Is(err, hooks.ErrTimedOut) {
 			return said, err
 		}
@@ -181,8 +182,8 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false. With it, an answer
-// that was cut off at max_tokens can still deny.
+// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false. An answer that was
+// cut off at max_tokens can thus still deny the call.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

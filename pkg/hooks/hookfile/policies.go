@@ -139,7 +139,7 @@ func (r *policyReader) each(n *yaml.Node, what string, set func(c *policy.Config
 
 func (r *policyReader) check(n *yaml.Node, what string, c policy.Config) {
 	if _, err := policy.New(c); err != nil {
-		_, reason, _ := strings.Cut(err.Error(), ": ") // each problem begins with the name of the policy, so err must not repeat it
+		_, reason, _ := strings.Cut(err.Error(), ": ") // cut the name of the policy, which the problem already contains
 		if _, rest, ok := strings.Cut(reason, "[0]"); ok {
 			reason = strings.TrimLeft(rest, ": ")
 		}

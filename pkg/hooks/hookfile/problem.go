@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Problem is a mistake in a file, with advice on how to correct it. The message names keys. It
-// quotes only values of keys that accept certain words.
+// Problem is a mistake in a file, with advice on how to correct it. The message quotes a value only
+// if its key accepts a fixed list of words.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`   // from 1

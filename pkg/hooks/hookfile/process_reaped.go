@@ -2,8 +2,8 @@
 
 package hookfile
 
-// await waits for the exit of the program and reaps it, because only Linux can wait without
-// reaping. In theory, kill can then hit another process group with the same id.
+// await waits for the exit of the program and reaps it. In theory, a new process group can then get
+// the same id, and kill hits that group. Only Linux can wait without reaping.
 func (p *process) await() {
 	p.cmd.Wait() //nolint:errcheck // ProcessState has the result
 }

@@ -11,8 +11,8 @@ import (
 
 // Requester sends the requests of nats hooks. Request sends document to the service that listens on
 // subject, and returns the answer. If subject is empty, the decision service of the tenant gets the
-// document. Request must be safe for concurrent use and return when ctx ends. If its error contains
-// a [hooks.Fault], the failure of the hook has this fault as its cause.
+// document. Request must be safe for concurrent use and return when ctx ends. A [hooks.Fault] in
+// the error becomes the cause of the hook's failure.
 type Requester interface {
 	Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error)
 }
@@ -21,7 +21,7 @@ type Requester interface {
 type Options struct {
 	// Requester sends the requests of nats hooks. If it is nil, these hooks fail.
 	Requester Requester
-	// Own reports whether the decision service that runs these hooks listens on subject. Register
+	// Own reports whether subject belongs to the decision service that runs these hooks. Register
 	// rejects a nats hook with such a subject, because the service would wait for its own answer.
 	Own func(subject string) bool
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // newClient sets no timeout, because the context of a hook has one. The client does not follow
-// redirects, because only the file may decide which server gets the data.
+// redirects, because only the server that the hook file names may get the data.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport:     bounded{http.DefaultTransport},

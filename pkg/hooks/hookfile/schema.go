@@ -89,7 +89,7 @@ func described(schema object, about string) object {
 
 func enum(words ...string) object { return object{"type": "string", "enum": words} }
 
-// nonEmpty allows numbers and booleans, because the reader accepts them as text.
+// nonEmpty is the schema of a text. A hook file can have a number or boolean as text.
 func nonEmpty() object {
 	return object{"type": []string{"string", "number", "boolean"}, "minLength": 1}
 }

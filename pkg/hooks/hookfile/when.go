@@ -154,8 +154,8 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 	return yes, nil
 }
 
-// Match evaluates the expression before the hook runs. It returns true if the expression needs a
-// late variable or fails. The hook then evaluates it again.
+// Match evaluates the expression before the hook runs. If the expression fails or needs a late
+// variable, Match returns true, and the hook evaluates the expression again.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Limits on the bytes, values and nesting of a hook file. Aliases count as the values that replace
-// them, because they can turn a small file into millions of values.
+// Limits on the bytes, values and nesting of a hook file. The values behind an alias count each
+// time, because aliases can turn a small file into millions of values.
 const (
 	maxFile  = 1 << 20
 	maxNodes = 100_000
@@ -38,8 +38,8 @@ func (r *reader) odd(n *yaml.Node, format string, args ...any) {
 	r.warnings = append(r.warnings, r.at(n, format, args...))
 }
 
-// root returns the root value of the YAML document in data, with aliases resolved. It returns nil
-// if it has reported a problem.
+// root returns the root value of the YAML document in data, with aliases resolved. If there is a
+// problem, root adds it to r.problems and returns nil.
 func (r *reader) root(data []byte) *yaml.Node {
 	place := func(offset int, message string) *yaml.Node {
 		line, column := position(data, offset)

@@ -84,8 +84,8 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn joins the start directory of a command and a directory inside of the command. Without a
-// root, the start directory may be the project itself, so startedIn returns only dir.
+// startedIn joins the start directory of a command and a directory inside of the command. If root
+// is unknown, start may be the root itself, so startedIn returns only dir.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir
@@ -212,7 +212,7 @@ func patchedFiles(patch string) []string {
 }
 
 // firstTruthy returns the first value of keys that is truthy in JavaScript. It returns false if
-// there is none or if it is not text.
+// there is no such value or if that value is not text.
 func firstTruthy(args hooks.JSON, keys ...string) (string, bool) {
 	m, err := args.Map()
 	if err != nil {

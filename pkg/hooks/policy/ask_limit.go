@@ -12,8 +12,8 @@ import (
 // AskLimit is the policy maxAskUserPerSession. It limits how many questions an agent can ask its
 // user in one session. Denied questions do not count.
 //
-// Strict counts calls of every tool that asks the user, for each tenant and session. Compat counts
-// only the tool ask_user, for each session.
+// The mode Strict counts calls of every tool that asks the user, for each tenant and session. The
+// mode Compat counts only the tool ask_user, for each session.
 type AskLimit struct {
 	limit int
 	opts  Options

@@ -96,9 +96,9 @@ const (
 	maxLetters = 9 // longest option cluster in a command
 )
 
-// optionsOf returns the arguments that can contain option. They end at the first "--" in rest,
-// because an earlier "--" can be the value of an option. For an option such as -delete, they do not
-// end at "--".
+// optionsOf returns the part of args that can contain option. It ends at the first "--" in rest,
+// the last arguments. An earlier "--" can be the value of an option. An option such as -delete can
+// also follow "--".
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args

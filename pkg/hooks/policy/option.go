@@ -23,8 +23,8 @@ type Options struct {
 	// Root is the absolute directory to which relative paths refer. If it is empty, policies use
 	// Meta.TeamRoot of the call.
 	Root string
-	// Undetermined is the verdict on a command that cannot be known before it runs: ask (the
-	// default), deny or none.
+	// Undetermined is the verdict on a command such as "$(cat x)", which is unknown until it runs:
+	// ask (the default), deny or none.
 	Undetermined events.Verdict
 }
 

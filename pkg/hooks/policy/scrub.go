@@ -33,7 +33,7 @@ func NewPIIScrubber(opts Options) (*Scrubber, error) {
 	return s, err
 }
 
-// NewSecretScrubber returns the policy scrubSecrets. It behaves the same in both modes.
+// NewSecretScrubber returns the policy scrubSecrets. [Options.Mode] has no effect on it.
 func NewSecretScrubber(opts Options) (*Scrubber, error) {
 	return newScrubber("scrubSecrets", opts, redact.Options{Without: redact.Personal()})
 }
@@ -52,8 +52,8 @@ func newScrubber(name string, opts Options, kinds redact.Options) (*Scrubber, er
 // Name returns the name of the policy.
 func (s *Scrubber) Name() string { return s.name }
 
-// PostToolUse returns the outcome without the data that the policy replaces, or nil if there is no
-// such data.
+// PostToolUse returns the outcome with markers in place of the data that the policy finds, or nil
+// if it finds none.
 func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	clean := out
 	var err error
@@ -73,8 +73,8 @@ func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone
 	return &clean, nil
 }
 
-// document redacts j inside of a list. If j were an object, the redactor would add a member with
-// its findings.
+// document puts j into a list before it redacts j, because the redactor adds a member with its
+// findings to an object.
 func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 	if j == "" {
 		return "", nil

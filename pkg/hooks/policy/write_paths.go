@@ -159,8 +159,8 @@ func compatPath(call hooks.ToolCall) (string, bool) {
 	return "", false
 }
 
-// compatGlob compiles a pattern for compat. "**" matches any characters, "*" any characters but
-// "/", and "?" one character.
+// compatGlob compiles a pattern for the mode Compat. "**" matches any characters, "*" any
+// characters but "/", and "?" one character.
 func compatGlob(glob string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^(?:")

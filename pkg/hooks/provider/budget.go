@@ -24,9 +24,10 @@ type BudgetOptions struct {
 // Budget limits the spending of agents. When the spending reaches CheapAt, sub-agents get a cheaper
 // model. When it reaches DenyAt, no sub-agent can start. Both are shares of the limit.
 //
-// The tokens of ended sub-agents and the tokens passed to [Budget.Spend] count. Running sub-agents
-// can exceed the limit. If File is set, the spending survives restarts, and processes with the same
-// file share one budget. If a write to the file fails, the hook fails.
+// Budget counts the tokens of a sub-agent at its end, and the tokens of every call of
+// [Budget.Spend]. Running sub-agents can therefore exceed the limit. If File is set, the spending
+// survives restarts, and processes with the same file share one budget. If a write to the file
+// fails, the hook fails.
 type Budget struct {
 	opts   BudgetOptions
 	prices prices

@@ -11,15 +11,16 @@ import (
 type Mode uint8
 
 const (
-	// DenyWins registers all providers separately. A deny has precedence over an ask, and an ask
+	// DenyWins registers the hooks of all providers. A deny has precedence over an ask, and an ask
 	// over an allow. Each provider gets the input with the patches of the previous providers.
 	DenyWins Mode = iota
 	// FirstNonNil uses the first answer and skips the remaining providers. It is unsafe. An allow
 	// by the first provider cancels a denial by the second, and a provider that only adds context
 	// disables all rules after it.
 	//
-	// Notifications still reach every provider. If a provider fails before there is an answer, the
-	// composite fails. The action is then denied only with hooks.OnFailure(hooks.Block).
+	// Notifications still reach every provider. If a provider fails before another has answered,
+	// the hook of the composite fails. This failure denies the action only with
+	// hooks.OnFailure(hooks.Block).
 	FirstNonNil
 )
 

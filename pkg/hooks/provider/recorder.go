@@ -14,9 +14,9 @@ type Recorder struct {
 	rest  []hooks.Appender
 }
 
-// NewRecorder returns a Recorder. It sends each event to first, and the event that first returns to
-// rest. If first fails, rest gets the original event, which may contain data that first would have
-// redacted.
+// NewRecorder returns a Recorder. It sends each event to first. The Appenders in rest then get the
+// event as first returned it. If first fails, they get the original event, which may contain data
+// that first would have redacted.
 func NewRecorder(first hooks.Appender, rest ...hooks.Appender) *Recorder {
 	return &Recorder{first: first, rest: rest}
 }

@@ -13,7 +13,7 @@ import (
 type ResilienceOptions struct {
 	Limit     int           // tolerated errors in a row, 5 unless positive
 	Fallbacks []string      // fallback models after model errors, in order
-	Base      time.Duration // half of the shortest wait after a network error, 1 s unless positive
+	Base      time.Duration // wait after a network error before the first doubling, 1 s unless positive
 	Alert     AlertFunc     // called when a breaker opens, nil for no alert
 }
 
@@ -50,8 +50,8 @@ func NewResilience(opts ResilienceOptions) *Resilience {
 // Name returns "resilience".
 func (*Resilience) Name() string { return "resilience" }
 
-// Register registers the hooks of r. They have the failure mode Block, so a retry is refused even
-// if the alert fails.
+// Register registers the hooks of r. The failure mode is Block, so that a failed alert also refuses
+// the retry.
 func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	plain := struct {
 		hooks.Named

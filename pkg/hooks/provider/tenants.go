@@ -12,9 +12,8 @@ import (
 // the first action of a tenant, and again after a failure. If rules fails or Meta has no tenant,
 // the action is denied.
 //
-// Tenants share no state such as budgets or lockouts. The hooks of each tenant run in a separate
-// registry with opts. All hooks of a tenant together have the timeout of one hook in the outer
-// registry.
+// Tenants share no state such as budgets or lockouts. Each tenant has a registry with opts. In the
+// outer registry, all hooks of a tenant together have the timeout of one hook.
 func Tenants(rules func(tenant string) (any, error), opts hooks.Options) hooks.Registrar {
 	opts.Appender = nil // the outer registry records the events
 	return &tenants{rules: rules, opts: opts, known: map[string]*tenant{}}
@@ -35,7 +34,7 @@ type tenant struct {
 	err      error
 }
 
-// Register registers hooks that call the hooks of the tenant. They have the failure mode Block.
+// Register registers hooks with the failure mode Block. Each of them calls the hooks of the tenant.
 func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	n := &router{name: "tenants", route: func(ctx context.Context, meta hooks.Meta) ([]*hooks.Registry, error) {
 		own, err := t.of(ctx, meta.Tenant)

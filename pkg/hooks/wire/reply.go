@@ -115,8 +115,7 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	}
 	out.Reason = r.Reason
 	if d.Point == events.ToolBefore {
-		// An outcome always contains the arguments. They are a patch only if they differ from
-		// d.Args.
+		// An outcome always contains the arguments, so only different arguments are a patch.
 		if args := present(r.Args); args != "" && !sameJSON(args, d.Args) {
 			out.Patch = args
 		}

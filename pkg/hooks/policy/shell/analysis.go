@@ -42,7 +42,7 @@ const (
 type Word struct {
 	Text string // may contain [Hole], [HomeDir] and [TempDir]
 	Glob bool   // contains an unquoted *, ? or [
-	Fed  bool   // comes from the input of xargs or parallel, or is a file that find or fd passes
+	Fed  bool   // passed to the command by xargs, parallel, find or fd, and not in the text
 	Open bool   // contains a Hole whose text may contain slashes
 	proc bool   // contains a process substitution such as <(cmd)
 }
@@ -152,8 +152,8 @@ func nesting(text string) int {
 	return most
 }
 
-// fill replaces each [Hole] with the variable holeName, because the parser does not accept NUL
-// bytes.
+// fill replaces each [Hole] with the variable holeName, because a Hole is a NUL byte, which the
+// parser rejects.
 func fill(text string) string {
 	return strings.ReplaceAll(text, Hole, "${"+holeName+"}")
 }

@@ -188,7 +188,7 @@ func (w *walker) call(c *syntax.CallExpr, st *state, in input) {
 		argv = append(argv, w.expander(st).fields(arg)...)
 	}
 	w.run(argv, own, in)
-	if own != st { // keep the variables of the command, such as x in "IFS=: read x"
+	if own != st { // keep x but not IFS from "IFS=: read x"
 		for _, a := range c.Assigns {
 			if a.Name != nil {
 				own.restore(a.Name.Value, st)

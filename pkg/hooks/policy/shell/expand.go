@@ -167,7 +167,7 @@ func (e *expander) lit(s string, quoted, first bool) {
 }
 
 // tilde adds the home directory of a word such as "~user/dir". The parameter s is the text after
-// the "~". All homes are assumed to be next to HomeDir.
+// the "~". tilde assumes that all home directories are in the parent directory of HomeDir.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {
@@ -194,8 +194,8 @@ func (e *expander) param(p *syntax.ParamExp) string {
 	return Hole
 }
 
-// opens reports whether the default value in x can lead to another directory, such as y in
-// "${v:-y}".
+// opens reports whether the default value of a variable, such as y in "${v:-y}", can lead to
+// another directory.
 func (e *expander) opens(x *syntax.Expansion) bool {
 	if x.Op == syntax.ErrorUnset || x.Op == syntax.ErrorUnsetOrNull { // the text is only an error message
 		return false
@@ -215,7 +215,8 @@ func transforms(p *syntax.ParamExp) bool {
 		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
 }
 
-// output adds the output of a command substitution. The output is unknown except for mktemp.
+// output adds the output of a command substitution. Only the output of mktemp is known, a path in
+// TempDir.
 func (e *expander) output(c *syntax.CmdSubst) {
 	if len(c.Stmts) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {

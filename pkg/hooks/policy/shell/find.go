@@ -60,7 +60,8 @@ func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	return paths, deletes
 }
 
-// fd analyses -x and -X. All words after the option belong to the program that fd starts.
+// fd analyses the program that the command fd starts with -x or -X. All words after the option
+// belong to that program.
 func (p *process) fd() {
 	for i, a := range p.args {
 		inner := p.args[i+1:]

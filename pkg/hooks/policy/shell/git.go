@@ -50,8 +50,8 @@ func (p *process) git() {
 	}
 }
 
-// gitConfig analyses the KEY=VALUE of an option -c. An alias counts only if args use it as the
-// subcommand. Settings such as core.pager name a program.
+// gitConfig analyses a KEY=VALUE after -c, which can name a program, as core.pager does. An alias
+// counts only if args use it as the subcommand.
 func (p *process) gitConfig(entry string, args []Word) {
 	key, text, _ := strings.Cut(entry, "=")
 	name, ok := strings.CutPrefix(strings.ToLower(key), "alias.")

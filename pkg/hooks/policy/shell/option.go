@@ -15,7 +15,7 @@ type option struct {
 	long    string
 	value   Word // value of the long option or of the last letter
 	valued  bool
-	unsure  bool // contains an unknown letter, so the next word may be its value
+	unsure  bool // the next word may be the value of an unknown letter
 }
 
 // last returns the last letter of short options such as "xvf", or 0 for a long option. Only the

@@ -19,7 +19,7 @@ type process struct {
 	in   input
 }
 
-// follow returns the function that analyses a program, or that applies a builtin to the shell.
+// follow returns the function that analyses the program or builtin with this name.
 func follow(name string) func(*process) {
 	switch name {
 	case "cd", "chdir", "pushd":
@@ -71,8 +71,8 @@ func followProgram(name string) func(*process) {
 	return (*process).interpreter
 }
 
-// inShell analyses a command that exec, command, builtin or time runs. Only builtins change the
-// current shell, such as cd in "command cd x".
+// inShell analyses a command that exec, command, builtin or time runs. A builtin such as cd in
+// "command cd x" changes the current shell, and a program does not.
 func (p *process) inShell() {
 	rest := p.args
 	for more := true; more; {

@@ -7,13 +7,14 @@ type search struct {
 	st *state
 }
 
-// separators also split in quotes, because quotes are unreliable in text that does not parse.
+// separators also split text inside of quotes, because quotes are unreliable in text that the
+// parser rejects.
 const separators = "\n;|&(){}`"
 
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
-// lines searches text that no parser accepts. A shell may still run the lines before the syntax
-// error, or accept the whole text.
+// lines searches for commands in text that no parser accepts. A shell may still run the lines
+// before the syntax error, or accept the whole text.
 func (s search) lines(text string) {
 	st := s.st.clone()
 	mark := s.w.functions.mark() // an alias in text adds a function
@@ -77,8 +78,8 @@ func (s search) program(argv []Word) {
 	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
 }
 
-// tentatively calls f and discards the doubts that f adds, because the text may not be a command.
-// It keeps them if the analysis ran out of steps.
+// tentatively calls f to analyse text that may not be a command. It therefore discards the doubts
+// that f adds to the result, unless the analysis ran out of steps.
 func (s search) tentatively(f func()) {
 	doubts := s.w.out.Doubts
 	f()

@@ -48,7 +48,7 @@ func listed(p *syntax.ParamExp) bool {
 }
 
 // parameters adds the positional parameters for $@ or $*. Each becomes a separate word, except in a
-// quoted "$*" and where the shell does not split words.
+// quoted "$*" and in text that the shell does not split, such as x=$@.
 func (e *expander) parameters(name string, quoted bool) {
 	for i, word := range e.st.params {
 		switch {

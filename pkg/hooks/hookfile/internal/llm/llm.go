@@ -38,7 +38,7 @@ var (
 type Client struct {
 	API     API
 	BaseURL string        // empty for the public server of the API
-	Key     func() string // called for each request. Only OpenAI with a BaseURL works without a key
+	Key     func() string // called for each request. It may return "" only for OpenAI with a BaseURL
 	HTTP    *http.Client
 }
 

@@ -16,9 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 type running struct {
@@ -108,20 +110,24 @@ func (r running) send(t *testing.T, prefix string, n int) {
 	}
 }
 
-func verify(t *testing.T, dir string) int {
+func reportOf(t *testing.T, dir string) (path string, r verifier.Report) {
 	t.Helper()
 	key, _, err := ledger.ReadVerifier(auditor.KeyDir(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := ledger.Path(auditor.LedgerDir(dir), "default")
-	if err != nil {
+	if path, err = ledger.Path(auditor.LedgerDir(dir), "default"); err != nil {
 		t.Fatal(err)
 	}
-	report, err := verifier.Verify(t.Context(), path, verifier.Options{Key: key})
-	if err != nil {
+	if r, err = verifier.Verify(t.Context(), path, verifier.Options{Key: key}); err != nil {
 		t.Fatal(err)
 	}
+	return path, r
+}
+
+func verify(t *testing.T, dir string) int {
+	t.Helper()
+	path, report := reportOf(t, dir)
 	if report.Exit != verifier.ExitVerified {
 		t.Errorf("got %s and %s: %v %v", report.Integrity, report.Completeness, report.Problems, report.Gaps)
 	}
@@ -149,6 +155,36 @@ func TestRun_DrainsWhatItTook(t *testing.T) {
 		r.stop()
 		if got, want := verify(t, dir), (start+1)*n; got != want {
 			t.Fatalf("got %d events in the ledger after stop %d, want %d", got, start+1, want)
+		}
+	}
+}
+
+// All services announce the heartbeat that up was given.
+func TestRun_Heartbeat(t *testing.T) {
+	dir := t.TempDir()
+	r := startUp(t, dir, func(o *Options) { o.Heartbeat = 7 * time.Second })
+	r.until(t, "ready", isReady)
+	status, body, err := ask(http.Post(r.HTTP+"/v1/events", "application/cloudevents+json", strings.NewReader(
+		`{"specversion":"1.0","id":"f","source":"/engine","type":"hooktrail.run.finished","subject":"r1","runid":"r1",`+
+			`"time":"2026-01-01T00:00:00Z","data":{"success":false,"error":{"message":"no space left"}}}`)))
+	if err != nil || status != http.StatusAccepted {
+		t.Fatalf("got %d, %v: %s", status, err, body)
+	}
+	if _, err := access.Record(t.Context(), dir, "default", events.AuditAccessedData{Action: events.AuditReplay}); err != nil {
+		t.Fatal(err)
+	}
+	var producers []verifier.Producer
+	r.until(t, "three producers in the ledger", func(_ int, services map[string]ServiceStatus) bool {
+		if services["auditor"].Lag > 0 {
+			return false
+		}
+		_, report := reportOf(t, dir)
+		producers = report.Producers
+		return len(producers) == 3
+	})
+	for _, p := range producers {
+		if p.Interval != 7 {
+			t.Errorf("producer %s: heartbeat every %d s, want 7", p.Name, p.Interval)
 		}
 	}
 }

@@ -30,7 +30,7 @@ const (
 	failed    = "failed"
 	denied    = "denied"
 
-	// Statuses of a denied call with a result. Their labels are error and denied.
+	// A denied call can still have a result. The labels of these statuses are error and denied.
 	deniedError   = "denied, error"
 	deniedSuccess = "denied, success"
 )
@@ -62,8 +62,8 @@ type activityKey struct {
 }
 
 // activity is a counted run, step, tool call, model response or hook dispatch. Times are in whole
-// microseconds, as in the database. Otherwise rounding would change the sums when the fold replaces
-// an activity.
+// microseconds, as in the database, because the fold must later subtract exactly the duration that
+// it added.
 type activity struct {
 	label    string
 	status   string

@@ -14,8 +14,8 @@ type family struct {
 	buckets []time.Duration
 }
 
-// The name of a family identifies its series in the database. The meaning of a name must never
-// change. Other metrics are in collector.go and app/health.go.
+// The database stores series under the name of their family, so the meaning of a name must never
+// change.
 var (
 	runsTotal = &family{
 		name: "hooktrail_runs_total", labels: []string{"tenant", "run_type", "status"},
@@ -76,7 +76,7 @@ var families = []*family{
 	callsTotal, deniedResults, callsActive, callDuration, tokensTotal, hookFailures, numbersReused,
 }
 
-// Upper bounds of the histogram buckets. A change requires a new version of schema.
+// Upper bounds of the buckets of all histograms. To change them, increase schema.Version.
 var (
 	shortBuckets = []time.Duration{
 		5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// collector creates constant metrics for each request, because state has the counts.
+// collector creates constant metrics for each request from the counts in state.
 type collector struct {
 	state    *state
 	descs    map[*family]*prometheus.Desc

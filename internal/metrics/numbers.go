@@ -7,18 +7,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// numbers remembers the contents of the latest events by their numbers. A producer uses each number
-// once. If a number has two contents, one is forged or the outbox was copied. numbers forgets old
-// events, and all events at a restart. The ledger finds every such event.
+// numbers finds events that reuse the number of an earlier event with other content. One of the two
+// is forged, or the outbox was copied. numbers only remembers recent events, but the ledger finds
+// all such events.
 //
-// Numbers never decide which events count. Otherwise a forged event could hide the producer's event
-// with the same number. Repeated events are recognised by their ids.
+// A reused number does not stop an event from being counted, because the earlier event may be the
+// forged one.
 type numbers struct {
 	seed        maphash.Seed
 	now, before map[uint64]uint64 // hashes of the contents, by hash of tenant, producer and number
 }
 
-// numbersKept is the maximum number of events. After that the oldest half is forgotten.
+// numbersKept is the maximum number of remembered events. At the limit, the oldest half is
+// forgotten.
 const numbersKept = 1 << 16
 
 func newNumbers() *numbers {

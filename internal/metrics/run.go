@@ -40,7 +40,7 @@ type Options struct {
 
 	Listen string // address of /metrics, /livez and /readyz; empty for no server
 	Access Access
-	// Registry has the collectors while Run runs. nil means a private registry.
+	// Registry contains the collectors of Run until Run returns. nil means a private registry.
 	Registry  *prometheus.Registry
 	Progress  func(consume.Progress)
 	Listening func(address net.Addr)

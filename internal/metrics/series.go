@@ -23,7 +23,7 @@ type series struct {
 	family *family
 	labels []string
 	value  int64   // of a histogram: the sum in microseconds
-	counts []int64 // of a histogram: a count for each bucket and for larger values
+	counts []int64 // of a histogram: a count for each bucket, then the values above all buckets
 }
 
 // seriesSet contains all series and the accepted values of their labels. Changes are provisional
@@ -84,8 +84,8 @@ func (n *seriesSet) at(f *family, labels []string) *series {
 	return s
 }
 
-// bound returns value if the label has accepted it or can accept another value. Otherwise it
-// returns otherValue. An accepted value stays accepted, so the result never changes.
+// bound limits the values of a label. It returns value if it is known or the limit is not reached,
+// and otherValue otherwise. A known value stays known, so the result never changes.
 func (n *seriesSet) bound(l label, value string) string {
 	value = tidy(value)
 	known := n.accepted[l]
@@ -118,7 +118,7 @@ func tidy(value string) string {
 	return value[:cut]
 }
 
-// commit makes the changes permanent. The caller must store them on disk before, and must not
+// commit makes the changes permanent after the caller has stored them on disk. The caller must not
 // modify the returned series.
 func (n *seriesSet) commit() map[string]*series {
 	changed := n.changed

@@ -10,7 +10,7 @@ import (
 )
 
 // level is the kind of activity that reported tokens. A run, its steps and its responses can report
-// the same tokens. Only the finest level of a run counts. Finer levels have smaller values.
+// the same tokens, so only the lowest level with a report counts.
 type level int
 
 const (
@@ -28,8 +28,8 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 	if at > before {
 		return f.storeTokens(e, at, id, role, used)
 	}
-	// If the finest level changes, replace all tokens of the old level with the tokens of the new
-	// level. Otherwise replace only the tokens of this activity.
+	// A report at a new lowest level replaces all tokens of the run. A report at the same level
+	// replaces only the tokens of its activity.
 	ids := &id
 	if at < before {
 		ids = nil
@@ -63,8 +63,8 @@ func (f *fold) finest(e events.Event) (level, error) {
 	return finest, nil
 }
 
-// countTokens adds the tokens of one level of the run. If times is -1, it subtracts them. If id is
-// not nil, only the activity with this id counts.
+// countTokens adds the tokens that the run reported at one level, or subtracts them if times is -1.
+// If id is not nil, only the activity with this id counts.
 func (f *fold) countTokens(e events.Event, at level, id *string, times int64) error {
 	query, args := `SELECT role, input, output, cache_creation, cache_read FROM tokens
 		WHERE tenant = ? AND run = ? AND level = ?`, []any{e.Tenant, e.Run, int(at)}

@@ -143,15 +143,15 @@ const exclusiveAnnotation = "cobra_annotation_mutually_exclusive"
 
 const environmentAnnotation = "hooktrail_environment"
 
-// Given reports whether a flag is on the command line. Commands reject an unusable flag only if
-// Given returns true, because an environment variable may be meant for other commands.
+// Given reports whether a flag is on the command line. Commands accept an unusable flag from an
+// environment variable, because the variable may be meant for other commands.
 func Given(cmd *cobra.Command, flag string) bool {
 	f := cmd.Flags().Lookup(flag)
 	return f != nil && f.Changed && f.Annotations[environmentAnnotation] == nil
 }
 
-// fromEnvironment sets flags from environment variables. It skips flags on the command line and
-// flags that exclude them.
+// fromEnvironment sets flags from environment variables. A flag on the command line wins over its
+// variable and over those of flags that it excludes.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -180,7 +180,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// cause removes the name of the flag from an error, because the message names the variable.
+// cause removes the flag's name from an error, because the value came from a variable.
 func cause(err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return invalid.Unwrap()
@@ -209,8 +209,8 @@ func HasVariable(f *pflag.Flag) bool {
 	return f.Name != "help" && f.Name != "version" && f.Annotations[lineOnlyAnnotation] == nil && !slices.Contains(selections, f.Name)
 }
 
-// selections are flags that select records. They ignore the environment, because a forgotten
-// variable could narrow a verdict without notice.
+// selections are flags that select records. They have no environment variables, because a forgotten
+// variable could silently exclude records from a check.
 var selections = []string{"run", "event", "from", "to", "day"} //nolint:gochecknoglobals // a constant
 
 const (
@@ -222,8 +222,8 @@ const (
 // must not select the data that another command erases.
 func LineOnly(cmd *cobra.Command, flags ...string) { annotate(cmd, lineOnlyAnnotation, flags) }
 
-// Variable allows environment variables for flags that have the name of a selection but select
-// nothing.
+// Variable allows environment variables for flags that do not select records, although selections
+// contains their names.
 func Variable(cmd *cobra.Command, flags ...string) { annotate(cmd, variableAnnotation, flags) }
 
 func annotate(cmd *cobra.Command, annotation string, flags []string) {

@@ -1,9 +1,8 @@
 // Package groupsocket provides a Unix socket to which the users of a group can connect. It can name
 // the user at the other end of a connection.
 //
-// A user who may write to a folder can replace the sockets in it. [Options.Listen] and [Dial]
-// therefore refuse a folder to which other users than its owner may write. They also refuse a
-// socket path that is a link.
+// [Options.Listen] and [Dial] refuse a folder to which other users than its owner may write,
+// because these users could replace the socket. They also refuse a socket path that is a link.
 package groupsocket
 
 import (
@@ -82,8 +81,8 @@ func (o Options) group() (int, error) {
 	return n, nil
 }
 
-// Listen creates the socket and a missing folder. It replaces the socket of a process that has
-// ended, but no other file. The function remove removes the socket unless another process has
+// Listen creates the socket, and its folder if necessary. It replaces the socket of a process that
+// has ended, but no other file. The function remove deletes the socket unless another process has
 // replaced it.
 func (o Options) Listen(ctx context.Context) (l net.Listener, remove func() error, err error) {
 	if err := o.Validate(); err != nil {
@@ -216,8 +215,8 @@ func checkStale(ctx context.Context, path string) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It refuses a socket that another user than root or the
-// folder's owner may have created.
+// Dial connects to the socket at path. It returns an error unless only root or the folder's owner
+// can have created the socket.
 func Dial(ctx context.Context, path string) (net.Conn, error) {
 	folder, err := os.Stat(filepath.Dir(path))
 	if err != nil {

@@ -36,8 +36,8 @@ func at(name string) string {
 	return name + "@" + host
 }
 
-// WithNote returns the name that a person gave. If the name differs from the system user, WithNote
-// appends the system user in parentheses.
+// WithNote returns a name entered by a person. If it differs from the system user current, WithNote
+// appends current in parentheses.
 func WithNote(name, current string) string {
 	if !Differs(name, current) {
 		return name

@@ -30,8 +30,8 @@ const (
 type BDOptions struct {
 	// Path is the path or the name of the Beads CLI. Empty means bd.
 	Path string
-	// Dir contains one folder per tenant. It must differ from the folder of a [Store], because bd
-	// imports an existing issues.jsonl.
+	// Dir contains one folder per tenant. Do not use the folder of a [Store], because bd would
+	// import the issues.jsonl of the Store.
 	Dir string
 	// DB must contain the tables of Schema.
 	DB *projection.DB
@@ -164,7 +164,7 @@ func (b *BD) export(ctx context.Context, tenant string) error {
 	if err != nil {
 		return err
 	}
-	b.table.setStale(tenant, false) // clear it first, because a Flush during the export sets it again
+	b.table.setStale(tenant, false) // a Flush during the export sets the flag again
 	err = w.space.exclusive(ctx, func() error {
 		if ids, err := w.sync.dirty(ctx); err != nil || len(ids) == 0 {
 			return err

@@ -48,8 +48,8 @@ func (a answer) isBusy() bool {
 		"exclusive lock", "lock wait timeout", "lock busy", "locked by another", "held by another process", "restarting transaction")
 }
 
-// without removes the commands that bd repeats in its output. Texts of agents in a command could
-// look like messages of bd.
+// without removes the commands that bd repeats in its output, because a text in a command could
+// look like a message of bd.
 func (a answer) without(commands []command) answer {
 	for _, c := range commands {
 		if text, err := json.Marshal(c.text); err == nil {

@@ -81,8 +81,8 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts reports whether bd counted the comments without returning them. Otherwise BD would
-// write the comments again.
+// onlyCounts reports whether bd counted the comments without returning them. BD must not write
+// these comments again.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
 		Comments int `json:"comment_count"`
@@ -90,15 +90,15 @@ func onlyCounts(raw []byte, i Issue) bool {
 	return len(i.Comments) == 0 && json.Unmarshal(raw, &count) == nil && count.Comments > 0
 }
 
-// mentions reports whether bd says that the issue is missing. bd also says so by returning other
-// issues whose ids contain the digits of id.
+// mentions reports whether bd says that the issue is missing, or returns other issues instead whose
+// ids contain the digits of id.
 func (a answer) mentions(id string, others []string) bool {
 	_, digits, _ := strings.Cut(id, "-")
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies reports whether bd says that the issue does not exist. An ambiguous id does not exist
-// either, because bd searches for parts of ids only if no id matches exactly.
+// denies reports whether bd says that no issue has this id. bd calls an id ambiguous only if no
+// issue has exactly this id, and several ids contain it.
 func (a answer) denies(id string) bool {
 	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {
@@ -207,8 +207,8 @@ func (r *row) observe(theirs Issue) (edits []Edit) {
 	return edits
 }
 
-// inherit copies the texts of an issue in the workspace to the row. After a rebuild, the workspace
-// may contain issues that this database has not written yet.
+// inherit copies the texts of an issue in the workspace to the row. After a rebuild of the
+// database, the workspace may already contain an issue that is new to the database.
 func (r *row) inherit(theirs Issue) {
 	ours := &r.issue
 	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes

@@ -13,7 +13,7 @@ import (
 
 // A bdSpace is the folder of a workspace. One goroutine at a time may use it.
 //
-// Lock order: turn, the file lock, table.mu.
+// Lock order: the token in turn, the file lock, table.mu.
 type bdSpace struct {
 	dir     string
 	runner  *runner

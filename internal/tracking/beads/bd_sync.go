@@ -132,8 +132,8 @@ func (s *syncer) round(ctx context.Context, ids []string) error {
 	return s.countRefusals(ctx, todo, rest)
 }
 
-// confirmMissing reads the issues that disappeared from the workspace a second time. It returns an
-// error if bd now finds one of them.
+// confirmMissing asks bd again for the issues that have disappeared from the workspace. It returns
+// an error if bd finds one now.
 func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[string]shown) error {
 	s.table.mu.Lock()
 	rows, err := s.table.rows(ctx, s.tenant, "written <> '' AND marks & ?", int64(markDirty))
@@ -160,8 +160,8 @@ func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[str
 	return nil
 }
 
-// observe stores the state of the issues in the workspace and returns the incomplete issues. If
-// write is true, it also stores the new states. After a crash, they would otherwise look like edits
+// observe stores the issues as bd shows them and returns the incomplete ones. If write is true, it
+// also stores the contents that will be written next. After a crash, these must not look like edits
 // by people.
 func (s *syncer) observe(ctx context.Context, ids []string, known map[string]shown, write bool) (todo []row, err error) {
 	s.table.mu.Lock()
@@ -217,9 +217,8 @@ func (s *syncer) observeOne(ctx context.Context, conn *sqlite.Conn, r row, known
 	return r, errors.Join(saveRow(conn, beadKey{s.tenant, id}, r), saveEdits(conn, s.tenant, edits))
 }
 
-// countRefusals counts how often bd has refused each incomplete issue. todo lists the written
-// issues, and rest lists the issues that are still incomplete. The error wraps errIncomplete if a
-// retry can help.
+// countRefusals counts how often bd has refused each issue. todo has the issues that were written,
+// and rest those that are still incomplete. The error wraps errIncomplete if a retry can help.
 func (s *syncer) countRefusals(ctx context.Context, todo, rest []row) error {
 	left := make(map[string]row, len(rest))
 	for _, r := range rest {

@@ -226,8 +226,8 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 	return nil
 }
 
-// remove deletes an issue that will be created again. bd then also deletes the links to the issue.
-// remove records them as missing, because they would otherwise look like links that a person
+// remove deletes an issue that will be created again. bd then also deletes the links to the issue,
+// so remove first marks these links as missing. Otherwise they would look like links that a person
 // removed.
 func (w *bdWriter) remove(ctx context.Context, id string) error {
 	if err := w.table.unlink(ctx, w.tenant, id); err != nil {
@@ -237,8 +237,8 @@ func (w *bdWriter) remove(ctx context.Context, id string) error {
 	return w.check(ctx, id, a, err)
 }
 
-// check returns an error if the database is busy. If bd refuses the issue, it records that in
-// w.refused and returns nil.
+// check notes in w.refused that bd refused a change of the issue. If the database is only busy, it
+// returns an error instead.
 func (w *bdWriter) check(ctx context.Context, issue string, a answer, err error) error {
 	switch {
 	case err != nil || a.ok():

@@ -66,10 +66,11 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 		if err := errors.Join(err, f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", f.tenant)); err != nil {
 			return false, err
 		}
-		// Remove this file last. It tells resolve that the issues file is still the old one.
+		// Remove next last. While it exists, resolve knows that the issues file has not been
+		// replaced.
 		return false, os.Remove(next)
 	}
-	// Read the stamp before the rename. Then any later change of the file counts as an edit.
+	// Read the stamp of the new file before the rename, so that any later change counts as an edit.
 	ours, err := stampOf(next)
 	if err != nil {
 		return false, err
@@ -85,8 +86,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// prepare writes content to the file next and copies the records to the column writing. The file
-// next exists until the issues file is replaced.
+// prepare writes content to the temporary file next. It also copies changed records to the column
+// "writing", which resolve uses after a crash.
 func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	if err := writeFile(next, content); err != nil {
 		return errors.Join(err, os.Remove(next))

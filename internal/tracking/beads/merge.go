@@ -18,9 +18,9 @@ const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge copies the changes of people in the workspace's issue to the row and returns them as edits.
-// A value is from a person if the tracker neither wrote it nor was writing it. If the issue has no
-// new time, the edits have the time at.
+// merge copies people's changes of an issue to the row and returns them as edits. A value is from a
+// person if it is neither in r.written nor in r.writing. The edits get the new time of the issue,
+// or at if it has none.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -31,7 +31,7 @@ func (r *row) merge(theirs Issue, at time.Time) []Edit {
 		at = theirs.UpdatedAt
 	}
 	if now := time.Now().UTC(); at.After(now) {
-		at = now // after a future time, changes by the tracker would be ignored until then
+		at = now // with a future time, the edit would outrank all changes by the tracker until then
 	}
 	changed := func(field func(Issue) string) bool {
 		return !slices.ContainsFunc(bases, func(b Issue) bool { return field(b) == field(theirs) })
@@ -169,9 +169,8 @@ func (i *Issue) setExtra(name string, value json.RawMessage) {
 	i.Extra = extra
 }
 
-// mergeList applies the changes of people to the list in ours. It adds elements that people added
-// in theirs and removes elements that they removed. It compares counts, because elements can be
-// repeated.
+// mergeList returns our list with the elements that people added to their list, and without the
+// elements that they removed. It compares counts, because elements can be repeated.
 func mergeList[T any](bases []Issue, theirs, ours Issue, list func(Issue) []T, key func(T) string) []T {
 	was, all := make(map[string]int), make(map[string]int)
 	has, want := count(list(theirs), key), count(list(ours), key)
@@ -209,8 +208,8 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt copies the fields that the tracker does not set. It copies no texts, because they may
-// belong to an erased run.
+// adopt copies fields of the workspace's issue that the tracker does not set. It copies no texts,
+// because they may belong to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

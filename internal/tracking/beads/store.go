@@ -49,7 +49,7 @@ func (s *Store) Flush(ctx context.Context) error { return s.table.lockedFlush(ct
 // process may have stopped before its last export.
 func (s *Store) Recover(ctx context.Context) error { return s.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues that are incomplete in their file.
+// Backlog returns the number of flushed issues that Export has still to write.
 func (s *Store) Backlog(ctx context.Context) (int, error) { return s.table.backlog(ctx) }
 
 // Export writes the flushed issues to the files of their workspaces and keeps the edits of people.
@@ -76,7 +76,7 @@ func (s *Store) Export(ctx context.Context) error {
 	return nil
 }
 
-// export returns false if the update must wait. The caller holds table.mu.
+// export returns false if the file cannot be updated yet. The caller holds table.mu.
 func (s *Store) export(ctx context.Context, tenant string) (done bool, err error) {
 	f, err := s.file(tenant)
 	if err != nil {

@@ -19,7 +19,8 @@ type workspace struct {
 	table  *table
 	place  place
 	tenant string
-	// If true, Erase first stores people's edits, because the next export would overwrite them.
+	// If true, Erase first reads people's edits from the workspace, because the next export would
+	// overwrite them.
 	lookBeforeErase bool
 }
 
@@ -34,7 +35,7 @@ func (w *workspace) change(ctx context.Context, id string, do func(*row) (change
 	if err != nil {
 		return err
 	}
-	// do may change these slices, and a pending row may share them.
+	// Rows in pending may share these slices, so change only copies.
 	r.issue.Dependencies, r.issue.Comments = slices.Clone(r.issue.Dependencies), slices.Clone(r.issue.Comments)
 	changed, err := do(&r)
 	if err != nil || !changed {
@@ -127,7 +128,7 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 }
 
 // number returns an id that is unique in the workspace, because bd refuses repeated ids. All
-// versions of Beads can read numbers. The text does not affect the id.
+// versions of Beads can read numeric ids.
 func (c Comment) number(others int) json.RawMessage {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", c.Issue, c.CreatedAt.UnixNano(), others))
 	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which JSON readers represent exactly
@@ -176,7 +177,7 @@ func (w *workspace) Erase(ctx context.Context, id, text string) error {
 		for n := range i.Comments {
 			i.Comments[n].Text, i.Comments[n].Extra = text, nil
 		}
-		// The old texts in the workspace must not look like people's edits.
+		// Without these, merge does not take the old texts in the workspace for edits by people.
 		r.written, r.writing = "", ""
 		r.marks = r.marks&^markDescribed | markErased
 		return true, w.table.eraseEdits(ctx, w.tenant, id, text)

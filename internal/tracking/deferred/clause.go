@@ -4,18 +4,18 @@ import "strings"
 
 type clause struct {
 	from, to int
-	hard     bool // begins after more than a comma, such as a semicolon, a dash or "but"
+	hard     bool // begins with "but" or a similar word, or after a semicolon or dash
 }
 
-// Words in breakers begin a clause everywhere. Words in starters and coupled, and words with the
-// ending "ed", begin a clause after a comma. Before any other word, a comma continues a list. Words
-// in coupled also begin a clause after "and".
+// A word in breakers always begins a clause. A word in starters or coupled, or with the ending
+// "ed", begins a clause after a comma. Other commas separate the parts of a list. A clause also
+// begins at an "and" before a word in coupled.
 var (
 	starters = set(`but however so as because since which while whereas though although yet and then i we it this that these
 		they nothing all no not left leaving`)
 	breakers = set("but however whereas though although except while")
 	coupled  = set("deferred skipped punted postponed left parked i we did")
-	// An item does not begin with a word in introductions or conjunctions.
+	// The item of a clause begins after introductions and conjunctions.
 	introductions = set("i we as because since whereas while")
 	conjunctions  = set("but and however so also though although yet except finally then note while only currently")
 	pronouns      = set("it this that these those they which who what everything")
@@ -89,8 +89,8 @@ func (c cue) in(words []word) (span, bool) {
 	return span{}, false
 }
 
-// speaker returns the positions where a predicate about the speaker may begin, such as after "I"
-// and "we".
+// speaker returns the positions where a verb with the subject "I" or "we" may begin, even if the
+// subject is omitted.
 func speaker(words []word) (lead map[int]bool) {
 	lead = make(map[int]bool)
 	i := 0
@@ -129,8 +129,8 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	case whole:
 		from, to = all[i].from, last
 		if s.start == past(words, from, to) {
-			// The cue begins the clause, as in "read, but not yet changed". The item is in the
-			// clause before.
+			// In "read the file, but not yet changed", the cue begins its clause, and the item is
+			// in the clause before.
 			from = all[max(i-1, 0)].from
 		}
 	}
@@ -143,8 +143,9 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	return from, last, from < last
 }
 
-// meant returns where the item in clause i begins. If the clause begins with a pronoun, the item
-// starts in an earlier clause, as in "the importer has it too, which I did not fix".
+// meant returns where the item of clause i begins. If the clause begins with a pronoun, the item
+// begins in an earlier clause. In "the importer has it too, which I did not fix", the item begins
+// with "the importer".
 func meant(words []word, all []clause, i, to int) int {
 	from := past(words, all[i].from, to)
 	for ; i > 0 && !all[i].hard && from < to && pronouns[words[from].text]; i-- {
@@ -163,8 +164,8 @@ func past(words []word, from, to int) int {
 	return from
 }
 
-// reason returns the number of words before "because", "for now", "in a follow-up" or another
-// reason, time or place.
+// reason returns the length of an item without a reason, time or place at its end, such as "because
+// …" or "for now".
 func reason(words []word) int {
 	for i := 1; i < len(words); i++ {
 		if begins(reasons, words[i:]) {

@@ -13,11 +13,11 @@ type cue struct {
 	take take
 	// Only "I" or "we" may come before the cue.
 	first bool
-	// The cue counts only before an object. Without an object, it may be an adjective.
+	// The cue counts only before a grammatical object. Elsewhere, it may be an adjective.
 	plain bool
-	// After a number, the cue is a test result instead of deferred work.
+	// After a number, as in "3 skipped", the cue is a test result.
 	counted bool
-	// The cue counts only as the predicate of the sentence. Elsewhere, it may be a name.
+	// The cue counts only as the predicate of a sentence. Elsewhere, it may be part of a name.
 	predicate bool
 	say       []phrase
 }
@@ -170,13 +170,13 @@ var (
 	// Words in denials retract a later cue.
 	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
 		cause caused reason why bug what you user users`)
-	// Phrases in finished retract an earlier cue, because they report the work as done.
+	// After a cue, these phrases retract it, because they report the work as done.
 	finished = phrases(`
 		is|are|was|were|been|be now|all|since? <gone>
 		is|are|now now|all? complete|live|gone
 		runs|run|works|work again|now`)
 	until = set("until because as since once if when after before unless for so")
-	// After a cue, these words show that the cue is an adjective, as in "deferred tax assets are
+	// After a cue, these words show that the cue was an adjective, as in "deferred tax assets are
 	// computed".
 	adjective = set("now supports support works work run runs is are was were has have get gets can will")
 	// Words in expected name work that every step includes.

@@ -22,8 +22,8 @@ func Items(summary string) []string {
 }
 
 // Done returns the finished work in summary, such as "Done: add docs", "Completed follow-up: add
-// docs", ticked boxes, and lists below a label like "Done". It settles earlier results of [Items]
-// with the same [Key]. The limits of Items apply.
+// docs", ticked boxes, and lists below a label like "Done". Finished work settles an earlier result
+// of [Items] with the same [Key]. The limits of Items apply.
 func Done(summary string) []string {
 	r := reader{labels: doneLabels, clauses: doneCues, done: true}
 	return r.read(summary)

@@ -70,12 +70,11 @@ var doneLabels = []label{{say: phrases(`
 var modifiers = set(`the a an my our some any suggested recommended possible potential optional immediate natural logical
 	sensible known explicit main only other these are here and also work items two three`)
 
-// After "remaining", these words name a quantity or a thing instead of work.
+// "Remaining" before one of these words does not mean remaining work, as in "remaining balance".
 var products = set(`balance time budget bytes quota credits tokens days hours minutes seconds retries attempts capacity
 	space memory count counter amount percentage stock seats players lives`)
 
-// An item that begins with a phrase in nothing means "no work". A phrase in nothingAlone must be
-// the complete item.
+// An item means "no work" if it begins with one of the first phrases or is one of the others.
 var (
 	nothing = phrases(`
 		none|nothing|nil|null|nope

@@ -71,8 +71,8 @@ func numberAt(s, n string) int {
 	return len(s) - len(rest) + 1
 }
 
-// joined keeps a numbered list after a colon in one sentence. It writes the numbers as "1)" and
-// replaces the full stops before them by semicolons.
+// joined changes the numbers of a list after a colon from "1." to "1)" and the full stops before
+// them to semicolons. The list then stays in one sentence.
 func joined(mask string) string {
 	marks := numbers(mask)
 	if len(marks) < 2 || !strings.HasSuffix(mask[:marks[0].start], ": ") {
@@ -188,7 +188,7 @@ func splitLabel(s fragment) []fragment {
 	return []fragment{s}
 }
 
-// opener returns the length of punctuation before a possible label within a sentence, or 0.
+// opener returns the length of punctuation after which a label can begin within a sentence, or 0.
 func opener(s string) int {
 	for _, sign := range []string{"(", "; ", ", ", " - ", " – ", " — "} {
 		if strings.HasPrefix(s, sign) {

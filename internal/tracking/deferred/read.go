@@ -15,7 +15,7 @@ type reader struct {
 	open   *label // label of the next list, or nil
 	listed bool   // the list of the open label has begun
 	indent int    // indentation of the bullets in that list
-	number bool   // a number or an address follows the label, so items can only be in a list
+	number bool   // a number or an address follows the label, so a paragraph below is not an item
 	asked  bool   // after a question, the next list contains options
 }
 
@@ -42,8 +42,7 @@ func (r *reader) tick(l line) {
 	}
 }
 
-// below handles a line after an open label. It returns false for a line that is not part of the
-// label.
+// below reads a line that may belong to the label above it. It returns false if the line does not.
 func (r *reader) below(l line) bool {
 	p := fragment{l.text, l.mask}
 	if r.open == nil || l.heading || r.relabels(l, p) {
@@ -64,15 +63,15 @@ func (r *reader) below(l line) bool {
 	return true
 }
 
-// relabels reports whether the line begins a new label. A bullet with a label and text is an item
-// of the open label.
+// relabels reports whether the line begins a new label. A bullet with a label and text does not,
+// because it is an item.
 func (r *reader) relabels(l line, p fragment) bool {
 	_, rest, ok := r.label(l, p)
 	return ok && (rest.text == "" || !l.bullet)
 }
 
-// paragraph handles a paragraph below an open label. The first sentence is the item of that label.
-// It is no item if it has a cue or is an offer, or if the paragraph has a label.
+// paragraph reads a paragraph below a label. Its first sentence is an item, unless it is an offer
+// or has a cue, or the paragraph has another label.
 func (r *reader) paragraph(l line, p fragment) {
 	open, number := r.open, r.number
 	r.sentences(l)
@@ -95,8 +94,8 @@ func (r *reader) sentences(l line) {
 	}
 }
 
-// labelled adds the items in the text after a label. If the text is empty, a number or an address,
-// a list below contains the items.
+// labelled adds the items in the text after a label. If that text is missing or only a number or an
+// address, the items are in a list below.
 func (r *reader) labelled(l *label, rest fragment) {
 	if !hasText(rest) && (rest.text == "" || !l.counted) {
 		r.open, r.listed, r.number = l, false, strings.TrimSpace(rest.text) != ""
@@ -115,7 +114,8 @@ func (r *reader) labelled(l *label, rest fragment) {
 	}
 }
 
-// sentence adds the items of a sentence. After a colon at the end, a list below contains the items.
+// sentence adds the items of a sentence. If the sentence ends with a colon, the items are in a list
+// below.
 func (r *reader) sentence(s fragment) {
 	items := r.clausesOf(s, nil)
 	if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
@@ -155,8 +155,8 @@ func firstOf(p fragment) string {
 	return p.text
 }
 
-// label returns the label at the beginning of s and the text after it. A label without a colon must
-// be a heading or alone on its line.
+// label returns the label at the beginning of s and the text after it. A label has a colon, is a
+// heading, or is alone on its line.
 func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool) {
 	name, rest, sep := separated(s)
 	if alone := l.heading || len(s.mask) == len(l.mask); sep == "" && (l.bullet || !alone) {

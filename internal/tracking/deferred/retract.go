@@ -31,8 +31,8 @@ func isScope(words []word) bool {
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
-// denied reports whether a word before the cue denies it. A "without" within the subject does not,
-// as in "the reports without a trace were left for later".
+// denied reports whether a word before the cue denies it. In "the reports without a trace were left
+// for later", "without" does not, because it belongs to the subject.
 func (c cue) denied(words []word) bool {
 	for i, w := range words {
 		switch {
@@ -45,15 +45,15 @@ func (c cue) denied(words []word) bool {
 	return false
 }
 
-// isObject reports whether the words can be the object of the cue. In "deferred tax assets are
-// computed" they cannot, because they contain the verb "are".
+// isObject reports whether the words after a cue can be its object. In "deferred tax assets are
+// computed", they cannot, because they contain a verb.
 func isObject(words []word) bool {
 	return (len(words) == 0 || !prepositions[words[0].text]) &&
 		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
 }
 
-// isPredicate reports whether the cue is the predicate. In "follow up on leads is a screen" it is
-// not.
+// isPredicate reports whether a cue before the words is a predicate. In "follow up on leads is a
+// screen", it is a name.
 func isPredicate(words []word) bool {
 	if n := len(words); n > 0 && sets["gone"][words[n-1].text] {
 		return false // "follow up with the customer button added"
@@ -80,8 +80,8 @@ func done(words []word, next []clause) bool {
 	return len(next) > 0 && next[0].from < next[0].to && strings.HasSuffix(words[next[0].from].text, "ed")
 }
 
-// isStatus recognises a state of several things, such as "2 convoys remain open". Open questions or
-// bugs are work.
+// isStatus recognises a state of several things, such as "2 convoys remain open". It excludes open
+// bugs, questions and other work.
 func isStatus(words []word, s span) bool {
 	i := slices.IndexFunc(words[s.start:s.end], func(w word) bool { return w.text == "remain" || w.text == "remains" }) + s.start
 	if i < s.start || i+1 >= len(words) || !states[words[i+1].text] {
@@ -108,8 +108,8 @@ func untilReason(words []word) int {
 	return len(words)
 }
 
-// lastAnd returns the position after the last "and". In "fixed a and deferred b", the word "fixed"
-// does not affect the cue "deferred".
+// lastAnd returns the position after the last "and". Words before it do not retract a cue, as
+// "fixed" in "fixed a and deferred b".
 func lastAnd(words []word) int {
 	for i, w := range slices.Backward(words) {
 		if w.text == "and" {

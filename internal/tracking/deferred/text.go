@@ -13,8 +13,8 @@ type line struct {
 	heading bool // begins with "#", or is completely bold
 	ticked  bool // has a ticked box or a check mark, or is struck out
 	text    string
-	// mask is text with an x in place of each byte of code and quotations, so that they contain
-	// no cues.
+	// mask is text with an x in place of each byte of code and quotations, so that cues are not
+	// found there.
 	mask string
 }
 
@@ -170,8 +170,8 @@ func masked(s string) (text, mask string) {
 	return t.String(), m.String()
 }
 
-// shown returns the length of the code or quotation at the beginning of s, or 0. A quotation mark
-// after a letter or digit is an apostrophe or an inch mark.
+// shown returns the length of the code or quotation at the beginning of s, or 0. After a letter or
+// digit, a quotation mark is an apostrophe or an inch mark.
 func shown(s string, r rune, n int, before rune) int {
 	mark, ok := closing[r]
 	if !ok || r != '`' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {

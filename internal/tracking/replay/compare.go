@@ -57,8 +57,8 @@ type IssueDifference struct {
 	Status      Pair[rules.Status] `json:"status"`
 	Events      Pair[int]          `json:"events"`
 	Transitions Pair[int]          `json:"transitions"`
-	// Decision has each side's decision on the event that created the issue. It is nil if both
-	// sides have the issue.
+	// If only one side has the issue, Decision has both sides' decisions on the event that created
+	// it.
 	Decision *Pair[Decision] `json:"decision,omitempty"`
 }
 

@@ -16,14 +16,14 @@ type Stream struct {
 	Bar      Progress // may be nil
 }
 
-// StreamComparison describes the effect of another configuration on the results of the stream.
+// StreamComparison describes how another configuration changes the issues of a stream.
 type StreamComparison struct {
 	Reproduced Reproduction `json:"reproduced"`
 	Comparison
 }
 
-// Compare folds the stream under today's configuration (base) and the new one (changed). It
-// compares base with the issues of the tracker, and changed with base.
+// Compare folds the stream under today's configuration (base) and a new one (changed). It compares
+// base with the tracker's issues, and changed with base.
 func (s Stream) Compare(ctx context.Context, base, changed *Replay) (result StreamComparison, err error) {
 	now, err := takeToday(ctx, s.DataDir, s.Tenant, base.conn)
 	if err != nil {

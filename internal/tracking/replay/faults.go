@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// maxFaults is the number of lines in the text of an error. The error counts all lines.
+// maxFaults limits the lines that an error quotes. The error counts the rest.
 const maxFaults = 100
 
 // Faults collects input lines that are not valid events. The zero value is empty.

@@ -17,8 +17,8 @@ import (
 const (
 	// replayBatch is the number of events between two flushes. It limits the use of memory.
 	replayBatch = 1000
-	// scratchCache is the size of the page cache in KiB. A smaller scratch database stays in
-	// memory.
+	// scratchCache is the size of the page cache in KiB. A scratch database below this size stays
+	// in memory.
 	scratchCache = 64 << 10
 )
 
@@ -94,9 +94,8 @@ func (r *Replay) flush() error {
 
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold folds h with all replays and returns the lines that are not valid events. If release is
-// true, all grace periods end with h. Use true for a file, and false for a stream that may
-// continue.
+// fold feeds h to all replays and returns the lines that are not valid events. If release is true,
+// all grace periods end with h. Use true for a file, and false for a stream that may continue.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
 	for e, err := range h {
 		if err != nil {

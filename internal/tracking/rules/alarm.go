@@ -1,11 +1,11 @@
 package rules
 
-// A denial records that a tool call was denied. If the call later has a successful result, the
-// denial also names the alarm.
+// A denial records that a tool call was denied. If the call later succeeds, this raises an alarm,
+// and the denial names its issue or digest entry.
 type denial struct {
 	Event  string `json:"event"` // id of the event that denied the call
 	Issue  string `json:"issue,omitempty"`
-	Digest string `json:"digest,omitempty"` // digest with the alarm, if the rate limit did not allow an issue
+	Digest string `json:"digest,omitempty"` // digest that lists the alarm if Issue is empty
 	Entry  int    `json:"entry,omitempty"`  // number of the entry in the digest
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // The alarms component opens issues about records that contradict each other. Alarms have no grace
-// period, and only people close their issues. The hooks attribute does not turn alarms off, because
-// a forged event can have any value.
+// period, and only people close their issues. The attribute hooks of an event does not turn alarms
+// off, because a forged event can have any attributes.
 type alarms struct {
 	draft   *draft
 	journal *journal
@@ -23,9 +23,9 @@ type alarms struct {
 
 var denyWord = []byte(string(events.VerdictDeny))
 
-// watch records denials of tool calls. It raises an alarm if a denied call has a successful result.
-// The denial must arrive first, because the tracker does not remember all results. The verification
-// of the ledger finds the other order.
+// watch records denials of tool calls. It raises an alarm if a denied call later has a successful
+// result. If the result comes first, only the verification of the ledger finds the contradiction,
+// because the tracker does not remember all results.
 func (a *alarms) watch() {
 	d := a.draft
 	e := d.event
@@ -89,7 +89,7 @@ func (a *alarms) compare() {
 	}
 	m := marks.edit(d.records, id)
 	m.Others = append(m.Others, sum)
-	// Make the source unique, because the first event already has a decision under this source.
+	// Use another source, because a source has at most one decision on each event id.
 	d.decision.Source += fmt.Sprintf("#%d", len(m.Others)+1)
 	d.say("id reused", "another event with this id has other content, and only the first one counts")
 	d.flip("the same content, or another id")

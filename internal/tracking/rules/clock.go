@@ -10,8 +10,8 @@ import (
 const (
 	// The clock is set back after maxBehind consecutive events that are far behind it.
 	maxBehind = 20
-	// If an event is more than maxAhead ahead of the clock, its time counts as now until a second
-	// event confirms it.
+	// Unless a second event confirms its time, an event more than maxAhead ahead of the clock gets
+	// the clock's time.
 	maxAhead = 2 * 365 * day
 )
 
@@ -64,13 +64,13 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	}
 }
 
-// isRecord reports whether services write events of kind k about other events. After an import of
-// sessions, such events come long after the work.
+// isRecord reports whether services write events of kind k about other events. These can come long
+// after the work, so they do not move the clock.
 func isRecord(k events.Kind) bool {
 	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed
 }
 
-// passes reports whether e moves the clock forward without confirmation by another event.
+// passes reports whether e alone may move the clock far forward.
 func passes(e events.Event, ahead time.Duration) bool {
 	return e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom && ahead <= maxAhead
 }
@@ -80,8 +80,8 @@ func (f far) confirmed(e events.Event, leap time.Duration) bool {
 	return another && e.Time.Sub(f.At).Abs() <= leap
 }
 
-// take returns the time of the event. For a record of a service, or an event more than maxAhead
-// ahead, it returns the clock instead.
+// take returns the time of the event. If that is too far ahead, or a service recorded the event,
+// take returns the clock.
 func (t *Tenant) take(e events.Event) time.Time {
 	at := e.Time.UTC()
 	if !t.Clock.IsZero() && (at.Sub(t.Clock) > maxAhead || isRecord(e.Kind())) {
@@ -97,8 +97,8 @@ func after(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// graceEnd returns the end of the grace period and the time to check for the end. If the clock is
-// behind the failure, the check is earlier, because the clock may never reach the end.
+// graceEnd returns the end of a grace period and the time of the first check. If the failure is
+// ahead of the clock, the check comes before the end, because the clock may never reach the end.
 func graceEnd(r records, grace time.Duration, at time.Time) (end, check time.Time) {
 	end = after(at, grace)
 	return end, earlier(end, after(r.clock().Clock, grace))

@@ -48,7 +48,7 @@ func (d *draft) effect(e Effect) {
 	d.decision.Effects = append(d.decision.Effects, e)
 }
 
-// as calls do and sets the time of the draft to at during the call.
+// as calls do() and changes the time of the draft during the call.
 func (d *draft) as(at time.Time, do func()) {
 	stamp, now := d.stamp, d.now
 	d.stamp.At, d.now = at, at

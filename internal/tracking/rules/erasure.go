@@ -23,8 +23,8 @@ type Erasure struct {
 }
 
 // Record erases the texts in a record. It returns the new record, or nil if the record must be
-// deleted. Pass the records in the order of their keys, because Record must see the erased
-// follow-ups before the index of words.
+// deleted. Pass the records in the order of their keys. The index of words must come last, because
+// Record removes the erased follow-ups from it.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil
@@ -55,7 +55,7 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 }
 
 // reaches reports whether the erasure can change a record. A run or step changes only if its run is
-// erased. A mark changes only if its event is erased or edits wait in the mark.
+// erased. The mark of an event changes only if the event is erased or the mark contains edits.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
 		return e.hasEvent(k.ID) || bytes.Contains(data, []byte(`"edits":`))
@@ -115,8 +115,8 @@ func (e *Erasure) failure(fl *failure) {
 	}
 }
 
-// followup erases the texts of a follow-up if the erasure affects it. A follow-up without an issue
-// and a digest entry does not record its runs, so it is always erased.
+// followup erases the texts of a follow-up if the erasure affects it. A follow-up with neither
+// issue nor digest entry is always erased, because it does not record its run.
 func (e *Erasure) followup(id string, u *followup) {
 	bundled := u.Issue == "" && u.Digest == ""
 	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {
@@ -141,8 +141,8 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage erases the names of the run's roles. Each role gets a unique new name, because it can
-// still recover.
+// lineage erases the names of the run's roles. The new names are unique, because each role must
+// still be able to recover.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return

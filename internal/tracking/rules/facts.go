@@ -2,8 +2,8 @@ package rules
 
 type facts struct{ records }
 
-// recovered reports whether a later success made the incident harmless. The success can be of the
-// step or the run, or in the scope of the incident or of the run's failed end.
+// recovered reports whether the step or run, or another one in the same scope, succeeded after the
+// incident. The scope of the run's failed end counts too.
 func (f facts) recovered(in incident) bool {
 	return in.At.before(f.goodIn(in.Scope).Stamp) || in.At.before(f.goodIn(f.endScope(in.Run)).Stamp) ||
 		in.At.before(f.goodEnd(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))
@@ -34,8 +34,8 @@ func (f facts) firstFailing(run *Run) (first Failing, found bool) {
 	return first, found
 }
 
-// inhibitor returns the first failing step of a failed run. If that step has a different failure,
-// inhibited is true, and the incident is part of that failure.
+// inhibitor returns the first failing step of a failed run. inhibited is true if this step has
+// another failure than the incident. The incident is then part of the step's failure.
 func (f facts) inhibitor(in incident) (first Failing, inhibited bool) {
 	r := runs.get(f.records, in.Run)
 	if r == nil || r.Finished.isZero() || r.Success {
@@ -86,8 +86,8 @@ func (f facts) status(c *course, config *Config) (Status, string) {
 	return Open, ""
 }
 
-// since returns the fact that gives an issue the new status. Without a recorded fact, it returns a
-// fact with the stamp now.
+// since returns the fact that gives an issue the new status. If no fact is recorded, it returns a
+// fact with the given stamp.
 func (f facts) since(c *course, to Status, now Stamp) fact {
 	switch {
 	case c.Failure != "":

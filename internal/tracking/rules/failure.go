@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A failure records the facts about all failures with the same identity.
+// A failure records the facts about all failures with the same type, role, target and error.
 type failure struct {
 	Type       string   `json:"type,omitempty"`
 	Role       string   `json:"role,omitempty"`
@@ -19,7 +19,7 @@ type failure struct {
 	Message    string   `json:"message,omitempty"` // message of the first failure
 	Generation int      `json:"generation,omitempty"`
 	Issue      string   `json:"issue,omitempty"`
-	Digest     string   `json:"digest,omitempty"` // digest with the failure, if the rate limit did not allow an issue
+	Digest     string   `json:"digest,omitempty"` // digest listing the failure if Issue is empty
 	Entry      int      `json:"entry,omitempty"`  // number in Digest
 	Last       Stamp    `json:"last,omitzero"`
 	FirstRun   string   `json:"first_run,omitempty"`
@@ -30,8 +30,7 @@ type failure struct {
 
 var failures = table[failure]{"failure", func(f *failure) { f.Scopes = slices.Clone(f.Scopes) }}
 
-// A scope is a role of a run type at one target. A success in the scope recovers all failures in
-// it.
+// A scope is a run type, a role and a target. A success in a scope recovers all its failures.
 type scope struct {
 	Good     fact     `json:"good,omitzero"`      // latest success
 	Failures []string `json:"failures,omitempty"` // failures in the scope with an open issue

@@ -20,9 +20,9 @@ type failureTracker struct {
 	loops       *loopGuard
 }
 
-// fail records a failure of a run without a tracking issue. The failed end of a run counts as an
-// occurrence of the first step failure that has not recovered. Without such a failure, the end gets
-// a failure record, and steps that fail later are its occurrences.
+// fail records a failure of a run without a tracking issue. If a step of the run has failed and not
+// recovered, the failed end of the run is part of that failure. Otherwise, steps that fail later
+// are part of the failure of the end.
 func (t *failureTracker) fail(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)
@@ -173,8 +173,8 @@ func (t *failureTracker) recur(in incident) {
 	t.settle(in.Failure, runs.get(d.records, in.Run))
 }
 
-// note records an occurrence of a failure. A success in the scope of the run's failed end will also
-// recover the failure.
+// note records an occurrence of a failure. A success in the scope of the incident, or of its run's
+// failed end, will recover the failure.
 func (t *failureTracker) note(fl *failure, in incident) {
 	if fl.Last.before(in.At) {
 		fl.Last, fl.LastRun = in.At, in.Run

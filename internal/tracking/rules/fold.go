@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A fold decides on one event. The package documentation lists its components in order.
+// A fold decides on one event with its components, which the package documentation lists in order.
 type fold struct {
 	draft       draft
 	journal     journal
@@ -112,7 +112,7 @@ func (f *fold) ticked() {
 	f.draft.say("clock", "the clock moved")
 }
 
-// errored records an error event. Only the end of the step shows whether the error was a failure.
+// errored records an error event. The step may still succeed, so an error is not yet a failure.
 func (f *fold) errored() error {
 	data, err := events.Payload[events.ErrorData](f.draft.event)
 	if err != nil {

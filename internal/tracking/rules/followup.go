@@ -14,7 +14,7 @@ type followup struct {
 	Key        string `json:"key"`
 	Generation int    `json:"generation,omitempty"`
 	Issue      string `json:"issue,omitempty"`
-	Digest     string `json:"digest,omitempty"` // digest with the item, if the rate limit did not allow an issue
+	Digest     string `json:"digest,omitempty"` // digest that lists the item if Issue is empty
 	Entry      int    `json:"entry,omitempty"`  // number in Digest
 	Run        string `json:"run,omitempty"`    // run that caused the issue
 	Remaining  bool   `json:"remaining,omitempty"`
@@ -96,9 +96,8 @@ func unindexFollowup(r records, id string, u *followup) {
 	}
 }
 
-// similarFollowup returns the open follow-up that shares the most words with key. It returns "" if
-// no follow-up shares at least the given percentage. The targets must be equal, or one of them
-// empty.
+// similarFollowup returns the open follow-up that shares the most words with key, or "" if none
+// shares at least percent. Follow-ups for another target do not count.
 func similarFollowup(r records, key, target string, percent int) string {
 	words := itemWords(key)
 	best, most := "", percent-1

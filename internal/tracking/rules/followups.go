@@ -21,14 +21,14 @@ type followupTracker struct {
 	bundles     *bundles
 }
 
-// report creates follow-ups for the undone work of a step or run. If the event is in a grace
-// period, the work waits too.
+// report creates follow-ups for the undone work of a step or run. If the failure of the event waits
+// for its grace period, they wait too.
 func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
 	from.Target = cmp.Or(from.Target, t.draft.run().Target)
 	from.Remaining, from.Partial = metadata.Remaining(meta)
 	from.Deferred = metadata.Deferred(meta, summary)
 	if from.Partial && len(from.Remaining) == 0 {
-		// The metadata lists no items. Count the items in the summary as remaining.
+		// If only the summary lists items, they are the items that the partial success left.
 		from.Remaining, from.Deferred = from.Deferred, nil
 	}
 	if from.Partial && len(from.Remaining) == 0 && t.needsItem(from) {
@@ -41,8 +41,8 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	t.leave(from)
 }
 
-// needsItem reports whether a partial success without listed items gets a general item. The end of
-// a run gets no such item if a step has already left items.
+// needsItem reports whether a partial success that lists no items gets an unnamed item. The end of
+// a run gets none if its steps have left items.
 func (t *followupTracker) needsItem(from leftover) bool {
 	return from.Step != "" || t.draft.run().Remaining+t.draft.run().Deferred == 0
 }
@@ -55,8 +55,8 @@ func (t *followupTracker) unnamedItem(from leftover, summary string) string {
 	return item
 }
 
-// leave creates follow-ups up to the limits of the run. Further items go to the collective issue.
-// Items that are missing in the latest report of their step or run are withdrawn.
+// leave creates follow-ups up to the limits of the run, and puts the other items into the
+// collective issue. It withdraws items of the previous report that are no longer listed.
 func (t *followupTracker) leave(from leftover) {
 	d := t.draft
 	if from.Partial {

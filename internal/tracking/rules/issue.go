@@ -64,7 +64,7 @@ type Issue struct {
 // The types of links.
 const (
 	DiscoveredFrom = "discovered-from" // from a follow-up to the issue of its run
-	RegressionOf   = "regression-of"   // to an earlier issue that was closed too long ago to be reopened
+	RegressionOf   = "regression-of"   // from a new issue to one closed too long ago to be reopened
 )
 
 // Link is a dependency between issues.

@@ -118,7 +118,7 @@ func (j *journal) describe(id, text string) bool {
 	return true
 }
 
-// retitle creates no effect, because the issue tracker already has the person's title.
+// retitle only changes the record, because the issue tracker has the person's title already.
 func (j *journal) retitle(id, title string) { issues.edit(j.draft.records, id).Title = title }
 
 func (r records) status(id string) Status { return issues.view(r, id).Status }

@@ -48,8 +48,8 @@ func (l *limiter) allowTracking() bool {
 	return false
 }
 
-// allowFollowup allows either all follow-ups of an event or none, because people see them as one
-// report.
+// allowFollowup allows either all follow-ups of an event or none, so that people see the whole
+// report in one place.
 func (l *limiter) allowFollowup() bool {
 	if l.admitted == nil {
 		l.admitted = new(l.allow(false))

@@ -15,7 +15,7 @@ type Lineage struct {
 	Generation int       `json:"generation,omitempty"`
 	Before     string    `json:"before,omitempty"` // issue of the previous generation
 	Issue      string    `json:"issue,omitempty"`
-	Digest     string    `json:"digest,omitempty"` // digest with the lineage, if the rate limit did not allow an issue
+	Digest     string    `json:"digest,omitempty"` // digest listing the lineage if Issue is empty
 	Entry      int       `json:"entry,omitempty"`  // number in Digest
 	Followups  []string  `json:"followups,omitempty"`
 	Created    int       `json:"created,omitempty"` // issues caused by the lineage since its latest progress
@@ -39,7 +39,8 @@ func runLineage(run string) string { return "run/" + run }
 
 func workLineage(runType, item string) string { return "work/" + runType + "/" + item }
 
-// unit returns the lineage id of a child run or of its work item. For a root, it returns "".
+// unit returns the lineage id of a child run's work item, or of the run itself if it has none. For
+// a root, it returns "".
 func (r *Run) unit() string {
 	switch {
 	case r.Parent == "":
@@ -64,8 +65,8 @@ func (r records) resolve(id string) string {
 
 func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lead makes run the root of the lineage. If run is the first root, lead clears the times that
-// child runs have set.
+// lead makes run the root of the lineage. If run is the first root, lead clears the start and end
+// that child runs have set.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false
@@ -75,9 +76,9 @@ func (l *Lineage) lead(run *Run) {
 
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
-// merge merges the lineage source into target. A lineage with an issue or digest entry is never
-// merged into another lineage. If source has one, merge merges target into source, but only if
-// target has no issue, digest entry, steps or end.
+// merge merges source into target. If only source has an issue or digest entry, and target has no
+// steps and no end, it merges target into source. Otherwise a source with an issue or digest entry
+// is not merged.
 func (r records) merge(source, target string) {
 	a, b := lineages.edit(r, source), lineages.edit(r, target)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {
@@ -132,7 +133,7 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	}
 }
 
-// ended reports whether a root has ended, and no step of a root came later.
+// ended reports whether a root has ended without a later step of a root.
 func (l *Lineage) ended() bool {
 	return !l.Finished.isZero() && !l.Finished.At.Before(l.Worked.At)
 }

@@ -11,7 +11,7 @@ type loopGuard struct {
 	stalls  *stallWatch
 }
 
-// origin returns the lineage that counts the issues of a run, or "".
+// origin returns the lineage of a run, which counts the issues that the run caused, or "".
 func (g *loopGuard) origin(run string) string {
 	if r := runs.get(g.draft.records, run); r != nil {
 		return g.draft.lineageOf(r)
@@ -20,8 +20,8 @@ func (g *loopGuard) origin(run string) string {
 }
 
 // escalated reports whether the lineage of a run has caused too many issues without progress. The
-// event then becomes an occurrence of the tracking issue, which gets a label and a comment once.
-// Otherwise escalated adds 1 to the number of issues.
+// event then only counts for the tracking issue of the lineage, which gets a label and a comment
+// once. Otherwise escalated counts one more issue.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)
@@ -51,7 +51,7 @@ func (g *loopGuard) escalated(run string) bool {
 	return true
 }
 
-// progress resets the issue count of the lineage that caused a closed issue.
+// progress resets the issue count of a lineage when an issue that it caused is closed.
 func (g *loopGuard) progress(issue string) {
 	d := g.draft
 	c := courses.get(d.records, issue)

@@ -7,8 +7,8 @@ type outageDetector struct {
 	facts facts
 }
 
-// covers reports whether an outage keeps the run from getting a tracking issue. The run must have
-// no run.started event, and all its failures must be infrastructure failures.
+// covers reports whether a failed run gets no tracking issue because of an outage. The run must
+// have no run.started event, and all its failures must be infrastructure failures.
 func (o *outageDetector) covers(why cause) bool {
 	d := o.draft
 	run := d.run()
@@ -26,8 +26,8 @@ func (o *outageDetector) covers(why cause) bool {
 	return true
 }
 
-// ignores reports whether the run gets a tracking issue although another issue reports its failure.
-// That applies to infrastructure failures of started runs with a tracked type.
+// ignores reports whether a run gets a tracking issue although it has the failure issue id already.
+// The run must have started and have a tracked type, and the failure must be of the infrastructure.
 func (o *outageDetector) ignores(run *Run, id string) bool {
 	c := courses.get(o.draft.records, id)
 	return run.Begun && o.draft.config.tracks(run.Type) && c != nil && o.facts.isInfrastructure(c.Failure)

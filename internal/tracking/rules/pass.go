@@ -62,7 +62,7 @@ func (p *pass) apply(e events.Event) error {
 		return err
 	}
 	if f.draft.waiting != "" {
-		// The event waits. Set the timers again, so that they run with the next event.
+		// The event is in a grace period, so the timers must run with the next event.
 		for _, timer := range due {
 			p.setTimer(timer.ID, timer.At)
 		}
@@ -100,8 +100,8 @@ func (p *pass) give(f *fold) {
 	p.decisions = append(p.decisions, f.draft.finish())
 }
 
-// runTimers ends the due grace periods and returns the other due timers. It postpones a timer whose
-// subject had events.
+// runTimers ends the due grace periods and returns the other due timers. It postpones the timers of
+// active lineages and issues.
 func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 	for {
 		t, found := p.state.nextTimer(p.tenant)
@@ -114,7 +114,7 @@ func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 		case kind == graceKind:
 			p.endGrace(graceSubject(subject), t.At)
 		case kind == stallKind && !f.stalls.inactive(subject, t.At), kind == quietKind && !f.transitions.inactive(subject, t.At):
-			// The timer has a later time now. If that time is due too, the loop handles it again.
+			// inactive has postponed the timer, perhaps to a time that is due too.
 		default:
 			due = append(due, t)
 		}
@@ -126,9 +126,8 @@ func graceSubject(id string) string {
 	return subject
 }
 
-// endGrace decides on the waiting failures of subject in the order of arrival. A failure may still
-// have time left. If all failures before it have recovered, endGrace stops at this failure and
-// returns a new timer.
+// endGrace decides on the waiting failures of subject in the order of arrival. It stops and returns
+// a new timer if a failure has time left and all failures before it have recovered.
 func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	g := gracePeriods.edit(p.records, subject)
 	first := true
@@ -157,8 +156,8 @@ func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	return Timer{}
 }
 
-// reaches reports whether one event may move the clock to the given time. After the last event,
-// every time counts as reachable.
+// reaches reports whether one event may move the clock to the given time. When all grace periods
+// are released, it returns true.
 func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
 }

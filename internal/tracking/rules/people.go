@@ -35,8 +35,8 @@ type people struct {
 	facts   facts
 }
 
-// edited handles an issue.edited event. If the event that it names has no decision yet, the edit
-// waits.
+// edited handles an issue.edited event. An edit that names an event waits for the decision on that
+// event.
 func (p *people) edited() error {
 	d := p.draft
 	data, err := events.Payload[events.IssueEditedData](d.event)
@@ -95,8 +95,7 @@ func (p *people) settle() {
 	}
 }
 
-// created returns the follow-ups that the event created. If followups is false, it returns the
-// other new issues.
+// created returns either the new follow-ups of the current event or its other new issues.
 func (p *people) created(followups bool) (list []string) {
 	for _, id := range p.draft.made {
 		if issue := issues.get(p.draft.records, id); issue != nil && (issue.Kind == Followup) == followups {
@@ -161,8 +160,8 @@ func (e edit) summary() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted returns the status of an issue after a person's edit. Later facts count too, because the
-// edit may arrive after them.
+// wanted returns the status of an issue after a person's edit. If the facts outrank a reopening,
+// their status wins.
 func (p *people) wanted(c *course) Status {
 	if c.Edit.Action != reopened {
 		return Closed
@@ -173,9 +172,9 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks reports whether the facts may move an issue that a person reopened. A fact that blocks
-// the issue always may. Any other fact must be later than the reopening. Its run must not have
-// ended before the reopening, unless it has started again.
+// outranks reports whether the facts may move an issue that a person reopened. They may always
+// block it. Any other fact must be later than the reopening, from a run that was active at the
+// reopening or has started since.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true

@@ -8,7 +8,7 @@ import (
 
 // A Role has the latest results of an agent role or of a whole child run.
 type Role struct {
-	Unit   string `json:"unit,omitempty"` // lineage of the child run or of its work item. Empty for a root
+	Unit   string `json:"unit,omitempty"` // result of Run.unit. Empty for a root
 	Name   string `json:"name,omitempty"`
 	Failed Stamp  `json:"failed,omitzero"`
 	Step   string `json:"step,omitempty"` // record of the failed step
@@ -17,8 +17,8 @@ type Role struct {
 
 const childRun = "run"
 
-// role returns a role and adds it if it is missing. At the limit, it first removes the role with
-// the oldest completion. It removes a failing role only if all roles are failing.
+// role returns a role and adds it if it is missing. At the limit, it first removes the role that
+// completed longest ago, preferably one that is not failing.
 func (l *Lineage) role(unit, name string) *Role {
 	i := slices.IndexFunc(l.Roles, func(r Role) bool { return r.Unit == unit && r.Name == name })
 	if i < 0 && len(l.Roles) >= maxRoles {
@@ -50,7 +50,7 @@ func (l *Lineage) forgetRole() {
 
 func (r Role) failing() bool { return r.Done.before(r.Failed) }
 
-// advance records the result of a step. The time done is the latest completion of the step.
+// advance records the result of a step. done is the step's latest completion.
 func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus, stamp, done Stamp) {
 	if status == events.StepPending {
 		return
@@ -74,7 +74,7 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 		return
 	}
 	r.Done = r.Done.later(stamp)
-	// The step may have failed in another role. Its completion recovers only that failure.
+	// If the step has failed in other roles, its completion recovers those failures.
 	for i := range l.Roles {
 		if other := &l.Roles[i]; other.Step == id && other.Failed.before(stamp) {
 			other.Done = other.Done.later(other.Failed)
@@ -82,9 +82,8 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 	}
 }
 
-// failing returns a role whose latest failure has not recovered. A failure recovers if the role
-// completes later. The success of its child run or of a root also recovers it, even at the same
-// time.
+// failing returns a role whose latest failure has not recovered. The failure recovers when the role
+// completes later, or when its child run or a root succeeds, even at the same time.
 func (l *Lineage) failing() (Role, bool) {
 	for _, r := range l.Roles {
 		if !r.failing() || !l.Settled.isZero() && !l.Settled.At.Before(r.Failed.At) {

@@ -10,7 +10,7 @@ import (
 // A Stamp orders facts by event time, then by arrival.
 type Stamp struct {
 	At time.Time `json:"at,omitzero"`
-	N  uint64    `json:"n,omitempty"` // number of the event in the order of arrival. 0 means never
+	N  uint64    `json:"n,omitempty"` // number in the order of arrival, or 0 without an event
 }
 
 func (s Stamp) isZero() bool { return s.N == 0 }
@@ -81,7 +81,7 @@ var runs = table[Run]{"run", func(r *Run) {
 	r.Bundled, r.Left = slices.Clone(r.Bundled), slices.Clone(r.Left)
 }}
 
-// A Failing is a failed step or failed end of a run without a tracking issue.
+// A Failing is a failed step or the failed end of a run that has no tracking issue.
 type Failing struct {
 	Failure string `json:"failure"`
 	Scope   string `json:"scope"`
@@ -115,11 +115,12 @@ func StepKey(e events.Event) string {
 
 func stepID(run, step string) string { return run + "\n" + step }
 
-// maxRoles limits the roles of a run and of a lineage. Producers choose the names of roles.
+// maxRoles limits the roles of a run and of a lineage, because producers can invent any number of
+// roles.
 const maxRoles = 32
 
 // Complexity returns the highest complexity that the run or its steps declare. Otherwise it returns
-// 1, plus 1 for each measure that reaches its threshold. Tokens read from a cache do not count.
+// 1, plus 1 for each sign that the run reaches. Tokens read from a cache do not count.
 func (r *Run) Complexity(signs Signs) int {
 	if r.Declared > 0 {
 		return r.Declared

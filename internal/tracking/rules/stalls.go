@@ -39,8 +39,8 @@ func (w *stallWatch) alive() {
 	}
 }
 
-// inactive reports whether an unfinished lineage had no events for the configured time. Before the
-// end of that time, inactive sets the timer again.
+// inactive handles a stall timer. It reports whether the unfinished lineage had no events for the
+// configured time, and otherwise postpones the timer.
 func (w *stallWatch) inactive(id string, now time.Time) bool {
 	d := w.draft
 	id = d.resolve(id)

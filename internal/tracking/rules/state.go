@@ -41,9 +41,9 @@ func Considered(k events.Kind) bool {
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
-// IsRecognised reports whether a State ignores a repeated event of kind k. For other kinds, callers
-// must find repetitions by the events' numbers. The recognised kinds must not depend on numbers,
-// because any client that can write events can use a number first.
+// IsRecognised reports whether a State finds repeated events of kind k by their ids. For other
+// kinds, callers must compare the events' numbers. Numbers are too weak for the recognised kinds,
+// because a client can forge an event with the number of a later event.
 func IsRecognised(k events.Kind) bool {
 	switch k { //nolint:exhaustive // the other kinds only move the clock
 	case events.ToolBefore, events.Approval, events.ToolResult, events.IssueDecided, events.AuditAccessed:
@@ -52,10 +52,10 @@ func IsRecognised(k events.Kind) bool {
 	return Considered(k)
 }
 
-// Apply folds e into s and returns the new decisions. These can include decisions on earlier
-// failures whose grace period has ended. e gets no decision if it is repeated, waits in a grace
-// period, or is of a kind without decisions and fired no timer. If the store fails or e has invalid
-// data, Apply returns an error and leaves s unchanged.
+// Apply folds e into s and returns the new decisions, also those on earlier failures whose grace
+// period has ended. e gets no decision if it is repeated or waits in a grace period. Kinds outside
+// [Considered] get one only if a timer fires or an alarm is raised. If the store fails or e has
+// invalid data, Apply returns an error and leaves s unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
 		return nil, nil

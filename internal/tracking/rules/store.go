@@ -16,8 +16,8 @@ func (k Key) Compare(other Key) int {
 // IssueKind is the kind of records with an [Issue].
 const IssueKind = "issue"
 
-// A Store loads records and timers. The latest changes of the State may be missing, because the
-// State reads its changes first.
+// A Store loads records and timers. It may lack the latest changes of the State, because the State
+// has them in memory.
 type Store interface {
 	// Load returns the JSON of a record, or nil.
 	Load(Key) ([]byte, error)

@@ -25,7 +25,7 @@ type register struct {
 
 var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
 
-// A table reads and changes the records of one kind. If the store fails, the current Apply fails.
+// A table reads and changes the records of one kind. If the store fails, so does the call of Apply.
 type table[T any] struct {
 	kind string
 	// unshare clones the slices of a copied record.

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A queue has the timers of one tenant. A change in memory replaces the store's timer with the same
-// id.
+// A queue has the timers of one tenant. A timer in memory hides the stored timer with the same id.
 type queue struct {
 	here     map[string]time.Time // times of the timers that changed in memory. Zero means cleared
 	changed  map[string]bool      // ids that have changed since the last call of Changes
@@ -20,7 +19,7 @@ type queue struct {
 
 var forever = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
 
-// readAhead is the number of timers to read. Replaced timers do not count.
+// readAhead is the number of timers to read from the store, without hidden timers.
 const readAhead = 64
 
 func (s *State) queue(tenant string) *queue {

@@ -104,8 +104,8 @@ func (t *tracking) create(why cause) {
 	t.linkRegression(l)
 }
 
-// update moves the tracking issue to its new status. For a lineage with a digest entry, update
-// counts the event there. It returns false if the lineage has neither.
+// update moves the tracking issue to its new status. If the lineage has only a digest entry, update
+// counts the event in the entry. With neither, it returns false.
 func (t *tracking) update(why cause) bool {
 	d := t.draft
 	l := d.lineage()
@@ -128,7 +128,8 @@ func (t *tracking) update(why cause) bool {
 	return true
 }
 
-// wanted returns the status of the lineage. Failures in their grace period do not count.
+// wanted returns the status of the lineage's issue. A failure in its grace period does not block it
+// yet.
 func (t *tracking) wanted(l *Lineage, why cause) Status {
 	status := l.status()
 	immediate := why.bad() && (why.end || why.critical)
@@ -181,8 +182,8 @@ func (t *tracking) linkRegression(l *Lineage) {
 	}
 }
 
-// linkFollowup links a follow-up to the issue of its run. Without a tracking issue, create adds the
-// link later.
+// linkFollowup links a follow-up to the issue of its run. If a tracking issue is created later, it
+// gets the link too.
 func (t *tracking) linkFollowup(id string) {
 	d := t.draft
 	l := d.lineage()

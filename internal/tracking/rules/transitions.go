@@ -16,7 +16,7 @@ type motive struct {
 }
 
 // after reports whether the fact can reopen an issue that a person closed. It must be a failure or
-// undone work of a run that started after the edit.
+// undone work of a run that started after the closing.
 func (m motive) after(edited Stamp) bool {
 	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }
@@ -75,8 +75,8 @@ func (t *transitions) flaps(issue *Issue, c *course) bool {
 	return true
 }
 
-// inactive reports whether the issue had no facts during the quiet time. Before the end of the
-// quiet time, it sets the timer again.
+// inactive handles a quiet timer. It reports whether the issue had no facts during the quiet time,
+// and otherwise postpones the timer.
 func (t *transitions) inactive(id string, now time.Time) bool {
 	c := courses.get(t.draft.records, id)
 	if c == nil {

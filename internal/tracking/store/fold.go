@@ -47,9 +47,9 @@ func (e *DataError) Error() string {
 // Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Cause }
 
-// Take folds an event and writes the new decisions. These can include decisions on earlier events
-// whose grace period has ended. at is the time when the server stored the event. For invalid data,
-// Take changes nothing and returns a [*DataError], and the fold can continue with the next event.
+// Take folds an event and writes the new decisions, also those on earlier events whose grace period
+// has ended. at is the time when the server stored the event. If the event has invalid data, Take
+// changes nothing and returns a [*DataError]. The caller can then continue.
 func (f *Fold) Take(e events.Event, at time.Time) error {
 	decisions, err := f.state.Apply(e, f.config)
 	if f.back.err != nil {
@@ -58,7 +58,7 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	if err != nil {
 		return &DataError{e, err}
 	}
-	// Other events need a row only if they got a decision, because they fired a timer.
+	// Store events that can have a decision, and others only if they got one.
 	own := func(d rules.Decision) bool { return d.Event == e.ID && d.Source == e.Source }
 	if rules.Considered(e.Kind()) || slices.ContainsFunc(decisions, own) {
 		if err := f.arrive(e, at); err != nil {

@@ -25,9 +25,9 @@ func Read(ctx context.Context, dataDir string, fn func(*sqlite.Conn) error) erro
 	return projection.Read(ctx, File(dataDir), Schema(""), fn)
 }
 
-// The tables record and timer contain the state of package rules. The table decision has a row for
-// each event with a decision. Its columns id and record are NULL during a grace period. The text of
-// these statements is part of the file format.
+// The tables record and timer store the state of package rules. The table decision has a row for
+// each event with a decision, whose columns id and record are NULL during a grace period. Do not
+// change the text, because it is part of the file format.
 const tables = `
 CREATE TABLE scope (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),

@@ -51,7 +51,7 @@ func (b *batch) fold(m consume.Message) error {
 	}
 	err = b.state.Take(e, m.Stored)
 	if _, ok := errors.AsType[*store.DataError](err); ok {
-		// A dead letter must not quote the event, and the cause may do so.
+		// Leave out the error, because a dead letter must not quote the event.
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
 	return err

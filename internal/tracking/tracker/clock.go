@@ -21,8 +21,8 @@ const (
 	clockCheck = time.Second
 	// clockGrace is the wait after a timer is due, because earlier events may still arrive.
 	clockGrace = 2 * time.Second
-	// clockQuiet is the time without events after which the wall clock advances the time of a
-	// tenant. The wait protects imports, whose events have old timestamps.
+	// If a tenant has no events for clockQuiet, the wall clock advances its time. The wait protects
+	// imports, whose events have old timestamps.
 	clockQuiet = 5 * time.Second
 )
 
@@ -96,7 +96,7 @@ func (t *ticker) tick(ctx context.Context) error {
 	return nil
 }
 
-// releaseHeld publishes a clock.ticked event for each tenant with an overdue grace period.
+// releaseHeld publishes a clock.ticked event for each tenant whose grace periods should have ended.
 func (t *ticker) releaseHeld(ctx context.Context) (int, error) {
 	due, err := t.due(ctx, time.Now().Add(-clockGrace), rules.GraceTimers)
 	for _, d := range due {
@@ -128,7 +128,7 @@ func (t *ticker) quiet(tenant string, now time.Time) bool {
 
 type dueTimer struct {
 	rules.Timer
-	id string // id of the clock.ticked event, from the timer and the latest decision of the tenant
+	id string // id of the clock.ticked event, a hash of the timer and the tenant's latest decision
 }
 
 func (t *ticker) due(ctx context.Context, at time.Time, prefix string) (list []dueTimer, err error) {

@@ -145,7 +145,6 @@ func (e *editor) send(ctx context.Context) {
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 			defer cancel()
 			if err := p.Close(closing); err != nil {
-				// The edits stay in the outbox, and the next start sends them.
 				e.opts.Logger.WarnContext(ctx, "edits left in the outbox", "error", err)
 			}
 			return

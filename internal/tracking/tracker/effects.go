@@ -29,10 +29,9 @@ type pendingEffect struct {
 	outcome string // why the backend refused the effect, or empty
 }
 
-// settle applies the pending effects. An effect is settled after the backend has applied it or
-// refused it permanently. After any other failure, the effect stays pending, and settle skips later
-// effects on the same issue. If the workspace is unavailable, it skips all later effects of the
-// tenant.
+// settle applies the pending effects until the backend accepts or permanently refuses them. If an
+// effect fails otherwise, it stays pending, and so do later effects on the same issue. An
+// unavailable workspace delays all later effects of the tenant.
 func (s *settler) settle(ctx context.Context) error {
 	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {

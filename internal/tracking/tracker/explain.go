@@ -22,7 +22,8 @@ import (
 type Explanation struct {
 	Subject string `json:"subject"`
 	Issue   *Issue `json:"issue,omitempty"`
-	// Decisions contains the decisions that changed the issue, or the decisions on the event.
+	// Decisions contains the decisions that changed Issue. Without Issue, it contains the decisions
+	// on the event.
 	Decisions    []Reasoning `json:"decisions"`
 	Others       int         `json:"others,omitempty"`
 	Unconsidered string      `json:"unconsidered,omitempty"`
@@ -117,11 +118,11 @@ func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 	}, until, tenant, x.Subject)
 }
 
-// ConsideredKinds is the part of a message that lists the kinds of events with decisions.
+// ConsideredKinds names the kinds of events with decisions, for use in messages.
 const ConsideredKinds = "considered are run events, step.finished, error, issue.edited, clock.ticked and successful results of denied tool calls"
 
-// unconsidered explains an event in the ledger, because the tracker does not store events without a
-// decision.
+// unconsidered explains an event without a decision. It reads the ledger, because the tracker does
+// not store such events.
 func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {
 	none := fmt.Errorf("%w: %s in tenant %s, and no event with that id has a decision or is in a ledger here; %s",
 		ErrNotFound, id, tenant, ConsideredKinds)

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// maxReadRetry is the maximum pause before a new attempt to read the stream. Attempts cost little,
-// because they usually fail at once while the backend is unavailable.
+// maxReadRetry is the maximum pause before a new attempt to read the stream. It is short, because
+// attempts without a backend usually fail at once.
 const maxReadRetry = 5 * time.Second
 
 func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
@@ -45,8 +45,8 @@ func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publis
 	return settleRest(reading, opts, s)
 }
 
-// releaseHeld publishes clock.ticked events and reads them. They end the grace periods that are
-// over by the wall clock, because a drain cannot wait for later events.
+// releaseHeld ends the grace periods that are over by the wall clock. It publishes clock.ticked
+// events and reads them, because a drain cannot wait for other events.
 func releaseHeld(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
 	t := newTicker(r.db, outbox, opts.Logger, nil)
 	n, err := t.releaseHeld(ctx)
@@ -68,7 +68,7 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	return consume.Run(ctx, opts.Broker.JetStream(), consume.Options{
 		Durable: Name, Space: opts.Broker.Space(), Tenant: opts.Tenant, Drain: opts.Drain, Logger: opts.Logger,
 		RetryMax: maxReadRetry, Progress: r.progress, OnGap: opts.onHole,
-		// Decisions on events of the old stream stay valid. No event gets a second decision.
+		// Continue in the new stream. Decisions on events of the old stream stay valid.
 		OnStreamChanged: func(reason string) error {
 			opts.Logger.WarnContext(ctx, "tracking continued in another stream", "reason", reason)
 			return nil
@@ -76,8 +76,8 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	}, r)
 }
 
-// settleRest settles pending effects. A drain continues while the backend makes progress, and a
-// stop ends after stopTimeout.
+// settleRest settles pending effects. In a drain, it continues while the backend makes progress.
+// Otherwise it ends after stopTimeout.
 func settleRest(ctx context.Context, opts Options, s *settler) error {
 	if opts.Drain && ctx.Err() == nil {
 		return stuckCause(ctx, s.finish(ctx, true))

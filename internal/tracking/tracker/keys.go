@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// maxUnsigned limits the stored orders of a tenant that no known key has signed. The tracker may
-// learn their key later.
+// maxUnsigned limits the orders of a tenant that wait for a key. The tracker may learn the key that
+// signed them later.
 const maxUnsigned = 1000
 
 // orderKey returns Options.OrderKey. If it is empty, orderKey returns the key of the auditor in
@@ -33,8 +33,9 @@ func (o Options) orderKey() (note.Verifier, error) {
 	return v, err
 }
 
-// keyOrders returns the orders that changed the key of a tenant. It reads the files of the auditor,
-// so the stream may lack some of the orders. With Options.OrderKey, it returns none.
+// keyOrders returns the orders that changed the key of a tenant, from the files of the auditor.
+// They may include orders that the tracker has not yet read from the stream. With Options.OrderKey,
+// it returns none.
 func (o Options) keyOrders(tenant string) ([]string, error) {
 	if o.OrderKey != "" {
 		return nil, nil
@@ -67,8 +68,8 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	return &keys, err
 }
 
-// changeKey stores an order that changes the key. The new key may have signed stored orders, so
-// changeKey checks them again.
+// changeKey stores an order that changes the key. It then checks the waiting orders again, because
+// the new key may have signed them.
 func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
 	if err := b.storeOrder(tenant, event, signed, "key", upto); err != nil {
 		return err

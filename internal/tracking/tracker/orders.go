@@ -17,9 +17,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An order is a signed order of the ledger. Issues and decisions quote events. An order to erase or
-// prune events also removes the texts from their decisions and issues. Ids, times, statuses and
-// links stay.
+// An order is a signed order of the ledger. When events are erased or pruned, the tracker also
+// removes the texts of their decisions and issues, which quote them. Ids, times, statuses and links
+// stay.
 type order struct {
 	ledger.Order
 	upto  int64 // number of the last affected decision
@@ -65,7 +65,7 @@ func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 }
 
 // carryOut carries out an order once. It returns false if no known key has signed the order. An
-// order that needs an approval has no effect until it arrives again with the approval.
+// order that needs an approval must arrive again with the approval.
 func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, at time.Time) (signed bool, err error) {
 	rules, err := b.rules(tenant)
 	if err != nil {
@@ -149,8 +149,8 @@ type target struct {
 	record *rules.Decision // nil during the grace period of the event
 }
 
-// matches reports whether the selection contains the event. The time range of the selection applies
-// to the given time.
+// matches reports whether the selection contains the event. at is the time to compare with the
+// selection's range.
 func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	for _, f := range [...]struct{ want, have string }{{s.Run, t.run}, {s.Event, t.event}, {s.User, t.user}} {
 		if f.want != "" && f.want != f.have {

@@ -40,7 +40,7 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 // carry copies data that is only in the old file. It copies the workspaces with texts by people,
 // and the marks of settled effects and published decisions.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
-	// A published decision is not published again, even if the new decision differs.
+	// The new decision on an event is not published if the old one was, even if they differ.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
 	if !r.hasOld {
 		return db.Tx(ctx, func(conn *sqlite.Conn) error { return store.Run(conn, published) })
@@ -69,8 +69,8 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	})
 }
 
-// compare records the differences between the old and the new file. Without Partial, lost events
-// with decisions are an error.
+// compare records the differences between the old and the new file. If the stream lacks events with
+// decisions, compare returns an error unless Partial is set.
 func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	r.done.Gained, r.done.Lost = []string{}, []string{}
 	count := func(conn *sqlite.Conn) error {
@@ -142,8 +142,8 @@ func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// correct sets the new status of changed issues in the backend. The new effects cannot do this,
-// because the backend ignores effects that are older than the latest change of an issue.
+// correct sets the status of changed issues in the backend directly, because the backend would
+// ignore the rebuilt effects. They are older than the latest change of the issue.
 func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.changed {
 		w := r.backend.Workspace(m.tenant)

@@ -11,8 +11,8 @@ import (
 
 var errOtherScope = errors.New("the issues here belong to another choice of tenants")
 
-// bindTenant records the tenant of the database. "" means all tenants. Another value of --tenant is
-// an error, because the position has already passed events for the new value.
+// bindTenant records the tenant of the database, or "" for all. A later start with another tenant
+// is an error, because the tracker may have skipped events of that tenant.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	have, err := texts(conn, "SELECT tenant FROM scope")
 	switch {

@@ -21,7 +21,7 @@ const (
 	maxRetry   = 10 * time.Second
 	// callTimeout limits one call of the backend. It is longer than the deadline of a bd call.
 	callTimeout = 30 * time.Second
-	// After an export that took t, the pause is exportPause times t, but at most maxExportPause. An
+	// The pause after an export is exportPause times its duration, but at most maxExportPause. An
 	// export of large workspaces is slow, because it writes whole files.
 	exportPause    = 20
 	maxExportPause = 10 * time.Second
@@ -71,8 +71,8 @@ func (s *settler) wakeUp() {
 	}
 }
 
-// noteProgress allows the settler to publish decisions after all messages from before the start
-// have been read. An earlier tracker may have published the same decisions in these messages.
+// noteProgress allows the settler to publish decisions when all messages that were in the stream at
+// the start have been read. They may contain the same decisions from an earlier tracker.
 func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return
@@ -124,8 +124,8 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
-// call runs do with a time limit. After the limit, the error wraps ErrUnavailable. With noTimeout,
-// the backend sets its own deadlines.
+// call runs a function with a time limit. If it takes longer, the error wraps ErrUnavailable.
+// noTimeout leaves deadlines to the backend.
 func (s *settler) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	s.mu.Lock()
 	if s.since.IsZero() {
@@ -144,8 +144,8 @@ func (s *settler) call(ctx context.Context, limit time.Duration, do func(context
 	return err
 }
 
-// noteAccepted records the time at which the backend accepted a change. If all changes are
-// accepted, it clears the time.
+// noteAccepted records the time at which the backend accepted a change, or clears it if no changes
+// are pending.
 func (s *settler) noteAccepted(all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,8 +168,8 @@ func (s *settler) report(ctx context.Context, err error) {
 	}
 }
 
-// finish settles and exports all effects, and retries until ctx ends. If drained is true, all
-// messages from before the start have been read, and finish may publish decisions.
+// finish settles and exports all effects, and retries until ctx ends. If drained is true, the
+// tracker has read the stream, so finish may publish decisions.
 func (s *settler) finish(ctx context.Context, drained bool) error {
 	if drained {
 		s.caught.Store(true)
@@ -183,7 +183,7 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 		}
 		if err == nil {
 			s.noteAccepted(true)
-			return nil // no scrub, because the caller closes the database and so empties its log
+			return nil // no scrub, because closing the database empties the write-ahead log
 		}
 		if ctx.Err() == nil {
 			s.report(ctx, err)
@@ -198,8 +198,8 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 }
 
 // round settles effects, publishes decisions and exports the workspaces. After a failed step, round
-// continues with the next step, because the cause may be a single workspace. In the pause after an
-// export, it returns the rest of the pause instead of an export.
+// continues with the next step, because the cause may be a single workspace. If the pause after the
+// last export is not over, round skips the export and returns the remaining time.
 func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	settled := s.settle(ctx)
 	if settled != nil {
@@ -227,8 +227,8 @@ func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	return 0, errors.Join(err, e)
 }
 
-// export updates the workspaces. If texts were erased, it also scrubs the database. After a failed
-// workspace, it scrubs again when all workspaces are up to date.
+// export updates the workspaces. If texts were erased, it also scrubs the database. After a
+// failure, the next export without a failure scrubs again.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.call(ctx, noTimeout, s.backend.Export)

@@ -48,8 +48,8 @@ type Options struct {
 	// BD is the path of the Beads CLI. Empty means bd in PATH.
 	BD string
 
-	// SettleTimeout is the longest time that a drain waits while the backend accepts no changes.
-	// Zero means DefaultSettleTimeout. Without Drain, there is no limit.
+	// SettleTimeout limits how long a drain waits while the backend accepts no changes. Zero means
+	// DefaultSettleTimeout. Without Drain, SettleTimeout has no effect.
 	SettleTimeout time.Duration
 
 	Heartbeat time.Duration // of the outboxes, as in [publish.Options]
@@ -95,14 +95,14 @@ func (o Options) withDefaults() Options {
 // Run reads the stream and maintains the issues until ctx ends. It then settles pending effects for
 // at most ten seconds and returns nil. If another process uses the tracker's files, Run waits.
 //
-// With Drain, Run handles all events from before the start, ends the grace periods that are over by
-// the wall clock, and returns nil.
+// With Drain, Run handles the messages that the stream has at the start, ends the grace periods
+// that are over by the wall clock, and returns nil.
 func Run(ctx context.Context, opts Options) (err error) {
 	if err := opts.Validate(); err != nil {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	opts = opts.withDefaults()
-	// An end of ctx before the tracker has started is a clean stop, except in a drain.
+	// If ctx ends before the tracker has started, Run returns nil, except in a drain.
 	fail := func(err error) error {
 		if ctx.Err() != nil && !opts.Drain {
 			return nil
@@ -131,7 +131,6 @@ func Run(ctx context.Context, opts Options) (err error) {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
 		if e := outbox.Close(closing); e != nil {
-			// The decisions stay in the outbox, and the next start sends them.
 			opts.Logger.WarnContext(ctx, "decisions left in the outbox", "error", e)
 			if opts.Drain {
 				err = errors.Join(err, fmt.Errorf("tracker: %w", e))
@@ -154,7 +153,8 @@ func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	return publish.Open(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: filepath.Join(opts.DataDir, "outbox", Name), Journal: publish.JournalDir(opts.DataDir), Name: Name,
 		Redactor: publish.NoRedaction, // decisions contain only names
-		// A decision in the outbox counts as published, so the outbox must not lose it in a crash.
+		// A crash must not lose decisions, because the tracker counts those in the outbox as
+		// published.
 		Durability: publish.DiskDurability, Unique: true, Heartbeat: opts.Heartbeat,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),

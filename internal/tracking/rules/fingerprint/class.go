@@ -7,9 +7,8 @@ import (
 	"unicode"
 )
 
-// Ordinary returns words of error classes. A class with such a word is an error of the work and not
-// of the infrastructure. An entry with several words matches only if they appear in this order
-// without a gap.
+// Ordinary returns words in the classes of errors that the work caused and not the infrastructure.
+// An entry with several words matches only if they appear in this order without a gap.
 func Ordinary() []string {
 	return []string{
 		// the code under work
@@ -31,7 +30,7 @@ func Ordinary() []string {
 var vague = []string{"error", "errors", "err", "exception", "failure", "failed", "fail", "fatal", "other", "unknown", "none", "generic", "general"}
 
 // Class returns the normalised class of an infrastructure error. It returns "" if the class names
-// no cause or contains a phrase in ordinary.
+// no cause or contains one of the ordinary words.
 func Class(class string, ordinary []string) string {
 	words := classWords(class)
 	named := slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(vague, w) })

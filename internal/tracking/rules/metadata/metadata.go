@@ -13,7 +13,7 @@ import (
 // MaxItems limits the items of one event.
 const MaxItems = 50
 
-// Number returns v as a count of at most 1000, or 0.
+// Number returns v as a number from 0 to 1000. Invalid numbers count as 0.
 func Number(v any) int {
 	var x float64
 	switch v := v.(type) {
@@ -28,7 +28,7 @@ func Number(v any) int {
 	return int(min(x, 1000))
 }
 
-// Amount returns the length of a list, or v as a count.
+// Amount returns the length of v if it is a list, and Number(v) otherwise.
 func Amount(v any) int {
 	if list, ok := v.([]any); ok {
 		return min(len(list), 1000)
@@ -36,9 +36,9 @@ func Amount(v any) int {
 	return Number(v)
 }
 
-// Remaining returns the undone items of a partial success. It reads the members remaining,
-// remaining_items and partial_success. The latter can also be a flag. partial is true if there are
-// items or the flag is set.
+// Remaining returns the undone items of a partial success from the members remaining,
+// remaining_items and partial_success. partial is true if there are items or partial_success is
+// true. A partial_success of false overrides the items.
 func Remaining(metadata map[string]any) (items []string, partial bool) {
 	for _, name := range []string{"remaining", "remaining_items", "partial_success"} {
 		items = append(items, listed(metadata[name])...)
@@ -50,7 +50,7 @@ func Remaining(metadata map[string]any) (items []string, partial bool) {
 	return distinct(items), len(items) > 0 || truth(flag)
 }
 
-// Deferred returns the deferred work in metadata["deferred"]. If this member is missing or a flag,
+// Deferred returns the deferred work in metadata["deferred"]. If this member is missing or true,
 // Deferred reads the work from the summary.
 func Deferred(metadata map[string]any, summary string) []string {
 	flag, present := metadata["deferred"]

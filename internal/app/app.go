@@ -23,8 +23,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// closeTimeout is the longest time that a stop waits for open HTTP requests. In a stop without a
-// drain, it is also the time in which the publisher still sends events.
+// closeTimeout limits the wait for open HTTP requests at a stop. Without a drain, it also limits
+// the time in which the publisher still sends events.
 const closeTimeout = 10 * time.Second
 
 // Options configures [Run].
@@ -104,8 +104,7 @@ func newApp(opts Options, b *broker.Broker) *app {
 		Logger: opts.Logger, Registry: a.registry,
 	}
 	if opts.DrainTimeout > 0 {
-		// Give the tracker a third of the drain time. Even with an unavailable backend, the other
-		// services then have time.
+		// If the backend is unavailable, leave most of the drain time to the other services.
 		a.consumers.Track.SettleTimeout = opts.DrainTimeout / 3
 	}
 	a.services = append(a.services, newService(publisherName, a.publish), newService(outboxName, a.forwardShared))
@@ -188,7 +187,8 @@ func (a *app) start(ctx context.Context, s *service) (stop func()) {
 	}
 }
 
-// drain stops the services in the order of the data flow. Then the consumers handle all messages.
+// drain stops the services in the order of the data flow, so that the consumers handle all
+// messages.
 func (a *app) drain(ctx context.Context, stops []func()) {
 	began := time.Now()
 	log := a.opts.Logger

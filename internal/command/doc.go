@@ -1,6 +1,6 @@
-// Package command is the wing of the command lines. Each of its packages implements one cobra
-// command with flags, help texts and output. A command checks its flags, fills the Options of a
-// service and calls the service's Run. The services are in the wings capture, evidence and
-// tracking, and in metrics and app. No service imports a command. The mains in cmd pass a command
-// to cli.Main, which prints errors and sets the exit status.
+// Package command contains the cobra commands, one package for each, with flags, help texts and
+// output. A command checks its flags, fills the Options of a service and calls the service's Run.
+// The services are in the folders capture, evidence and tracking, and in metrics and app. No
+// service imports a command. The programs in cmd pass a command to cli.Main, which prints errors
+// and sets the exit status.
 package command

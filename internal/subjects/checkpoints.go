@@ -24,8 +24,8 @@ func (s Space) CheckpointKey(tenant string) (key, subject string, err error) {
 	return key, s.checkpoint(key), nil
 }
 
-// LeaseKey returns the key of an auditor's lease and the subject for writing it. durable is the
-// consumer of the active auditor.
+// LeaseKey returns the key of an auditor's lease and the subject for writing it. Its argument is
+// the durable consumer of the active auditor.
 func (s Space) LeaseKey(durable string) (key, subject string) {
 	key = "lease." + durable
 	return key, s.checkpoint(key)

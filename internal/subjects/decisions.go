@@ -41,9 +41,9 @@ func (s Space) DecisionTenant(subject string) (string, error) {
 	return tenant, nil
 }
 
-// CheckReply rejects a reply subject that belongs to the server or to this space. The client has no
-// right to publish to such a subject. The service that answers has this right and would publish
-// there for the client.
+// CheckReply rejects a reply subject that belongs to the server or to this space. A client has no
+// right to publish to such a subject, but the service that answers would publish there for the
+// client.
 func (s Space) CheckReply(subject string) error {
 	if strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, s.prefix()) {
 		return fmt.Errorf("%w: %q is not a reply subject", ErrSubject, clip(subject))

@@ -9,9 +9,9 @@ const (
 	// BatchCommit has the value [Commit] on the last message of a batch.
 	BatchCommit = "Nats-Batch-Commit"
 	// ExpectedLastSubjectSequence is the stream sequence that the last message on the same subject
-	// must have. 0 means that there must be no message on that subject. Hooktrail does not use the
-	// variant of this header for another subject, because account imports do not map the subject in
-	// that header.
+	// must have. 0 means that there must be no message on that subject. Hooktrail does not use
+	// Nats-Expected-Last-Subject-Sequence-Subject, because an account import does not map the
+	// subject in that header.
 	ExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
 	// MessageID makes the server drop a message with a repeated id. All tenants share the set of
 	// ids, so third-party publishers should use ids that other clients cannot guess.

@@ -5,9 +5,9 @@ import "strings"
 // guardedPrefix marks lookups of chains that the embedded server must check.
 const guardedPrefix = "_HTLOOKUP."
 
-// GuardLookups redirects the chain lookups in routes to [GuardedLookups]. Without this, the stream
-// would also answer lookups with wildcards and reveal the ids and last manifests of other
-// producers.
+// GuardLookups redirects chain lookups in routes from the stream to [GuardedLookups], because the
+// stream would answer lookups with wildcards. Such answers reveal the ids and last manifests of
+// other producers.
 func GuardLookups(s Space, routes []Route) []Route {
 	guarded := make([]Route, 0, len(routes))
 	for _, r := range routes {
@@ -22,8 +22,8 @@ func GuardLookups(s Space, routes []Route) []Route {
 // GuardedLookups returns the filter for all redirected lookups.
 func GuardedLookups(s Space) string { return guardedPrefix + s.AllChains() }
 
-// ChainLookup converts the subject of a guarded lookup to the subject of a request to the stream.
-// The lookup must name exactly one chain. Otherwise ChainLookup returns false.
+// ChainLookup returns the subject of the stream request for a lookup in [GuardedLookups]. If the
+// lookup does not name exactly one chain, it returns false.
 func ChainLookup(s Space, guarded string) (subject string, ok bool) {
 	chain, ok := strings.CutPrefix(guarded, guardedPrefix)
 	if !ok {

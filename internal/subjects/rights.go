@@ -95,7 +95,7 @@ func (r *Rights) produce(s Space, kinds []events.Kind) {
 	r.Publish = append(r.Publish, s.AllChains(), chainLookup(s, s.AllChains()))
 }
 
-// decide adds the rights of a decision service. Service discovery uses $SRV.
+// decide adds the rights of a decision service, including $SRV for service discovery.
 func (r *Rights) decide(s Space) {
 	r.Subscribe = append(r.Subscribe, s.AllDecisions(), "$SRV.>")
 	r.Responses = true
@@ -106,12 +106,12 @@ func chainLookup(s Space, subject string) string {
 }
 
 // Route forwards messages from a restricted client's account to the owner's account. From and To
-// have the same wildcards. The client chooses the reply subject. The server delivers the reply with
-// the rights of the restricted account.
+// have the same wildcards. Replies go to any subject that the client chooses, but only with the
+// rights of the restricted account.
 type Route struct{ From, To string }
 
-// TenantRoutes returns the routes of a tenant's account. Each route has two forms. In the first
-// form, the client's subject contains the tenant. In the second form, the route adds the tenant.
+// TenantRoutes returns the routes of a tenant's account. A client may name the tenant in the
+// subject or leave it out. In the second case, the route adds the tenant.
 func TenantRoutes(s Space, tenant string) ([]Route, error) {
 	token, err := Token(tenant)
 	if err != nil {
@@ -140,16 +140,16 @@ func LocalRoutes(s Space) []Route {
 	return routes
 }
 
-// IsServiceKind reports whether only Hooktrail's services may record events of kind k. It also
-// covers such kinds of later versions. Seals, gaps and chunks are not service kinds, because the
-// outboxes of engines record and sign them too.
+// IsServiceKind reports whether only Hooktrail's services may record events of kind k. Its prefixes
+// also match service kinds of later versions. Seals, gaps and chunks are not service kinds, because
+// the outboxes of engines record and sign them too.
 func IsServiceKind(k events.Kind) bool {
 	prefix, _, dotted := strings.Cut(string(k), ".")
 	return dotted && slices.Contains([]string{"audit", "clock", "issue", "producer"}, prefix)
 }
 
-// serviceKinds returns the known service kinds. NATS rights match only whole tokens, and a kind is
-// one token. So no right can exclude unknown kinds by their prefix.
+// serviceKinds returns the known service kinds. A NATS right cannot exclude unknown ones by their
+// prefix, because a kind is one token and rights match whole tokens.
 func serviceKinds() []events.Kind {
 	return slices.DeleteFunc(events.Kinds(), func(k events.Kind) bool { return !IsServiceKind(k) })
 }

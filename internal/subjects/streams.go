@@ -2,9 +2,8 @@ package subjects
 
 import "fmt"
 
-// LoopbackInbox is the inbox prefix of clients without credentials and of tenants' engines.
-// Services of the embedded server use [ServiceInbox], so that other clients cannot read their
-// replies.
+// Clients without credentials and tenants' engines receive replies below LoopbackInbox. Services of
+// the embedded server use [ServiceInbox], to which these clients may not subscribe.
 const (
 	LoopbackInbox = "_INBOX"
 	ServiceInbox  = "_HTINBOX"

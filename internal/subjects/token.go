@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID is the maximum length of an id in bytes. A subject with four escaped ids must fit into a
-// NATS control line of 4 KiB.
+// MaxID is the maximum length of an id in bytes. Escaping can triple the length, and four ids must
+// fit into a NATS control line of 4 KiB.
 const MaxID = 256
 
 // ErrID means that an id is invalid.

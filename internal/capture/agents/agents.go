@@ -58,14 +58,14 @@ type Context struct {
 	Tenant  string
 	Now     time.Time // time of receipt, used if the payload has no time
 	Event   string    // name of the hook event, used if the payload has no name; may be empty
-	CallIDs CallIDs   // assigns ids to calls; if nil, equal calls without an id share one
+	CallIDs CallIDs   // assigns ids to calls; if nil, equal calls without an id get the same id
 	IDKey   []byte    // secret for event ids; if nil, the ids are predictable
 }
 
 // Payload is a parsed hook payload.
 type Payload struct {
-	// Events contains at least one event. Record them if no hook was asked. Otherwise,
-	// record the events of Decided.
+	// Events contains at least one event. After hooks have decided, record the events of
+	// [Payload.Decided] instead.
 	Events []events.Event
 	// Decides reports whether the tool waits for an answer.
 	Decides bool
@@ -99,8 +99,8 @@ func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
 
-// parse implements Parse. Before it adds the first event, it calls identified, which may
-// be nil.
+// parse calls identified before the first event, to set a missing identity. The function
+// identified may be nil.
 func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
@@ -133,8 +133,8 @@ func (t *Tool) builder(c Context) *builder {
 	return b
 }
 
-// Unreadable returns a Payload for bytes that Parse rejects. Its custom event contains
-// the first 16 MiB, in base64 if they are not UTF-8.
+// Unreadable returns a Payload with one custom event for bytes that Parse rejects. The
+// event contains the first 16 MiB, in base64 if they are not UTF-8.
 func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	b := t.builder(c)
 	b.p.Event = ingest.Clip(c.Event, ingest.MaxID)
@@ -142,10 +142,10 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	return b.p
 }
 
-// Decided returns the events to record after the hooks have decided. If the tool cannot
-// ask a person, an ask becomes a deny. If the tool ignores a deny, the event has a reason
-// but no verdict. Decided marks a denied call in CallIDs. Different outcomes give the
-// payload's event different ids.
+// Decided returns the events to record after the hooks have decided, and marks a denied
+// call in CallIDs. If the tool cannot ask a person, an ask becomes a deny. If the tool
+// ignores a deny, the event has a reason but no verdict. The id of the payload's event
+// depends on the outcome.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events
@@ -170,7 +170,7 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	return list
 }
 
-// answerKey joins the verdict, the reason, the context and the changed arguments.
+// answerKey joins the parts of an outcome that change the event id.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
 	if o.Verdict == hooks.None { // None and an empty verdict mean the same
@@ -185,7 +185,7 @@ func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	return strings.Join([]string{string(o.Verdict), o.Reason, o.Context, string(args)}, "\x00")
 }
 
-// rawAfter returns the payload to record, without a result or error that a hook changed.
+// rawAfter removes the original result or error from the payload if a hook changed it.
 func (p Payload) rawAfter(o hooks.DocumentOutcome) json.RawMessage {
 	if !p.changesResult(o) {
 		return p.raw

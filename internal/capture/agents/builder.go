@@ -73,7 +73,7 @@ func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle calls the callback in identified, but only once. The callback can set a missing
+// settle calls the function identified at most once. The function can set a missing
 // identity.
 func (b *builder) settle() {
 	if b.identified != nil {
@@ -125,8 +125,8 @@ func (b *builder) identify(values ...string) {
 
 func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// stepID returns a step id for tools that send none. The package runtree assigns later
-// events to the step by their time.
+// stepID returns an id for a new step, because the tool sends none. The package runtree
+// assigns later events to the step by time.
 func (b *builder) stepID() string {
 	if b.identity == "" {
 		return ""

@@ -83,8 +83,8 @@ func (c *calls) find(known, free func(slot) bool) int {
 	return len(*c) - 1
 }
 
-// denied marks a call as denied. If the id came from the tool, the call has no slot yet,
-// and denied adds one.
+// denied marks a call as denied. Calls with an id from the tool have no slot, so denied
+// adds one.
 func (c *calls) denied(k Key, id string) {
 	for i := range *c {
 		if callID(k, i) == id {

@@ -12,9 +12,9 @@ import (
 )
 
 // SharedCallIDs returns CallIDs for processes that each read only one payload. The
-// processes share a folder for each session and a file for each key. If a file stays
-// locked for 50 ms, the call is not paired with its result. Folders without a new key are
-// deleted after a week.
+// processes pair calls with results through a folder for each session and a file for each
+// key. If another process locks the file for 50 ms, the call is not paired. Folders
+// without a new key are deleted after a week.
 func SharedCallIDs(dir string) CallIDs { return &folder{dir: dir} }
 
 type folder struct{ dir string }
@@ -76,7 +76,7 @@ func (f *folder) update(k Key, do func(c *calls)) error {
 	}
 	do(&c)
 	if data, err = json.Marshal(c); err == nil {
-		_ = os.WriteFile(path, data, 0o600) // best effort: without the file, the call is not paired with its result
+		_ = os.WriteFile(path, data, 0o600) // after an error, the call has no paired result
 	}
 	return nil
 }

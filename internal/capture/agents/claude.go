@@ -74,8 +74,8 @@ func (r *claudeReader) locate(step string) {
 	}
 }
 
-// oncePerStep lists events that occur at most once in a step. Their payload is unique if
-// it has a step id.
+// oncePerStep lists events that occur at most once in a step, so a payload with a step id
+// is unique.
 var oncePerStep = map[string]bool{
 	"UserPromptSubmit": true, "Stop": true, "SubagentStart": true, "SubagentStop": true, "SessionEnd": true, "StopFailure": true,
 }
@@ -92,8 +92,8 @@ func (r *claudeReader) stopFailure() {
 	r.b.failed(message, failure, "model", r.in.text("model"))
 }
 
-// subagent adds the start or end of a sub-agent to the run of its parent, although the
-// sub-agent sends the payload.
+// subagent adds the start or end of a sub-agent to the parent's run. The payload comes
+// from the sub-agent's run.
 func (r *claudeReader) subagent() {
 	sub := r.b.scope
 	if sub.parentRun == "" {
@@ -148,8 +148,8 @@ func exitCode(digits string) *int {
 	return &n
 }
 
-// replyClaude sends all arguments of a changed call, because updatedInput replaces
-// them.
+// replyClaude also sends the unchanged arguments of a call, because updatedInput replaces
+// all arguments.
 func replyClaude(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

@@ -80,8 +80,8 @@ func codexExit(text string) (*int, string) {
 	return nil, text
 }
 
-// replyCodex omits unknown members, an ask, and an allow without a change. Codex treats
-// them as a failure of the hook.
+// replyCodex sends no ask, no allow without changed arguments, and no unknown members,
+// because Codex treats them as failures of the hook.
 func replyCodex(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

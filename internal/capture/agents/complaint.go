@@ -25,8 +25,8 @@ const (
 )
 
 // complaintOf returns the line of output that proves that the command failed. It also
-// returns the exit status if the line implies one. Only an error message of a program
-// that decides the exit status is proof, because other programs can print any text.
+// returns the exit status if the line implies one. Only error messages of programs whose
+// exit status becomes the command's are proof, because other programs can print any text.
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {
@@ -93,8 +93,8 @@ func partOfWord(r rune) bool {
 	return r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// decidingPrograms returns the programs that decide the exit status of a command. This is
-// the last program of a list or a pipe, both of "a && b", and only b of "a || b".
+// decidingPrograms returns the programs that can decide the exit status of a command. For
+// "a; b", "a | b" and "a || b", it returns b. For "a && b", it returns both.
 func decidingPrograms(command string, depth int) []program {
 	if depth > maxShells || len(command) > maxJudgedCommand {
 		return nil

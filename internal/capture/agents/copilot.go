@@ -12,11 +12,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// copilotCLI describes Copilot CLI. It has two payload formats, and the spelling of the
-// event names in its configuration selects one. The first has camelCase members and no
-// event name. The second has snake_case members, the event name and different tool names.
-// The time identifies the same payload in both formats. Calls have no id. A sub-agent has
-// a separate session and names the session of its parent.
+// copilotCLI describes Copilot CLI. Its configuration selects one of two payload formats
+// by the spelling of the event names. The first format has camelCase members and no event
+// name. The second has snake_case members, the event name and different tool names. The
+// time identifies the same payload in both formats. Calls have no id. A sub-agent has a
+// separate session and names the session of its parent.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},
@@ -192,8 +192,8 @@ func (r *copilotReader) result() result {
 	return e
 }
 
-// replyCopilot adds hookSpecificOutput to the snake_case shape, because another tool of
-// the vendor reads that member.
+// In the snake_case format, the answer also contains hookSpecificOutput, which another
+// tool of the vendor reads.
 func replyCopilot(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

@@ -64,7 +64,7 @@ func (r *geminiReader) request() {
 	request := r.in.object("llm_request")
 	n := len(listOf(request.raw("messages")))
 	r.b.main(r.b.scope, events.LLMRequest, "", events.HistoryData{Before: n, After: n, Model: request.text("model")})
-	r.b.withoutHooks() // hooks at this point need whole messages, but the payload has only texts
+	r.b.withoutHooks() // no hooks, because they need whole messages and the payload has only texts
 }
 
 // response adds a piece of the model's answer. Only the last piece has the finish
@@ -95,15 +95,16 @@ func (r *geminiReader) response() {
 	r.b.main(r.b.scope, events.ResponseCompleted, "", data)
 }
 
-// Patterns of lines around the output of a command. An exit status of 0 has no line.
+// Patterns of lines around the output of a command. Gemini CLI prints no line for the
+// exit status 0.
 var (
 	geminiTrailer = pattern(`^(?:</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
 	geminiExit    = pattern(`^Exit Code: (\d{1,9})$`)
 	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
-// geminiResult reads the exit status of a shell command from llmContent. The member error
-// exists only if the tool could not run.
+// geminiResult reads the exit status of a shell command from llmContent, because the
+// member error exists only if the tool could not run.
 func geminiResult(in object, c toolCall) result {
 	response := in.object("tool_response")
 	e := result{output: in.raw("tool_response")}
@@ -145,7 +146,7 @@ func geminiShell(text string) (*int, string) {
 	}
 }
 
-// replyGemini replaces a result by a denial. The reason of the denial is the new text, as
+// To change a result, replyGemini sends a denial with the new text as the reason, as
 // Gemini CLI requires.
 func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}

@@ -17,9 +17,9 @@ import (
 // Log yields the events of stored hook payloads. The input is a JSON array or a sequence
 // of objects. Log guesses the tool from the members of each payload.
 //
-// If opts contains the key of the data directory, the events get the same ids as in the
-// live hook. Importing a recorded run then adds nothing. The ids differ if a decision
-// changed them, or if a payload has no identity.
+// If a recorded run is imported with the key of the data directory in opts, the events
+// have the ids of the live hook and are dropped as duplicates. The ids differ if a
+// decision changed them, or if nothing in the payload identifies it.
 func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}}

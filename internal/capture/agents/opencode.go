@@ -15,8 +15,8 @@ import (
 // unchanged. A sub-agent is a session whose creation event names the parent. If a tool
 // throws, only a bus event reports the error.
 //
-// The answers are for our plugin. {"deny":"why"} makes it throw. {"output":{…}} makes
-// it copy the members to the output of the hook.
+// replyOpenCode answers our plugin. For {"deny":"why"}, the plugin throws an error. For
+// {"output":{…}}, the plugin copies the members to the output of the hook.
 var openCode = &Tool{
 	name: "opencode", read: readOpenCode, reply: replyOpenCode,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.Approval: mayDeny | mayAsk},
@@ -99,8 +99,8 @@ func (r *openCodeReader) prompt(out object) {
 	r.b.prompted(strings.Join(texts, "\n"))
 }
 
-// denial makes Decided mark a denied call in CallIDs. The bus later reports the denied
-// call as failed, and the mark lets messagePart recognise this report.
+// denial sets a function that marks a denied call in CallIDs. OpenCode later reports the
+// denied call as failed, and messagePart recognises the report by the mark.
 func (r *openCodeReader) denial(c toolCall) {
 	if ids, k := r.b.context.CallIDs, r.key(c); ids != nil {
 		r.b.p.denied = func() { ids.Denied(k, ident(c.id)) }
@@ -206,8 +206,8 @@ func (r *openCodeReader) message(info object) {
 	})
 }
 
-// messagePart turns a report of a failed call into the result of the call. If our denial
-// made the call fail, the report becomes a custom event.
+// messagePart adds the result of a failed call. If the call failed because a hook denied
+// it, messagePart adds a custom event instead.
 func (r *openCodeReader) messagePart(part object) {
 	state := part.object("state")
 	c := toolCall{id: part.text("callID"), name: part.text("tool"), args: state.raw("input")}

@@ -169,8 +169,8 @@ func listOf(raw json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// pattern compiles a regular expression on first use, because a hook command is short and
-// needs few of them.
+// pattern compiles a regular expression on first use, because a hook process runs briefly
+// and needs few expressions.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

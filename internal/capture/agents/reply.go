@@ -79,8 +79,8 @@ func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
 }
 
 // shaped gives a changed result the JSON shape of the original, because a tool ignores
-// other shapes. If a hook returned a string for another shape, the string replaces the
-// longest string of the original. The other strings become empty.
+// other shapes. If only the changed result is a string, it replaces the longest string of
+// the original. The other strings become empty.
 func shaped(original, changed hooks.JSON) hooks.JSON {
 	text, isText := textOf(changed.Raw())
 	if _, same := textOf(original.Raw()); !isText || same {

@@ -18,9 +18,9 @@ import (
 // Options configure a [Service].
 type Options struct {
 	Registry *hooks.Registry // its hooks decide, and its Appender records
-	Tenant   string          // the only accepted tenant; if empty, all are accepted, with "default" if none is named
+	Tenant   string          // the only accepted tenant, or "" for all; a missing tenant becomes "default"
 	Space    subjects.Space
-	Caller   func(ctx context.Context) (tenant string)               // returns the tenant of an HTTP request, or "" for any; may be nil
+	Caller   func(ctx context.Context) (tenant string)               // the only tenant of an HTTP caller, or "" for any; may be nil
 	User     func(ctx context.Context, claimed string) (user string) // returns the user to record; nil records the claimed user
 	Admit    func(tenant string) error                               // rejects an unknown tenant; may be nil
 	Timeout  time.Duration                                           // upper limit for one decision; 0 is [DefaultTimeout]

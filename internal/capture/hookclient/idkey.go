@@ -13,19 +13,18 @@ import (
 
 const idKeyName = "hook-ids.key"
 
-// unkeyed in the key file means that the data directory has events of an earlier version.
-// Their ids were derived without a key.
+// The key file contains unkeyed if the data directory has events of an earlier version,
+// whose ids were derived without a key.
 const unkeyed = "unkeyed\n"
 
 const idKeyBytes = 32
 
-// IDKey returns the secret that makes the ids of hook events unpredictable. Without the
-// secret, a client cannot send other events with these ids first. The first call creates
-// the secret.
+// IDKey returns the secret from which the ids of hook events are derived. A client that
+// could predict an id could send another event with the same id first. The first call
+// creates the secret.
 //
-// If the data directory has events of an earlier version, IDKey returns nil, and the ids
-// are derived without a key. An existing outbox indicates such events, so call IDKey
-// before opening an outbox.
+// IDKey returns nil if the data directory has an outbox but no secret, because an earlier
+// version derived the ids without a key. So call IDKey before opening an outbox.
 func IDKey(dataDir string) ([]byte, error) {
 	path := filepath.Join(dataDir, idKeyName)
 	data, err := os.ReadFile(path)

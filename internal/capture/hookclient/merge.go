@@ -53,8 +53,8 @@ func mergeValues(first, second hooks.JSON) hooks.JSON {
 	return merged
 }
 
-// patched returns the document with the changes of the hooks, as input for the next
-// chain. A withheld result stays withheld.
+// patched returns the document with the changes of the local hooks, for the hooks of the
+// publisher. A withheld result stays withheld.
 func patched(d hooks.Document, out *hooks.DocumentOutcome) hooks.Document {
 	if out == nil {
 		return d

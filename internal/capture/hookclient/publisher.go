@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// quickResponse limits the wait for the start of a response without a decision.
+	// quickResponse limits the wait for a response if the request needs no decision.
 	quickResponse = 250 * time.Millisecond
 	maxAnswer     = 2 * MaxPayload
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// recordTimeout limits the wait for the publisher, and then the wait for the outbox.
+// recordTimeout limits each wait for the publisher or the outbox.
 const recordTimeout = 500 * time.Millisecond
 
 // SharedOutbox returns the folder of the outbox to which all hook commands of a data
@@ -35,9 +35,9 @@ func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, er
 }
 
 // record redacts events and stores them, even after ctx has ended. It sends them to the
-// publisher at the URL, or spools them if that fails. Without a URL, it appends them to
-// the shared outbox. The publisher of the data directory reads only that outbox, so each
-// event arrives once.
+// publisher at the URL, or spools them if that fails. Without a URL, it only appends them
+// to the shared outbox, so that the publisher of the data directory receives each event
+// once.
 func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
 	redactor := r.redactor
@@ -58,8 +58,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 		if err == nil {
 			return slices.DeleteFunc([]error{r.resend(ctx)}, func(err error) bool { return err == nil }), nil
 		}
-		// The publisher may have stored the events. It recognises a second copy by the
-		// ids.
+		// Send the events again later, even if the publisher has stored them. It drops
+		// duplicates by their ids.
 		warnings = append(warnings, fmt.Errorf("events stay here: %w", err))
 	}
 	if r.publisher.url != "" && spoolHasRoom(r.dataDir) {

@@ -15,15 +15,15 @@ import (
 const (
 	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
 	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
-	IDKeyHeader  = "Hooktrail-Id-Key" // id key of the sender in hexadecimal, for the same event ids on both sides
+	IDKeyHeader  = "Hooktrail-Id-Key" // sender's id key in hexadecimal, for the same event ids at the publisher
 )
 
-// errOwnHooks rejects a hooks file if the publisher is at a socket. The user of the
-// audited agent could change the file.
+// errOwnHooks rejects a hooks file if a publisher at a socket decides, because the user
+// of the audited agent could change the file.
 var errOwnHooks = errors.New("--hooks: a publisher at a socket decides with its own hooks; start it with this file")
 
-// answerRemote lets the publisher at a socket decide about a payload and record it. That
-// publisher runs as another user, so the record does not depend on this process.
+// answerRemote lets the publisher at a socket decide about a payload and record it. The
+// publisher runs as another user, so the user of this process cannot change the record.
 func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (agents.Reply, error) {
 	wait := quickResponse
 	if p.Decides && isDecision(p.Document.Point) {

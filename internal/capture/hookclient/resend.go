@@ -15,7 +15,7 @@ import (
 
 const refusedSuffix = ".refused"
 
-// maxResend limits the files that one call sends, because an agent waits.
+// maxResend limits the files that one call sends, because an agent waits for the call.
 const maxResend = 200
 
 // ResendOptions configure [Resend].

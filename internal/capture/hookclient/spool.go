@@ -53,9 +53,9 @@ func spool(dataDir string, list []events.Event) error {
 	return os.Rename(file, file+spoolSuffix)
 }
 
-// Sweep moves the spooled events of a data directory into its shared outbox. An
-// interruption can store an event twice. Sweep continues after a file that fails, and
-// returns the first error. Several processes may sweep at the same time.
+// Sweep moves the spooled events of a data directory into its shared outbox. After an
+// interruption, the next call may store events again. Sweep continues after a file that
+// fails, and returns the first error. Several processes may sweep at the same time.
 func Sweep(ctx context.Context, dataDir string) error {
 	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {

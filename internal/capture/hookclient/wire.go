@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// DocumentType is the media type of a request for a decision. The publisher does not
-// record such a request, because the hook command records the payload.
+// DocumentType is the media type of a hook command's request for a decision. The hook
+// command records the decided payload, so the publisher does not.
 const DocumentType = "application/vnd.hooktrail.document+json"
 
 type wireDocument struct {

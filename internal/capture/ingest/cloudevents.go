@@ -51,9 +51,9 @@ func (o Options) event(text []byte, line int) (events.Event, error) {
 	return e, nil
 }
 
-// DecodeEvent reads one CloudEvent like [CloudEvents], but rejects every [Reserved] kind,
-// including chunks. It returns an error of [events.Decode] or [events.Event.Normalize],
-// an error about an invalid id, or [ErrReserved].
+// DecodeEvent reads one CloudEvent. Unlike [CloudEvents], it rejects every [Reserved]
+// kind, including chunks, with [ErrReserved]. Other errors come from [events.Decode] or
+// [events.Event.Normalize], or are about an invalid id.
 func DecodeEvent(data []byte) (events.Event, error) { return decodeEvent(data, Reserved) }
 
 func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, error) {
@@ -67,8 +67,8 @@ func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, er
 	return e, nil
 }
 
-// numberBytes is the space that adopt reserves for the producer id and the salt, which an
-// outbox adds to an event.
+// numberBytes is the space for the producer id and the salt, which an outbox later adds
+// to an event.
 const numberBytes = 64
 
 func adopt(e *events.Event, reserved func(events.Kind) bool) error {

@@ -15,8 +15,8 @@ import (
 const CloudEventsFormat = "cloudevents"
 
 // CloudEventFile yields the events of a file. The file contains one event in each line, a
-// list of events, or events over several lines. Events of other tenants are reported
-// instead.
+// list of events, or events over several lines. It yields an error for events of other
+// tenants.
 func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	opts.Only = true
 	in := bufio.NewReaderSize(r, 64<<10)

@@ -213,7 +213,7 @@ func (in *documents) fail(err error) bool {
 }
 
 // broken returns the distance from the last valid token to the syntax error. It parses
-// the buffered input again, because the offset in the error has no fixed start.
+// the buffered input again, because the error counts its offset from different positions.
 func (in *documents) broken(err error) int64 {
 	buffered, readErr := io.ReadAll(in.dec.Buffered())
 	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a missing comma or colon
@@ -227,7 +227,7 @@ func (in *documents) broken(err error) int64 {
 }
 
 // Documents calls read with each fragment that the function [Documents] yields, until the
-// receiver stops. It reports whether it reached the end of the input.
+// receiver of the events stops. It reports whether it reached the end of the input.
 func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment), lists ...string) bool {
 	return each(m, Documents(ctx, r, m.opts, lists...), func(p Fragment) {
 		m.line = p.Line

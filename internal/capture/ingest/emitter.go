@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Emitter yields the events and the fault reports of one input, until the receiver
-// stops.
+// Emitter yields the events and the fault reports of one input, until the receiver of the
+// events stops.
 type Emitter struct {
 	opts    Options
 	source  string
@@ -67,19 +67,21 @@ func (m *Emitter) At(line int) { m.line = line }
 // Stopped reports whether the receiver of the events stopped.
 func (m *Emitter) Stopped() bool { return m.stopped }
 
-// Report yields a fault. Any error other than a [*LineError] ends the input.
+// Report yields an error. The input continues only after a [*LineError].
 func (m *Emitter) Report(err error) {
 	if !m.stopped {
 		m.stopped = !m.yield(events.Event{}, err)
 	}
 }
 
-// Fault reports a fault of the current line. Set kept if the line still becomes events.
+// Fault reports a fault of the current line. If the line still becomes events, kept must
+// be true.
 func (m *Emitter) Fault(reason string, kept bool) {
 	m.Report(&LineError{File: m.opts.File, Line: m.line, Reason: reason, Kept: kept})
 }
 
-// NotJSON reports an error of decoding a line. Set kept if the line still becomes events.
+// NotJSON reports an error of decoding a line. If the line still becomes events, kept
+// must be true.
 func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	report := JSONError(m.opts.File, l, err)
 	report.Kept = kept
@@ -152,7 +154,7 @@ func (m *Emitter) Time(text string, fallback time.Time) time.Time {
 }
 
 // Now returns the time for events whose input has no time. This time can differ between
-// imports. After a call of Now, the ids of aggregates therefore do not depend on times.
+// imports, so after a call of Now, [Run.Aggregate] leaves times out of the ids.
 func (m *Emitter) Now() time.Time {
 	m.untimed = true
 	if m.opts.Now == nil {

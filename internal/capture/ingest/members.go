@@ -30,8 +30,8 @@ func Has(members map[string]json.RawMessage, names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { _, ok := members[name]; return !ok })
 }
 
-// Members returns the members of the JSON object at the start of head. A member that
-// is cut off has no value.
+// Members returns the members of a JSON object, of which head may contain only the
+// beginning. A member that is cut off has no value.
 func Members(head []byte) map[string]json.RawMessage {
 	object := map[string]json.RawMessage{}
 	in := json.NewDecoder(bytes.NewReader(head))

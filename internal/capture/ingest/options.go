@@ -4,18 +4,18 @@ import "time"
 
 // Options describe the input of an adapter.
 type Options struct {
-	File   string // name for reports, and for the session id of a transcript without one
+	File   string // name for reports, and for the session id if the transcript has none
 	Tenant string // the tenant of the events
 	Only   bool   // [CloudEvents] reports events of other tenants and does not yield them
 
-	// Records makes [CloudEvents] also yield records of other outboxes, such as seals and
-	// gaps. Only readers that publish no events set it.
+	// Records makes [CloudEvents] also yield Hooktrail's own records, such as seals and
+	// gaps. Only readers that publish no events set Records.
 	Records bool
 
 	HookKey []byte // secret for the event ids of stored hook payloads; may be nil
 
-	// Now returns the time for events whose input has no time, such as the last change of
-	// the file. No id depends on it. The default is the start of 1970.
+	// Now returns a time, such as the last change of the file, for events whose input has
+	// no time. No event id depends on this time. The default is the start of 1970.
 	Now func() time.Time
 	// Open means that another program still writes the input. An incomplete last line is
 	// then accepted, and the end of the input does not finish steps and runs.

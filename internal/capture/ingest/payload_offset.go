@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// offsetInInput converts the offset in an error, which counts in the compacted payload,
-// to an offset in the input.
+// offsetInInput converts the offset in an error from the compacted payload to the input.
 func offsetInInput(input []byte, e events.Event, err error) error {
 	if invalid, ok := errors.AsType[*events.InvalidError](err); !ok || invalid.Offset < 0 {
 		return err

@@ -65,7 +65,7 @@ func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run
 func (m *Emitter) Started(run string) bool { return m.runs[run] != nil }
 
 // Emit emits an event of the run and of its open step. The event id is derived from the
-// origin and the kind. So a block of the input can become only one event of each kind.
+// origin and the kind, so an origin can have only one event of each kind.
 func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	e := r.event(p.Time, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, p.ID, strconv.Itoa(p.Block), string(kind))

@@ -44,8 +44,8 @@ func (r *Run) Open(p Origin, input string) *Step {
 	return r.step
 }
 
-// Within returns the open step and extends it to the time of the origin. It opens a step
-// if none is open.
+// Within returns the open step, or opens one. The step then lasts at least until the time
+// of the origin p.
 func (r *Run) Within(p Origin) *Step {
 	if r.step == nil {
 		r.Open(p, "")

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Without returns the object without the mapped members, or nil if no member is left.
-// Adapters store the result in raw, so that an event contains each member only once.
+// Without removes the mapped members from the object and returns nil if none is left.
+// Adapters map these members to event fields and store the rest in raw.
 func Without(object json.RawMessage, mapped ...string) json.RawMessage {
 	in := json.NewDecoder(bytes.NewReader(object))
 	if token, err := in.Token(); err != nil || token != json.Delim('{') {

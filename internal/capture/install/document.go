@@ -97,8 +97,8 @@ func deepest(v *hujson.Value, limit int) (offset int, found bool) {
 
 func (d *document) bytes() []byte { return append(bytes.Clone(d.mark), d.data...) }
 
-// refused drops the text of literals from an error of the parser, because they can be
-// secrets.
+// refused converts an error of the parser. It drops the text of literals, because a
+// literal can be a secret.
 func (d *document) refused(err error) error {
 	report := &SyntaxError{File: d.file, Line: 1, Column: 1}
 	place, reason, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
@@ -163,7 +163,7 @@ func items(v *hujson.Value) []item {
 	}
 	for i := range all {
 		all[i].comma = -1
-		// Only a last value with a trailing comma has a non-nil AfterExtra.
+		// For the last value, AfterExtra is non-nil only if a comma follows.
 		if after := all[i].value.AfterExtra; i < len(all)-1 || after != nil {
 			all[i].comma = all[i].value.EndOffset + len(after)
 		}

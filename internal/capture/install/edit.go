@@ -114,8 +114,8 @@ func (d *document) afterComment(at int) int {
 	return at
 }
 
-// encoded returns the JSON text of a value, or of a member if key is not empty. If lines
-// is true, the text spans several lines, which are indented by lead.
+// encoded returns the JSON text of a value. If key is not empty, it returns a member with
+// this key. If lines is true, the text has several lines, indented by lead.
 func (d *document) encoded(key string, v any, lead string, lines bool) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -136,8 +136,8 @@ func (e *editor) add(name string, entry any) (err error) {
 	return err
 }
 
-// remove removes the hooks at these positions. It starts with the last position, because
-// a removal would change later ones.
+// remove removes the hooks at these positions. It starts with the last one, because
+// removing a hook shifts the hooks after it.
 func (e *editor) remove(name string, found []position) error {
 	for _, at := range slices.Backward(found) {
 		from, err := e.event(name)

@@ -16,8 +16,8 @@ import (
 type Options struct {
 	Project string // folder of a project; if empty, the user's configuration is changed
 	Home    string
-	// Program is the command that the hooks run, quoted for a shell. Flags follow the
-	// name of the tool.
+	// Program is the publisher command, quoted for a shell. A hook runs PROGRAM hook TOOL
+	// FLAGS.
 	Program   string
 	Flags     string
 	Timeout   time.Duration // how long the agent waits for a hook; at least one second

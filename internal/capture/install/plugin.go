@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// openCodePlugin runs the command publisher hook, because OpenCode has no hook commands.
+// openCodePlugin is a plugin that runs "publisher hook", because OpenCode cannot run hook
+// commands.
 //
 //go:embed opencode.js
 var openCodePlugin string

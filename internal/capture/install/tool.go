@@ -95,8 +95,8 @@ func named(name string) (*tool, error) {
 	return &tools[i], nil
 }
 
-// below returns a function that locates a file. The environment variable names the folder
-// of the file. The default is a folder in the home directory.
+// below returns a function that locates a file. The folder is the value of the given
+// environment variable, or by default a folder in the home directory.
 func below(variable, folder, file string) func(string, func(string) string) string {
 	return func(home string, env func(string) string) string {
 		if dir := env(variable); dir != "" {
@@ -120,8 +120,8 @@ type handler struct {
 	Timeout int64  `json:"timeout"`
 }
 
-// group returns a function that builds a list entry with one hook. The entry has no
-// matcher, so the hook receives every event of the list.
+// group returns a function that builds a list entry with one hook for all events of the
+// list. The function unit converts the hook's timeout.
 func group(unit func(time.Duration) int64) func(caller) any {
 	return func(c caller) any {
 		return struct {

@@ -13,9 +13,8 @@ import (
 
 type callerKey struct{}
 
-// TenantOf returns the only tenant for which the caller of a request may act. This is the
-// tenant of the token, or else of this publisher. It is empty if the caller may name any
-// tenant.
+// TenantOf returns the only tenant for which the caller of a request may act, or "" for
+// any tenant. The tenant comes from the token, or without a token from HandlerOptions.Tenant.
 func TenantOf(ctx context.Context) string {
 	tenant, _ := ctx.Value(callerKey{}).(string)
 	return tenant

@@ -136,8 +136,8 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts a malformed line once, even if there are several reports about it. It lists
-// the first report, or a later one that says that the line was lost.
+// add counts and lists a malformed line once, with its first report. A later report that
+// the line was lost replaces the first one.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -182,8 +182,8 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	return publish.Open(ctx, b.Conn(), opts)
 }
 
-// closeOutbox sends all events and closes the outbox. After ctx has ended, it waits only
-// for [interruptedFlush].
+// closeOutbox sends all events and closes the outbox. After ctx has ended, it sends
+// events for at most [interruptedFlush].
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

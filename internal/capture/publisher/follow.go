@@ -16,7 +16,7 @@ type followed struct {
 	done  bool // the file was taken as complete
 }
 
-// pauseFactor is the minimum ratio of the pause after a read to the duration of the read.
+// The pause after a read is at least pauseFactor times as long as the read.
 const pauseFactor = 10
 
 // follow imports the files of all paths and then their changes, until ctx ends. It reads

@@ -31,9 +31,8 @@ func (s *HookService) tenantFor(ctx context.Context, named string) (string, erro
 	return named, nil
 }
 
-// contextOf accepts the key for event ids from a sender at a socket. The sender may also
-// spool the events. Both copies then have the same ids, and the second copy is dropped as
-// a duplicate.
+// A sender at a socket may also spool its events. So contextOf derives the event ids with
+// the sender's key, and the spooled copies are dropped as duplicates.
 func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	named := r.URL.Query().Get("tenant")
 	tenant, err := s.tenantFor(r.Context(), named)

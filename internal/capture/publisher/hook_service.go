@@ -32,8 +32,8 @@ type HookService struct {
 	opts     Options
 }
 
-// NewHookService returns a service with the hooks of a file, which may be nil. The
-// Appender receives the events.
+// NewHookService returns a service with the hooks of the file, or without hooks if file
+// is nil. The Appender receives the events.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
 	key, err := hookclient.IDKey(opts.DataDir)
@@ -114,8 +114,8 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 			s.refuse(w, r, problemOf(err).Status, err)
 			return
 		}
-		// The denial is sent anyway, because an agent continues after a response in
-		// another format.
+		// Send the denial anyway, because the agent would continue after an error
+		// response.
 		s.opts.Logger.ErrorContext(ctx, "denial not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
 	}
 	w.Header().Set(hookclient.ExitHeader, strconv.Itoa(reply.Exit))

@@ -13,8 +13,8 @@ import (
 
 // Default size limits of a request in bytes.
 const (
-	// DefaultMaxBody limits a request body. Only one event of the body is in memory at
-	// a time.
+	// DefaultMaxBody limits a request body, of which only one event is in memory at a
+	// time.
 	DefaultMaxBody = 256 << 20
 	// DefaultMaxEvent limits one event.
 	DefaultMaxEvent = 16 << 20
@@ -25,14 +25,14 @@ const (
 	chunkSize    = 1 << 20
 	chunkTimeout = time.Minute
 	replyTimeout = time.Minute
-	// drainLimit and drainTimeout limit the rest of a refused body that the server still
+	// drainLimit and drainTimeout limit how much of a refused body the server still
 	// reads.
 	drainLimit   = 64 << 20
 	drainTimeout = 10 * time.Second
 )
 
 // drained reads the rest of a refused body before it sends the response, because many
-// senders send the whole body first. It also extends the deadlines.
+// senders send the whole body first.
 func drained(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -96,7 +96,7 @@ func (p *timedBody) Read(b []byte) (int, error) {
 	before := p.read / chunkSize
 	if p.read += int64(n); p.read/chunkSize > before {
 		// Ignore the errors of a server that does not support deadlines. The write
-		// deadline is later, because HTTP/2 cannot send a response after it.
+		// deadline is after the read deadline, so that HTTP/2 can still send a response.
 		_ = p.control.SetReadDeadline(time.Now().Add(chunkTimeout))
 		_ = p.control.SetWriteDeadline(time.Now().Add(chunkTimeout + replyTimeout))
 	}

@@ -19,7 +19,7 @@ const maxIDs = 1000
 type accepted struct {
 	Accepted   int      `json:"accepted"`
 	Duplicates int      `json:"duplicates,omitempty"` // events among them that were stored before
-	Shed       int      `json:"shed,omitempty"`       // of these, events that --full shed dropped and recorded as a gap
+	Shed       int      `json:"shed,omitempty"`       // accepted events that a full outbox dropped, recorded as a gap
 	IDs        []string `json:"ids,omitzero"`         // of the first 1000 events
 }
 
@@ -54,8 +54,8 @@ func located(p problem.Problem, at cehttp.Received, done accepted) problem.Probl
 	return p
 }
 
-// take waits at most [replyTimeout] for space in the outbox. The server does not notice a
-// lost connection while it reads the body.
+// take waits at most [replyTimeout] for space in the outbox, because the server does not
+// notice a lost connection while it reads the body.
 func (h *handler) take(ctx context.Context, e events.Event, done *accepted) error {
 	if k := e.Kind(); ingest.Reserved(k) {
 		return fmt.Errorf("%s: %w", k, ingest.ErrReserved)
@@ -84,8 +84,9 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	return nil
 }
 
-// assign sets the tenant of an event that has none. An event may only name the tenant of
-// the caller. If that is empty, it may name any tenant that opts.Tenants admits.
+// assign sets the tenant of an event that has none. If the event names a tenant, it must
+// be the caller's. A caller without a tenant may name any tenant that opts.Tenants
+// admits.
 func (h *handler) assign(e *events.Event, tenant string) error {
 	switch {
 	case e.Tenant == "":

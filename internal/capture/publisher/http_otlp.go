@@ -19,8 +19,7 @@ import (
 )
 
 // otlp reports items that cannot become events as a partial success. If an event cannot
-// be stored, the exporter repeats the whole request. The outbox drops the events that it
-// already has.
+// be stored, the exporter must repeat the whole request, and the outbox drops duplicates.
 func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

@@ -167,8 +167,8 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 // ErrUnrecognised is returned for a file with an unknown format.
 var ErrUnrecognised = errors.New("unknown format")
 
-// read imports one input. It stops reading when ctx ends, and appending when work ends.
-// If open is true, another program still writes the input.
+// read imports one input. It stops reading when ctx ends, and stops appending events when
+// work ends. If open is true, another program still writes the input.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
 	if err != nil {

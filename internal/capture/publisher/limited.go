@@ -17,8 +17,8 @@ type limited struct {
 
 // Limit returns two appenders that share the limits of each tenant. The appender sent is
 // for events from senders, and returns a [quota.ExceededError] for an event above the
-// limits. The appender decided is for hooks and decisions, and never refuses an event.
-// Otherwise an agent could use up the limits to avoid decisions and records.
+// limits. The appender decided is for hooks and decisions. It never refuses an event, so
+// that an agent cannot avoid decisions by using up the limits.
 func Limit(to Appender, limits quota.Limits) (sent, decided Appender) {
 	q := quota.New(limits)
 	return limited{to: to, quotas: q, refuses: true}, limited{to: to, quotas: q}

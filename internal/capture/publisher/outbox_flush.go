@@ -26,10 +26,10 @@ const (
 	flushOpen = time.Second
 )
 
-// FlushOutboxes sends the waiting events of outboxes, and returns their number. It also
-// announces the end of a killed producer. If another process has an outbox open,
-// FlushOutboxes waits until that process has sent the events. The failure of one outbox
-// does not affect the others.
+// FlushOutboxes sends the waiting events of outboxes and returns their number. If a
+// producer was killed, it also announces the producer's end. If another process has an
+// outbox open, FlushOutboxes waits until that process has sent the events. The failure of
+// one outbox does not affect the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
 	err = hookclient.Sweep(ctx, opts.DataDir)
 	list, unread := Outboxes(opts.DataDir, opts.Names...)

@@ -52,8 +52,8 @@ func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger
 	return context.WithValue(ctx, userKey{}, osuser.Named(uid))
 }
 
-// claimedUser is the attribute that stores the user named by an event if another user
-// sent it.
+// claimedUser is the attribute for the user that an event names. It is set if another
+// user sent the event.
 const claimedUser = "claimeduserid"
 
 // setUser sets the user of an event to the user of the request. It moves another name in

@@ -75,9 +75,9 @@ func (a admitting) Append(ctx context.Context, e events.Event) (events.Event, er
 
 func orDefault(tenant string) string { return cmp.Or(tenant, "default") }
 
-// interruptible returns a reader of the bytes that copyTo writes. The reader fails when
-// ctx has ended, but the goroutine that runs copyTo may stay blocked. The caller must
-// close the reader.
+// interruptible returns a reader that fails when ctx ends, even if copyTo is blocked. It
+// reads the bytes that copyTo writes in another goroutine. The caller must close the
+// reader.
 func interruptible(ctx context.Context, copyTo func(io.Writer) error) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() { in.CloseWithError(copyTo(in)) }()

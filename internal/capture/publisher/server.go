@@ -28,7 +28,8 @@ func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 }
 
 // Server returns an HTTP server, with TLS if there is a certificate. Its timeouts suit
-// small requests, and [Handler] extends them. Open requests continue after ctx has ended.
+// small requests, and [Handler] extends them for large ones. Open requests continue after
+// ctx has ended.
 func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.Logger) (*http.Server, error) {
 	config, err := a.TLS.Config(logger) //nolint:contextcheck // each connection has a context
 	return &http.Server{
@@ -46,8 +47,8 @@ func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.L
 }
 
 // ServeOn accepts connections for a server from [Access.Server], with TLS if there is a
-// certificate. It ignores server.TLSConfig, because net/http sets that field without TLS
-// too.
+// certificate. It ignores server.TLSConfig, which net/http also sets for servers without
+// TLS.
 func (a Access) ServeOn(server *http.Server, l net.Listener) error {
 	if a.TLS.Cert != "" {
 		return server.ServeTLS(l, "", "")

@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// RunShared forwards the events of DataDir/outbox/shared until ctx ends, and then until
-// the deadline. While another process forwards them, RunShared waits. Then it calls
-// running. The next run sends the remaining events.
+// RunShared waits until no other process forwards the events of DataDir/outbox/shared.
+// Then it calls running and forwards them until ctx ends. It sends waiting events until
+// the deadline, and the next run sends the rest.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
 	dir := hookclient.SharedOutbox(opts.DataDir)

@@ -18,13 +18,14 @@ import (
 )
 
 // listenSocket creates a socket to which only the current user can connect. It replaces
-// an existing socket. The caller must be the publisher of the directory, which has the
-// outbox open. The function remove does not remove the socket of a later publisher.
+// an existing socket. The caller must have the outbox of the directory open. The function
+// remove does not remove the socket of a later publisher.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	// Set the permissions before the rename, because clients can connect after it.
+	// Use a temporary name, so that clients can connect only after the permissions are
+	// set.
 	temporary := hookclient.SocketName + "." + strconv.Itoa(os.Getpid())
 	if err := os.Remove(filepath.Join(dataDir, temporary)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)

@@ -21,7 +21,7 @@ import (
 // Limits are the limits of each tenant per second. 0 is no limit.
 type Limits struct {
 	Events, Bytes, Runs float64
-	Burst               time.Duration  // time for which unused limits add up to a burst; at least 1 s
+	Burst               time.Duration  // time whose limits a tenant may use at once; at least 1 s
 	Factors             map[string]int // by tenant, multiply its limits; 0 removes them
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// checkBroker returns an error if drainUnserved could not read the stream. Call it before recording
-// an order.
+// If no auditor serves the tenant, checkBroker checks that the broker's URL is known. Call it
+// before recording an order.
 func checkBroker(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	served, err := auditor.IsServed(cmd.Context(), shared.DataDir, tenant)
 	if err != nil || served {

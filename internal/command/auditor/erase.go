@@ -76,7 +76,7 @@ type Change struct {
 	// number that an order would remove.
 	Records int64 `json:"records"`
 	DryRun  bool  `json:"dry_run,omitempty"`
-	// NeedsApproval means that a second person must approve the order. Only --dry-run sets it.
+	// NeedsApproval is set with --dry-run if a second person must approve the order.
 	NeedsApproval bool            `json:"needs_approval,omitempty"`
 	Effects       []ledger.Effect `json:"effects,omitempty"`
 	By            string          `json:"by"`
@@ -160,8 +160,9 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 	return errors.Join(f.print(cmd, shared, c), err)
 }
 
-// giveAll gives orders and waits for their effects. It repeats an erasure for matching records that
-// arrive in the meantime. If a repetition fails, it returns the error and the earlier outcomes.
+// giveAll gives orders and waits for their effects. If matching records arrive during an erasure,
+// it erases them with a further order. If that order fails, it returns the error and the earlier
+// outcomes.
 func (f *orderFlags) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	done, err := f.give(cmd, shared, r, orders)
 	for range maxRepeats {

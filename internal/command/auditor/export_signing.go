@@ -70,8 +70,8 @@ func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts b
 	return err
 }
 
-// tryWrite writes a bundle of a verified ledger. WriteBundle verifies the ledger of a signed
-// bundle. --unsigned turns the verification off.
+// tryWrite verifies the ledger, unless --unsigned is set, and writes a bundle. For a signed bundle,
+// WriteBundle verifies the ledger.
 func (s signing) tryWrite(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	if opts.Signer == nil && !s.unsigned {
 		if err := verifyExported(cmd, r, opts); err != nil {

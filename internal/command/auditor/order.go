@@ -20,7 +20,7 @@ import (
 
 const (
 	orderPoll = 50 * time.Millisecond // interval of looking for the effect
-	// filesPoll is longer than orderPoll, because each poll opens the AgentFS files.
+	// filesPoll is longer than orderPoll, because each poll must open all AgentFS files.
 	filesPoll = 250 * time.Millisecond
 	orderWait = time.Minute
 )
@@ -47,8 +47,8 @@ func (f *orderFlags) order(action events.AuditAction) (ledger.Order, error) {
 	}, nil
 }
 
-// give gives orders and waits until they have taken effect and all files are without the payloads.
-// Without a running auditor, give reads the orders from the stream.
+// give gives orders and waits until they have taken effect and the AgentFS files no longer contain
+// the erased payloads. Without a running auditor, give reads the orders from the stream.
 func (f *orderFlags) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	if err := checkBroker(cmd, shared, r.Tenant()); err != nil {
 		return nil, err

@@ -31,8 +31,8 @@ func (k knownLedgers) entries() ([]pins.Entry, error) {
 	return pins.Read(path)
 }
 
-// anchoring returns the pins that may confirm a key without --key. Pins for the data directory are
-// binding. An empty dataDir means evidence outside any data directory.
+// anchoring returns the pins that may confirm a ledger's key if --key is missing. Pins for the data
+// directory exclude all others. An empty dataDir means evidence outside any data directory.
 func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	entries, err := k.entries()
 	if err != nil {
@@ -49,8 +49,8 @@ func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// given returns the anchoring for the key in --key. It contains the pins for the data directory,
-// because they may contradict --key.
+// given returns the anchoring for the key in --key. It also contains the pins for the data
+// directory, to detect a --key that contradicts them.
 func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	a := &verifier.Anchoring{Given: "--key"}
 	if dataDir == "" {
@@ -68,8 +68,8 @@ func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// pinsOf converts an entry to pins. For an entry of the data directory, it adds the later keys that
-// signed changes connect to the pinned key.
+// pinsOf converts an entry to pins. For an entry of the data directory, it follows the signed key
+// changes and adds the later keys.
 func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	p := verifier.Pin{Seen: e.Seen}
 	if e.Origin != pins.AnyOrigin {

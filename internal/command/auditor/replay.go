@@ -90,8 +90,8 @@ func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return r.publish(cmd, shared, reader, chosen)
 }
 
-// checkSubject rejects subjects of the event stream, because the auditor would count replayed
-// events as repeated deliveries.
+// checkSubject rejects subjects of the event stream, because the auditor would receive the events
+// again and count them as repeated.
 func (r replayFlags) checkSubject() error {
 	if r.subject == "" {
 		return nil
@@ -144,7 +144,7 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 	flush := func() error {
 		ctx, cancel := context.WithTimeout(cmd.Context(), flushTimeout)
 		defer cancel()
-		// The broker reports a refused message before it answers the ping of a flush.
+		// The broker reports a refused message before it answers a flush, so LastError is then set.
 		if err := errors.Join(nc.FlushWithContext(ctx), nc.LastError()); err != nil {
 			return fmt.Errorf("publish to %s: %w", r.subject, err)
 		}

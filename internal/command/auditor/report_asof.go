@@ -78,8 +78,8 @@ func laterText(l verifier.Later) string {
 	return text
 }
 
-// waitingTexts describes outboxes with waiting events, and missing outboxes. If uses is false, it
-// skips outboxes with only records of use, unless records are lost or damaged.
+// waitingTexts describes missing outboxes, and outboxes with waiting events. If uses is false, it
+// skips outboxes with only intact records of use.
 func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	for _, w := range a.Outboxes {
 		if w.Uses && !uses && w.Lost+w.Damaged == 0 {
@@ -112,8 +112,8 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	return texts
 }
 
-// behindLines describes the events that the ledger lacks. It returns nil unless these events make
-// the ledger unproven.
+// behindLines describes the events that the ledger lacks, but only if the ledger is unproven
+// without them.
 func behindLines(r verifier.Report) (texts []string) {
 	if r.AsOf == nil || !r.AsOf.Behind() {
 		return nil

@@ -20,8 +20,8 @@ import (
 const cacheBytes = 64 << 20
 
 // serveTenants runs one auditor per tenant. Each auditor has its own connection, rights, durables,
-// positions and locks, so a tenant can move to another process. When one auditor ends, the others
-// stop. With --drain, they continue to the end of the stream.
+// positions and locks, so a tenant can move to another process. If one auditor fails, the others
+// stop, or with --drain continue to the end of the stream.
 func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// StreamCopy is the state of the stream's copy of payloads that an order removed from the ledger.
+// StreamCopy describes whether the stream still has payloads that an order removed from the ledger.
 // The stream deletes messages only when they exceed its limits.
 type StreamCopy string
 
@@ -47,9 +47,8 @@ func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 	}
 }
 
-// copyOf reports whether the stream still has messages, and when they expire. last is the latest
-// time of these messages, and first is the time of the oldest message in the stream. maxAge is the
-// stream's age limit, or 0.
+// copyOf reports whether the stream still has messages up to the time last, and when they expire.
+// The oldest message in the stream has the time first. maxAge is the stream's age limit, or 0.
 func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time) {
 	switch {
 	case first.IsZero() || last.Before(first):

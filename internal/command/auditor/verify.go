@@ -167,8 +167,7 @@ func (v verification) verify(cmd *cobra.Command, shared *cli.Shared, opts verifi
 	return report, err
 }
 
-// judge verifies the ledger. The AsOf result counts the events that are in the stream or in a local
-// outbox, but not in the ledger.
+// judge verifies the ledger and counts the events that are only in the stream or in a local outbox.
 func (v verification) judge(cmd *cobra.Command, shared *cli.Shared, opts verifier.Options) (_ verifier.Report, _ *verifier.AsOf, err error) {
 	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
 	if err != nil {
@@ -210,8 +209,8 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	return ledger.ParseKey(text)
 }
 
-// anchoring returns --key or the pins that may confirm the key of a ledger. If the key or the
-// ledger is in the data directory, the pin of that directory is binding.
+// With --key, anchoring returns this key, otherwise the pins that may confirm the ledger's key. If
+// the key or the ledger is in the data directory, the pin of that directory must agree.
 func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error) {
 	switch {
 	case v.key == "":
@@ -229,7 +228,7 @@ func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error)
 }
 
 // ownKey reports whether --key names the key file of the ledger's data directory. This file
-// confirms nothing, because an attacker could have replaced both the key and the ledger.
+// confirms nothing, because anyone who could replace the ledger could replace the file too.
 func (v verification) ownKey(dataDir string) bool {
 	named, err := os.Stat(v.key)
 	if err != nil {
@@ -246,7 +245,8 @@ func (v verification) ownKey(dataDir string) bool {
 	return err == nil && os.SameFile(named, own)
 }
 
-// exported returns --key or the pins that may confirm the key of exported evidence.
+// With --key, exported returns this key, otherwise the pins that may confirm the key of exported
+// evidence.
 func (v verification) exported() (*verifier.Anchoring, error) {
 	if v.key == "" {
 		return v.known.anchoring("")

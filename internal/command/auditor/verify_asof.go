@@ -39,8 +39,7 @@ func (v *verification) registerWait(flags *pflag.FlagSet) {
 
 type source struct{ file, path string }
 
-// question finds the events that a ledger lacks. A nil question finds none, and its AsOf contains
-// only the checkpoint.
+// question finds the events that a ledger lacks. A nil question knows only the checkpoint.
 type question struct {
 	*asof.Question
 
@@ -48,8 +47,8 @@ type question struct {
 	conn   *nats.Conn // nil if the stream was not asked
 }
 
-// ask finds the existing events and waits until a running auditor has written them to the ledger.
-// For an unreadable ledger, it returns nil, and the verification reports the error.
+// ask looks for events in the stream and the outboxes. It waits until a running auditor has written
+// them to the ledger. For an unreadable ledger, it returns nil.
 func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *question {
 	r, err := ledger.OpenReader(s.path)
 	if err != nil {

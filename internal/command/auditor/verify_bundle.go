@@ -18,7 +18,8 @@ import (
 
 var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event", "report", "run", "from", "to", "max-age"} //nolint:gochecknoglobals // a constant
 
-// otherFiles maps the first bytes of other evidence files to the flag that verifies them.
+// otherFiles maps the first bytes of evidence files other than bundles to the flag that verifies
+// them.
 var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof", "hooktrail/report/v1\n": "report"} //nolint:gochecknoglobals // a constant
 
 func notABundle(path string) (err error) {
@@ -45,7 +46,6 @@ func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path str
 		Silence: v.silence, RequireTrusted: v.requireTrusted, RequireEnrolled: v.requireEnrolled, AllowAcknowledged: v.allowKnown, Tenant: shared.Tenant,
 	}
 	var err error
-	// Without --key, Check uses the key in the bundle and says so in the report.
 	if v.key != "" {
 		if opts.Key, err = v.verifier(shared); err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// proofKey returns the key for a proof and sets the anchor of the report.
+// proofKey returns the key for a proof and stores in the report how this key is confirmed.
 func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) (note.Verifier, error) {
 	var signed []byte
 	var said ledger.Checkpoint
@@ -31,10 +31,9 @@ func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) 
 	return keys.Chain[0], nil
 }
 
-// keysOf returns the keys for exported evidence and the anchor that confirms them. If a pinned key
-// signed the evidence, keysOf returns it. Otherwise it returns the key of the data directory. The
-// caller passes leads, which checks whether given keys signed the evidence.
-func (v verification) keysOf(shared *cli.Shared, tenant string, leads func(ledger.Keys) bool) (ledger.Keys, *verifier.Anchor, error) {
+// keysOf returns the keys for exported evidence and the anchor that confirms them. The key is
+// --key, a pinned key for which isSigner returns true, or the key of the data directory.
+func (v verification) keysOf(shared *cli.Shared, tenant string, isSigner func(ledger.Keys) bool) (ledger.Keys, *verifier.Anchor, error) {
 	a, err := v.exported()
 	if err != nil {
 		return ledger.Keys{}, nil, err
@@ -43,7 +42,7 @@ func (v verification) keysOf(shared *cli.Shared, tenant string, leads func(ledge
 	if failed != nil && (v.key != "" || !errors.Is(failed, os.ErrNotExist)) {
 		return ledger.Keys{}, nil, failed
 	}
-	keys, anchor := a.Vouch(own, tenant, nil, leads)
+	keys, anchor := a.Vouch(own, tenant, nil, isSigner)
 	if len(keys.Chain) == 0 {
 		return ledger.Keys{}, nil, failed
 	}

@@ -91,8 +91,8 @@ func alarms(r *runtree.Row) (list []string) {
 	return list
 }
 
-// alteredRecord returns the RecordError in err, or false without a RecordError. The caller can then
-// continue with the next record.
+// alteredRecord returns the RecordError in err, after which the caller can continue with the next
+// record. Without a RecordError, it returns false.
 func alteredRecord(err error) (*ledger.RecordError, bool) {
 	return errors.AsType[*ledger.RecordError](err)
 }

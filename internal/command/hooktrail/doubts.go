@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// maxChecked is the number of leaves up to which run show verifies a ledger by default.
+// By default, run show verifies only ledgers with at most maxChecked leaves.
 const maxChecked = 100_000
 
 // doubts contains the records of a ledger that may be from another writer than the named producer.
@@ -23,8 +23,8 @@ type doubts struct {
 	unchecked string // why the search is missing or incomplete, or empty
 }
 
-// readDoubts verifies the ledger, because only the manifests of all producers show which records
-// are foreign. If always is false, it skips a large ledger.
+// readDoubts finds foreign records. For this, it verifies the ledger, which checks the manifests of
+// all producers. If always is false, it skips a large ledger.
 func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bool) (doubts, error) {
 	d := doubts{byLeaf: make(map[int64][]runtree.Doubt)}
 	newest, err := r.Newest(ctx)

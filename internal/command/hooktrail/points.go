@@ -74,7 +74,7 @@ func newPointCounter() *pointCounter {
 	return c
 }
 
-// add counts an event. An event with an invalid payload counts as a dispatch without hooks.
+// add counts an event. For an invalid payload, it counts the dispatch but no hooks.
 func (c *pointCounter) add(e events.Event) {
 	if e.Kind() == events.HookExecuted {
 		if data, err := events.Payload[events.HookExecutedData](e); err == nil {
@@ -104,8 +104,8 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// executed counts one execution of a hook at a point. A late execution was already counted when it
-// timed out, so it increases only Late.
+// executed counts an execution of a hook at a point. If the execution ended late, its timeout was
+// already counted, so executed increases only Late.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {

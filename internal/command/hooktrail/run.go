@@ -203,8 +203,8 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 	}
 	var near []string
 	for _, info := range runs {
-		// The run id of a sub-agent is SESSION/… and starts with the session's id. It matches only
-		// a name with a slash.
+		// The run id of a sub-agent, SESSION/…, starts with the session's id. So only a name with a
+		// slash can match a sub-agent.
 		if rest, ok := strings.CutPrefix(info.Run, name); ok && name != "" && (strings.Contains(name, "/") || !strings.Contains(rest, "/")) {
 			near = append(near, info.Run)
 		}

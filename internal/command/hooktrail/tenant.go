@@ -28,8 +28,8 @@ type added struct {
 
 	Seed string `json:"seed,omitempty"` // absent if File has it
 	File string `json:"file,omitempty"`
-	// Endorsed means that there is an endorsement next to File. Engines need it to enrol their
-	// outboxes with the key.
+	// Endorsed means that an endorsement is next to File. Engines need the endorsement to enrol
+	// their outboxes with the key.
 	Endorsed bool `json:"endorsed,omitempty"`
 }
 

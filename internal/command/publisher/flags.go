@@ -66,7 +66,7 @@ func (f *HookFile) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "hooks", "", "`file` with the hooks that decide at POST /v1/decisions and over NATS; without it nothing is decided")
 }
 
-// Load reads and checks the hooks file and logs its warnings. Without the flag, it returns nil.
+// Load reads and checks the hooks file and logs its warnings. Without --hooks, it returns nil.
 func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.File, error) {
 	if f.path == "" {
 		return nil, nil //nolint:nilnil // no file, no hooks

@@ -67,8 +67,8 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 		Example: "  publisher hook claude-code < payload.json\n" +
 			"  publisher hook claude-code --hooks hooks.yaml --fail-closed < payload.json\n" +
 			"  publisher hook copilot-cli preToolUse < payload.json",
-		// Agents take the exit status of cobra's usage errors for a denial. So the command parses
-		// its flags itself.
+		// The command parses its flags itself, because agents would take cobra's exit status for a
+		// usage error as a denial.
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
 		PersistentPreRunE:  func(*cobra.Command, []string) error { return nil },
@@ -110,7 +110,8 @@ func runHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []st
 	return cli.Exit(result.Reply.Exit)
 }
 
-// parseHookFlags returns the first error. A flag with an invalid value has its default value.
+// If a flag has an invalid value, parseHookFlags keeps the flag's default and returns the first
+// error.
 func parseHookFlags(cmd *cobra.Command, shared *cli.Shared, args []string) error {
 	cmd.DisableFlagParsing = false
 	err := cmd.ParseFlags(args)
@@ -136,7 +137,7 @@ func hookOptions(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args 
 	}
 	problem := func(err error) { opts.Problems = append(opts.Problems, err.Error()) }
 	if invalid != nil {
-		// Parsing stopped at the invalid flag. Look for --fail-closed and the agent in the other
+		// Parsing stopped at an invalid flag, so look for --fail-closed and the agent in all
 		// arguments.
 		problem(invalid)
 		opts.FailClosed = opts.FailClosed || slices.Contains(args, "--fail-closed")

@@ -58,9 +58,9 @@ func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Polic
 	}), nil
 }
 
-// withLedger returns the tenants with a ledger. It reads only the names of folders, so that
-// publishers need not link the ledger package. A tenant whose id is too long for a folder name is
-// missing and counts as new.
+// withLedger returns the tenants with a ledger. It only reads folder names, so that publishers do
+// not import the ledger package. Tenants whose ids do not fit into a folder name are omitted, so
+// they count as new.
 func withLedger(dataDir string) (tenants []string) {
 	folders, _ := os.ReadDir(filepath.Join(dataDir, "ledger")) // the auditor reports an unreadable folder
 	for _, f := range folders {

@@ -25,8 +25,8 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// checkTenant returns a function that calls prepare and then checks the tenant's name. An invalid
-// name would look like a tenant without issues.
+// checkTenant returns a function that calls prepare and then checks the tenant's name. Without this
+// check, the commands would show no issues for an invalid name.
 func checkTenant(shared *cli.Shared, prepare func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := prepare(cmd, args); err != nil {

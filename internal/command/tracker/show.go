@@ -32,7 +32,7 @@ its entries.`,
 }
 
 // detailsText returns the text of an issue. Each value is on one line, and each line of the
-// description begins with a bar. So the text of an event cannot imitate this output.
+// description begins with a bar, so that text from an event cannot imitate other lines.
 func detailsText(d tracker.Details) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", d.ID, termtext.OneLine(d.Title))

@@ -26,7 +26,7 @@ var ErrTenant = errors.New("unknown tenant")
 
 // Options configures a [Policy].
 type Options struct {
-	// Limit is the largest number of accepted tenants without a key or token.
+	// Limit is the maximum number of accepted tenants that have no key or token.
 	Limit int
 
 	// Known returns the tenants with a key or token. If it fails, it must still return the tenants
@@ -34,15 +34,16 @@ type Options struct {
 	// second.
 	Known func() ([]string, error)
 
-	// Present lists the tenants that the service already has. All of them are accepted, but tenants
-	// without a key or token count towards Limit.
+	// Present lists the tenants that the service already has. All of them are accepted, even above
+	// Limit. Tenants without a key or token count towards Limit.
 	Present []string
 
 	Now func() time.Time // time.Now by default
 }
 
-// Policy accepts known and present tenants, and a limited number of other tenants. An accepted
-// tenant stays accepted. A nil Policy accepts every tenant. Its methods may be called concurrently.
+// Policy accepts the tenants in Options.Known and Options.Present, and a limited number of others.
+// An accepted tenant stays accepted. A nil Policy accepts every tenant. Its methods may be called
+// concurrently.
 type Policy struct {
 	opts Options
 

@@ -59,7 +59,8 @@ func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) 
 	}, nil
 }
 
-// readAuthMode rejects an unknown mode, because the default could accept too many clients.
+// readAuthMode rejects an unknown mode, because the default mode AuthOpen could accept too many
+// clients.
 func readAuthMode(dir string) (AuthMode, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "auth"))
 	if errors.Is(err, fs.ErrNotExist) {

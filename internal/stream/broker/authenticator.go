@@ -73,8 +73,7 @@ func (a *authenticator) user(c server.ClientAuthentication) (*server.User, error
 	return a.admit(c, loopbackUser, restrictedClient{account: localAccount}, subjects.LocalRoutes(a.space))
 }
 
-// verified checks the signature of the nonce. With it, the client proves that it has the private
-// key.
+// verified reports whether the client has signed the nonce with its key.
 func verified(o *server.ClientOpts, nonce []byte) bool {
 	signature, err := base64.RawURLEncoding.DecodeString(o.Sig)
 	if err != nil {
@@ -94,9 +93,9 @@ func (a *authenticator) keyUser(c server.ClientAuthentication, key string) (*ser
 			return nil, errUnknown
 		}
 		rights := subjects.RoleRights(a.space, role, durable, inboxOf(role))
-		// A service of another data directory connects by URL, and receives replies at the inbox
-		// prefix for external servers. Allowing this prefix is safe, because only services have
-		// this account.
+		// A service of another data directory connects by URL and receives replies at the inbox
+		// prefix for external servers. Other clients cannot read them, because only services have
+		// the global account.
 		rights.Subscribe = append(rights.Subscribe, ExternalInbox(role)+".>")
 		return &server.User{Username: name, Permissions: permissions(rights)}, nil
 	}

@@ -33,7 +33,7 @@ type Broker struct {
 // joins the process that runs it. Open creates missing streams, but never changes existing ones.
 // [Broker.Drift] lists the settings that differ.
 //
-// The data directory remembers an external broker. Open then starts no embedded server there.
+// Open fails without a URL if the data directory belongs to an external broker.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {

@@ -53,8 +53,7 @@ func WriteCredentials(dataDir, dir string, space subjects.Space, tenant string) 
 		}
 		written = append(written, c)
 	}
-	// The server cannot start without this file. Write it last, so that all seeds exist when the
-	// server starts.
+	// Write this file last. Without it, the server cannot start before all seeds exist.
 	c, err := writeCredential(dir, serverFolder, accountsFile, conf.Bytes())
 	if err != nil {
 		return written, err

@@ -94,7 +94,8 @@ func (c *greetedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// address rejects addresses outside the loopback, because the client sends the secret there.
+// address rejects addresses outside the loopback, because the client sends the server's secret to
+// the address.
 func (d dialer) address() (string, error) {
 	data, err := os.ReadFile(filepath.Join(d.dir, "url"))
 	if err != nil {

@@ -118,8 +118,8 @@ func serverOptions(dir, secret string, auth *authenticator) *server.Options {
 		SyncAlways:             true,
 	}
 	if auth != nil && !auth.required {
-		// With these options, the first INFO line does not ask clients for credentials. The
-		// authenticator still identifies each client.
+		// NoAuthUser only stops the server from asking for credentials in its INFO line. The
+		// authenticator still checks each client.
 		o.NoAuthUser, o.Users = loopbackUser, []*server.User{{Username: loopbackUser}}
 	}
 	return o
@@ -149,7 +149,7 @@ func runServer(opts *server.Options, auth *authenticator, log *slog.Logger) (*se
 	return srv, nil
 }
 
-// announce writes the server's address, so that other processes can join. The streams must already
+// announce writes the server's address. Other processes then connect, so the streams must already
 // exist.
 func (e *embedded) announce() error {
 	if err := atomicfile.Write(filepath.Join(e.dir, "url"), []byte(e.url+"\n")); err != nil {

@@ -144,8 +144,9 @@ func (h *health) connected() {
 	delete(h.warnings, warnConnection)
 }
 
-// unlessRefused calls do, which sends requests about streams. The server does not answer a request
-// that it refuses. unlessRefused then cancels the context of do and returns the refusal.
+// unlessRefused calls do, which sends requests about streams. The server does not answer a refused
+// request, but reports the refusal on the connection. unlessRefused then cancels the context of do
+// and returns the refusal.
 func (h *health) unlessRefused(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

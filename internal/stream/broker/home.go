@@ -24,7 +24,7 @@ type home struct {
 
 func homePath(dataDir string) string { return filepath.Join(dataDir, "broker.json") }
 
-// loadHome returns the zero home if the data directory belongs to no external broker.
+// loadHome returns the external broker of the data directory, or the zero value.
 func loadHome(dataDir string) (home, error) {
 	data, err := os.ReadFile(homePath(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,8 +52,8 @@ func parseHome(data []byte) (h home, err error) {
 }
 
 // CheckHome returns an error if the data directory belongs to an external broker and no URL is set.
-// Otherwise an embedded server would continue the events of the data directory in an empty stream.
-// [Open] calls CheckHome. Commands call it before they write data for a broker.
+// Otherwise an embedded server would store later events in a new, empty stream. [Open] calls
+// CheckHome. Commands call it before they write data for a broker.
 func (o Options) CheckHome() error {
 	if o.URL != "" {
 		return nil
@@ -66,9 +66,9 @@ func (o Options) CheckHome() error {
 		"to leave it and run an embedded server with its own stream, remove %s", o.DataDir, h.URL, homePath(o.DataDir))
 }
 
-// checkServer compares the server with the broker of the data directory. At another address, it
-// requires the same event stream, as after a move or in a cluster. At the same address, the stream
-// may be new, which the ledgers report.
+// checkServer compares the server with the broker of the data directory. A server at another
+// address must have the same event stream, as after a move or in a cluster. At the same address,
+// the stream may be new, because the ledgers record the change.
 func (c *connection) checkServer(ctx context.Context) error {
 	if c.opts.URL == "" || c.opts.DataDir == "" {
 		return nil
@@ -117,10 +117,10 @@ func (c *connection) isOwnServer() bool {
 	return err == nil && strings.TrimSpace(string(name)) == c.nc.ConnectedServerName()
 }
 
-// rememberAbsent stores the address of an unavailable broker, because a publisher already accepts
-// events for it. It fails if the data directory has a known stream at another address, because the
-// streams must be compared first. It stores nothing if there is an embedded server, because the
-// address may be wrong.
+// rememberAbsent stores the address of an unavailable broker for which a publisher accepts events.
+// If the data directory belongs to a stream at another address, it fails, because the two streams
+// cannot be compared yet. If the data directory has an embedded server, it stores nothing, because
+// the address may be wrong.
 func (c *connection) rememberAbsent() error {
 	if c.opts.DataDir == "" {
 		return nil

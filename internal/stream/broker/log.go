@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// serverLogger passes the server's messages to slog. It keeps fatal errors, because the embedded
-// server does not exit after them.
+// serverLogger passes the server's messages to slog. It also stores fatal errors, because the
+// embedded server does not exit after them.
 type serverLogger struct {
 	log *slog.Logger
 

@@ -26,8 +26,8 @@ func guardLookups(srv *server.Server, secret string, space subjects.Space, log *
 		if m.Reply == "" {
 			return
 		}
-		// Send a new request. This client cannot forward the request, because the reply subject
-		// belongs to another account.
+		// The stream cannot answer m directly, because m.Reply belongs to another account. Request
+		// the answer and send it on.
 		answer := &nats.Msg{Header: nats.Header{"Status": {"408"}, "Description": {"A lookup names one chain"}}}
 		if to, ok := subjects.ChainLookup(space, m.Subject); ok {
 			found, err := nc.RequestMsg(&nats.Msg{Subject: to, Header: m.Header, Data: m.Data}, lookupTimeout)

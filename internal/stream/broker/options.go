@@ -12,7 +12,7 @@ import (
 // Options selects and configures a broker.
 type Options struct {
 	// DataDir holds the store of the embedded server in DataDir/nats, and the name of the external
-	// broker in DataDir/broker.json. It may be empty with URL.
+	// broker in DataDir/broker.json. It may be empty if URL is set.
 	DataDir string
 	// URL names an external broker, or a NATS context as nats://context:NAME. Empty means the
 	// embedded server.

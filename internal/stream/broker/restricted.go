@@ -14,7 +14,7 @@ import (
 
 const localAccount = "LOCAL"
 
-// Limits of restricted clients' open connections. The other connections are for services.
+// Limits of restricted clients' open connections. The remaining 128 are for services.
 const (
 	maxOfAccount  = 256
 	maxRestricted = maxClients - 128
@@ -24,8 +24,8 @@ const revokeEvery = time.Second
 
 // restrictedClient is a connection of a tenant's engine, or of a local client without credentials.
 // Each open connection has a separate account, because clients of one account can subscribe to each
-// other's replies. The account contains only routes, because the server sends replies to any
-// subject with all rights of the account.
+// other's replies. A client chooses its reply subjects, and the server replies with all rights of
+// the account, so the account contains only routes.
 type restrictedClient struct {
 	account string // first part of the account's name
 	number  int    // last part of the account's name, unique among open connections

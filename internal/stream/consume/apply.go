@@ -27,7 +27,8 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 		l.progress.Lag = l.progress.Last - b.last
 	}
 	l.report(nil)
-	// An acknowledgement may get lost. The next reset of the durable then has the same effect.
+	// A lost acknowledgement does no harm, because the next reset starts the durable after these
+	// messages.
 	for i, msg := range b.dead {
 		if err := msg.TermWithReason(b.reasons[i]); err != nil {
 			return fmt.Errorf("terminate: %w", err)
@@ -90,8 +91,8 @@ func (l *loop) countUncommitted(b *batch) {
 	}
 }
 
-// hasCommitted reports whether Apply committed although it returned an error. The error moved means
-// that the stored position is neither the old one nor the next one.
+// hasCommitted reports whether Apply committed although it returned an error. If the stored
+// position is neither the old nor the next position, it returns an error.
 func (l *loop) hasCommitted(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {

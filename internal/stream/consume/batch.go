@@ -58,15 +58,15 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-// checkNext checks that no message is missing before the message seq. A reader of one tenant needs
-// consecutive delivery numbers, which follows reports. A reader of all tenants needs consecutive
-// stream sequences. It accepts a gap between them if the deliveries are consecutive and the leader
-// confirms that the messages no longer exist.
-func (b *batch) checkNext(ctx context.Context, seq uint64, follows bool) error {
+// checkNext checks that no message is missing before the message seq. For a reader of one tenant,
+// the deliveries must be consecutive. For a reader of all tenants, the stream sequences must be
+// consecutive, or the deliveries must be consecutive and the leader must confirm that the missing
+// messages no longer exist.
+func (b *batch) checkNext(ctx context.Context, seq uint64, consecutive bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:
 		return nil
-	case !follows:
+	case !consecutive:
 		return &skipError{after: b.last, got: seq}
 	case b.loop.filters != nil:
 		return nil

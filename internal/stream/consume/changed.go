@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// lastCommon returns the latest earlier position of the projection at which the changed stream has
-// the same message. If there is none, it returns the beginning of the stream.
+// lastCommon compares earlier positions of the projection with the changed stream. It returns the
+// latest position whose message is unchanged, or the beginning of the stream.
 func (l *loop) lastCommon(ctx context.Context, stream jetstream.Stream) (Position, error) {
 	begin := Position{Stream: l.created}
 	passed, err := l.opts.Passed(ctx)
@@ -48,8 +48,8 @@ func hasMessage(ctx context.Context, stream jetstream.Stream, p Position) (bool,
 	return events.HashOf(msg.Data) == p.Hash, nil
 }
 
-// pending returns the sequence of the next message for this durable. If no message is left, it
-// returns 0 and calls passTail.
+// pending returns the sequence of the next message to read, or 0. If all later messages were lost,
+// it calls passTail.
 func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64) (uint64, error) {
 	if last <= l.pos.Sequence {
 		return 0, nil
@@ -61,8 +61,9 @@ func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64
 	return next, err
 }
 
-// passTail moves the position to the end of the stream after all later messages were lost. It does
-// nothing for a reader of one tenant, because the messages may belong to other tenants.
+// passTail reports the loss of all messages after the position, and moves the position to the end
+// of the stream. For a reader of one tenant, it does nothing, because the messages may belong to
+// other tenants.
 func (l *loop) passTail(ctx context.Context, stream jetstream.Stream, last uint64) error {
 	if l.filters != nil || l.pos.Sequence == 0 { // no message was read yet, so none can be lost
 		return nil

@@ -95,8 +95,8 @@ type Options struct {
 	Logger   *slog.Logger
 	Progress func(Progress) // called after each batch, check and failure
 
-	// Expected is checked if the projection is empty, for example because its file was lost. The
-	// stream must contain this position. The zero Position is not checked.
+	// Expected is a position that the stream must contain if the projection is empty, for example
+	// because its file was lost. The zero Position is not checked.
 	Expected Position
 
 	// OnGap is called for messages that were lost before Run could read them.
@@ -104,7 +104,7 @@ type Options struct {
 
 	// OnStreamChanged is called when the stream was created again or rolled back. If it returns an
 	// error, Run ends with that error. By default, it returns ErrStreamChanged. If it returns nil,
-	// Run resumes after the latest position of Passed whose message is unchanged, or at the first
+	// Run resumes after the latest unchanged message among the positions in Passed, or at the first
 	// message.
 	OnStreamChanged func(reason string) error
 

@@ -19,7 +19,8 @@ import (
 type DeadLetter struct {
 	Consumer string `json:"consumer"`
 	Stream   string `json:"stream"`
-	// Created is the creation time of the stream. Sequences are unique only within a stream.
+	// Created identifies the stream by its creation time, because a new stream repeats the
+	// sequences.
 	Created  time.Time   `json:"created"`
 	Sequence uint64      `json:"sequence"`
 	Subject  string      `json:"subject"`

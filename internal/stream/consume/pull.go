@@ -12,7 +12,7 @@ import (
 const (
 	fetchWait      = 30 * time.Second
 	fetchHeartbeat = 5 * time.Second
-	fetchBytes     = 32 << 20 // The server disconnects a slow client at twice as many unsent bytes.
+	fetchBytes     = 32 << 20 // half the unsent bytes at which the server disconnects a slow client
 
 	replicatedFetch = 256 // messages per request, because a request to a replicated stream cannot limit bytes
 )
@@ -32,9 +32,9 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 	count := fetches * l.opts.Batch
 	options := []jetstream.FetchOpt{jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat)}
 	if stream.CachedInfo().Config.Replicas > 1 {
-		// A request that limits bytes ends with a status. On a replicated stream, the status can
-		// arrive before messages that still wait for their quorum, and the client would drop these
-		// messages.
+		// Limit messages instead of bytes. A request that limits bytes ends with a status. On a
+		// replicated stream, the status can overtake the last messages, and the client would drop
+		// these messages.
 		count = min(count, replicatedFetch)
 	} else {
 		options = append(options, jetstream.FetchMaxBytes(fetchBytes))
@@ -45,8 +45,8 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 		return fmt.Errorf("request messages: %w", err)
 	}
 	messages := batch.Messages()
-	// Wait until the goroutine of the request has ended. It must not run during the next reset,
-	// because the server then delivers the remaining messages again.
+	// Wait until the goroutine of the request has ended. If it ran during the next reset of the
+	// durable, the server would deliver the remaining messages again.
 	defer func() {
 		cancel()
 		for range messages {
@@ -94,15 +94,14 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 		return false, errDrained
 	}
 	if r.loop.draining && b.pending == 0 {
-		// No message is pending, so the messages up to the target were deleted or belong to other
-		// tenants.
+		// No message is left for this reader before the drain's target, so watch can end the drain.
 		return more, r.watch(ctx)
 	}
 	return more, nil
 }
 
-// first waits for the first message of a batch. Meanwhile it checks the stream, because the server
-// loses requests when it exits.
+// first waits for the first message of a batch. Meanwhile it checks the stream, because a restarted
+// server has forgotten the request.
 func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 	idle := time.NewTicker(r.loop.opts.IdleCheck)
 	defer idle.Stop()
@@ -135,8 +134,8 @@ func (r *reader) watch(ctx context.Context) error {
 		r.loop.stalled = 0
 		return nil
 	}
-	// This check can run between the storage and the delivery of a message, so only a second
-	// finding is an error.
+	// A stored message may not be delivered yet, so only a second check with undelivered messages
+	// is an error.
 	if r.loop.stalled++; r.loop.stalled > 1 {
 		return errStalled
 	}
@@ -163,8 +162,8 @@ func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more
 	}
 }
 
-// next returns the next message of the request, or nil if the batch should be applied now. After
-// nil, more reports whether the request can deliver further messages.
+// next returns the next message of the request, or nil if the batch should be applied now. With a
+// nil message, it also reports whether the request can deliver more messages.
 func (r *reader) next(ctx context.Context, b *batch, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
 	select {
 	case msg = <-r.messages: // nil when closed

@@ -14,8 +14,8 @@ import (
 
 const refusalCheck = 100 * time.Millisecond
 
-// refusals finds refused requests of the loop. The broker does not answer such a request, but
-// reports an error on the connection.
+// refusals finds requests of a consumer that the broker refused. The broker does not answer them,
+// but reports an error on the connection.
 type refusals struct {
 	nc      *nats.Conn
 	before  error // the connection's last error when the session started
@@ -44,8 +44,8 @@ func (r refusals) wait(ctx context.Context) error {
 	}
 }
 
-// check returns the last error of the connection if it is a permissions violation of this loop. A
-// refused subscription to replies counts even if it happened before this session.
+// check returns the last error of the connection if the broker refused a request of this consumer
+// in this session. A refused subscription to replies counts even if it is older.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {

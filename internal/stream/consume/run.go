@@ -48,16 +48,17 @@ type loop struct {
 	progress  Progress
 	delivered uint64 // deliveries since the last reset
 	stalled   int    // consecutive checks that found undelivered messages
-	// resets counts the sessions that ended because of a missing delivery. Progress sets it to 0.
+	// resets counts the sessions since the last applied message that ended because of a missing
+	// delivery.
 	resets int
 }
 
 // Run reads the stream and applies the messages to p until ctx ends. Then it finishes the current
 // batch and returns nil. With Drain, it returns nil after the last message that existed at the
-// start. If ctx ends before that, a drain returns an error.
+// start, and an error if ctx ends earlier.
 //
 // While the broker is unavailable or rights are missing, Run waits and reports the error through
-// Progress. If rights are missing, a drain fails instead.
+// Progress. With Drain, it returns an error if rights are missing.
 func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection) error {
 	l, err := newLoop(js, opts.withDefaults(), p)
 	if err != nil {
@@ -75,7 +76,7 @@ func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection
 	})
 	l.work = work
 	err = l.run(ctx)
-	// If ctx has ended, cancel also ends the goroutine's wait for StopTimeout.
+	// After the end of ctx, the goroutine pauses for StopTimeout. cancel ends this pause.
 	cancel()
 	stop()
 	wg.Wait()
@@ -131,7 +132,8 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// failed reports why a session ended. It logs a single reset, which is normal, as a debug message.
+// failed reports why a session ended. It logs the first resets of the durable, which are normal, as
+// debug messages.
 func (l *loop) failed(ctx context.Context, err error) {
 	level := slog.LevelWarn
 	if _, ok := errors.AsType[*skipError](err); ok {

@@ -96,8 +96,8 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open returns the stream with its current state. Lookups then ask the leader, because a replica
-// that lags behind would report messages as missing.
+// open returns the stream with its current state. Lookups in this stream ask the leader, because a
+// replica that lags behind would report messages as missing.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -109,8 +109,8 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// identify checks that the position belongs to this stream. The stream may be new, or its broker
-// may have lost its last writes and given their sequences to other messages. If the stream has
+// identify checks that the position belongs to this stream. The stream may be new. Its broker may
+// also have lost the last writes and reused their sequences for other messages. If the stream has
 // changed and OnStreamChanged allows it, identify moves the position to the last known message that
 // is unchanged.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {

@@ -140,15 +140,15 @@ func (s Schema) applicationID() int64 {
 }
 
 // check returns an error that wraps ErrSchema if the file has another schema name or version.
-func (s Schema) check(conn *sqlite.Conn, have int64) error {
+func (s Schema) check(conn *sqlite.Conn, version int64) error {
 	id, err := pragma(conn, "PRAGMA application_id")
 	switch {
 	case err != nil:
 		return err
 	case id != s.applicationID():
 		return fmt.Errorf("%w: the file does not belong to the projection %s; %s", ErrSchema, s.Name, remedy)
-	case have != s.Version:
-		return fmt.Errorf("%w: the file has version %d, this program writes %d; %s", ErrSchema, have, s.Version, remedy)
+	case version != s.Version:
+		return fmt.Errorf("%w: the file has version %d, this program writes %d; %s", ErrSchema, version, s.Version, remedy)
 	}
 	return nil
 }

@@ -145,8 +145,8 @@ func (r *run) end() {
 	r.Finish(&data)
 }
 
-// turn opens the step for an answer of the model. The first answer after a prompt
-// belongs to the step of the prompt.
+// turn opens a step for an answer of the model. Only the first answer after a prompt uses
+// the open step of the prompt.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answered {
 		r.turns++

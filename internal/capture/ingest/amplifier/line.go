@@ -25,7 +25,7 @@ type line struct {
 	time time.Time
 }
 
-// fields are members that a line has in data or at the top level.
+// fields are members that a line can have at the top level or in its member data.
 type fields struct {
 	Status     string          `json:"status"`
 	DurationMS json.RawMessage `json:"duration_ms"`

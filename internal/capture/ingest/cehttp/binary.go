@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fromHeaders builds the event as JSON, so that the same rules for attributes apply to
-// all modes.
+// fromHeaders writes headers and body as a JSON event, so that they follow the rules for
+// JSON events.
 func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event, error) {
 	attributes, err := headerAttributes(header)
 	if err != nil {
@@ -38,7 +38,7 @@ func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event
 	case len(body) == 0:
 		b.WriteString("null")
 	case bodyIsJSON:
-		// The body must be exactly one value, so that it cannot add attributes.
+		// The body must be one value, because text after it would become attributes.
 		if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {
 			return events.Event{}, bodyNotJSON(err, body)
 		}

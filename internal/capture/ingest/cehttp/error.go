@@ -52,7 +52,7 @@ func tooLarge(limit int) *Error {
 	return refuse(http.StatusRequestEntityTooLarge, "an event is larger than %d bytes", limit)
 }
 
-// BodyError returns the answer to the sender for an error of reading the body.
+// BodyError returns the HTTP error for a failure to read the body.
 func BodyError(err error) *Error {
 	e := refuse(http.StatusBadRequest, "body ends early")
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)
@@ -87,9 +87,9 @@ func asError(err error, at Received, text []byte) error {
 	return e
 }
 
-// inBody converts the position in an error to a position in the request body, which
-// begins at the offset start of the text. An error about an attribute gets no position,
-// because attributes come from headers.
+// inBody converts the position in an error to a position in the request body. The body
+// begins at text[start]. An error about an attribute gets no position, because attributes
+// come from headers.
 func inBody(err error, text []byte, start int, bodyIsJSON bool) error {
 	e, ok := errors.AsType[*Error](asError(err, Received{Index: -1, Line: 1}, text))
 	if !ok {

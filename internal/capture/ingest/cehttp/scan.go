@@ -16,7 +16,7 @@ type scanner struct {
 	opened bool
 }
 
-// eventText is the text of one event. The receiver may keep it.
+// eventText is the text of one event. The scanner never reuses the text.
 type eventText struct {
 	text   []byte
 	offset int64

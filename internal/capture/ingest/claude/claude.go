@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events and the name of the agent of a session.
+// Source names Claude Code as the source of the events and as the agent.
 const Source = "claude-code"
 
 // Events yields the events of one Claude Code transcript. The transcript is a main

@@ -19,8 +19,8 @@ type run struct {
 	tasks    map[string]*task // by call id, until the result
 }
 
-// spent contains the counted tokens of an API call. Lines of other calls can interrupt
-// the lines of a call, so a call can end several times.
+// spent contains the counted tokens of an API call. ends counts the groups of consecutive
+// lines of the call, because lines of other calls can come between them.
 type spent struct {
 	tokens events.Tokens
 	ends   int

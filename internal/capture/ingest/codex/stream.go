@@ -34,7 +34,8 @@ type execStream struct {
 	latest  string
 }
 
-// lineID hashes all lines up to this one, because two turns can have equal lines.
+// lineID hashes a line with all earlier lines, so that equal lines of two turns get
+// different ids.
 func (x *execStream) lineID(l *line) string {
 	x.latest = x.session.LineID(append([]byte(x.latest), l.text...))
 	return x.latest
@@ -126,8 +127,8 @@ func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 	return "", nil
 }
 
-// call emits a call when its item starts, and the result when the item completes. The
-// call id contains the id of the line, because turns reuse the ids of items.
+// call emits a call when its item starts, and the result when the item completes. Turns
+// reuse the ids of items, so the call id also contains the id of the line.
 func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMessage) {
 	id, ok := x.started[it.ID]
 	if !ok {

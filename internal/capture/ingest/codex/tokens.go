@@ -38,9 +38,9 @@ func (s *session) tokens(l *line, m message) {
 
 type tokenCount struct{ total events.Tokens }
 
-// added returns the difference to the previous total. If the total is smaller, Codex has
-// restarted its count, and added returns the last usage. For invalid counts, it returns
-// false.
+// added subtracts the previous total from total. If total is the smaller one, Codex has
+// restarted its count, and added returns the tokens of the last call. For invalid counts,
+// it returns false.
 func (c *tokenCount) added(total, last usage) (events.Tokens, bool) {
 	now, ok := total.tokens()
 	call, okCall := last.tokens()

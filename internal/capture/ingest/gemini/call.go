@@ -114,8 +114,8 @@ func (k toolCall) output() string {
 
 var trailer = []string{"Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ", "</untrusted_context>"}
 
-// exitCode returns the exit code in the output of a command, or false. It searches only
-// the trailing lines, because the command printed the others.
+// exitCode returns the exit code in the output of a command, or false. It reads only the
+// lines that Gemini CLI added at the end.
 func exitCode(text string) (code int, ok bool) {
 	for text != "" {
 		before, line := cutLast(text)

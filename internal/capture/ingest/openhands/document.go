@@ -85,7 +85,7 @@ func (d *document) repository() string {
 	return d.Task.Repo
 }
 
-// workItem returns the issue that the run resolves as "owner/name#number", or "".
+// workItem returns "owner/name#number" for the issue that the run resolves, or "".
 func (d *document) workItem() string {
 	if d.Issue.Repo != "" && d.Issue.Number > 0 {
 		return d.repository() + "#" + strconv.Itoa(d.Issue.Number)

@@ -39,7 +39,7 @@ type item struct {
 
 	kind     string         // since version 1
 	thoughts string         // since version 1
-	total    *events.Tokens // since version 1: the total of the run up to this item
+	total    *events.Tokens // of the run up to this item, since version 1 of OpenHands
 
 	id   string
 	line int
@@ -146,8 +146,8 @@ func (i *item) isCall() bool {
 	return i.Action != "" && !idle[i.Action] && (i.Source == "agent" || i.Source == "")
 }
 
-// modelNames maps actions to the names that models use for these tools, so that rules
-// about the shell also match.
+// modelNames maps actions to the tool names that models use, so that rules about the
+// shell also match.
 var modelNames = map[string]string{"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
 
 func (i *item) tool() string {

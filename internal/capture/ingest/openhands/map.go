@@ -51,7 +51,8 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 }
 
 // message emits a prompt or a message of the agent. Old files do not name the sender.
-// Their first message, and any message directly after the agent, come from the user.
+// Their first message, and any message directly after an item of the agent, come from the
+// user.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
@@ -68,8 +69,8 @@ func (t *transcript) message(r *run, i *item) {
 	})
 }
 
-// answered emits the answer of the model that caused the item, unless an earlier item had
-// the same answer.
+// answered emits the model's answer to which an item belongs, unless an earlier item
+// belongs to the same answer.
 func (t *transcript) answered(r *run, i *item, text string) {
 	id := cmp.Or(i.Call.Response.ID, "turn-"+i.id)
 	if id == r.turn {
@@ -93,8 +94,8 @@ func (t *transcript) answered(r *run, i *item, text string) {
 	r.Emit(i.origin(), events.ResponseCompleted, "", data)
 }
 
-// used returns the tokens of the answer that caused the item. It subtracts the previous
-// total of the run from the current total. Without a total, it returns the usage in the
+// used returns the tokens of the answer to which an item belongs. This is the increase of
+// the run's total since the previous answer. Without a total, it returns the usage in the
 // answer.
 func (t *transcript) used(i *item) (events.Tokens, bool) {
 	now := t.total // set by an item before the answer
@@ -187,9 +188,9 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers removes the call that caused the observation from the waiting calls and returns
-// it, or false if there is none. Old files contain no cause and no call id. For them,
-// answers takes the oldest waiting call of the same kind.
+// answers returns the waiting call that caused the observation, and removes it from the
+// list. Without such a call, it returns false. Old files contain no cause and no call id.
+// For them, answers takes the oldest waiting call of the same kind.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {

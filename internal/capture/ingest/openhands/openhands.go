@@ -76,7 +76,7 @@ type transcript struct {
 	version     string
 	last        time.Time // of the latest item with a time
 	seen        map[string]bool
-	total       *events.Tokens // total tokens of the run, if an item before the answer has them
+	total       *events.Tokens // total tokens of the run, set by an item before an answer
 	spent       events.Tokens  // latest known total tokens of the run
 	items       int
 	latest      string // origin of the previous item: "", user, agent or observation
@@ -164,7 +164,7 @@ func (t *transcript) present() time.Time {
 	return t.last
 }
 
-// begin derives the id of the run from the latest waiting item.
+// begin derives the run id from the latest waiting item, usually the first of the agent.
 func (t *transcript) begin() {
 	var first json.RawMessage
 	at := t.present()

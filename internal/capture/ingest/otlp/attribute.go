@@ -18,7 +18,8 @@ type keyValue struct {
 
 type anyValue struct{ value any }
 
-// UnmarshalJSON reads a value. JSON that is not an object stays unchanged.
+// UnmarshalJSON decodes an OTLP value such as {"intValue":"3"}, or plain JSON that is not
+// an object.
 func (v *anyValue) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -15,7 +15,7 @@ type class int
 
 const (
 	unknown class = iota
-	chain         // a part of a framework, or the frame of a whole run
+	chain         // a span that groups others, such as a workflow or a whole run
 	agent
 	model
 	tool
@@ -35,11 +35,11 @@ var classes = map[string]map[string]class{
 	"traceloop.span.kind": {"tool": tool, "agent": agent, "workflow": chain},
 }
 
-// inOrder lists the class attributes. The first one with a known value decides.
+// inOrder lists attributes with the class of a span. The first known value decides.
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
-// classOf does not use token counts. A span with tokens and without a model contains the
-// sum of other spans.
+// classOf ignores token counts, because spans that group model calls contain the sum of
+// their tokens.
 func classOf(a attributes, isRoot bool) class {
 	for _, name := range inOrder {
 		if c, ok := classes[name][strings.ToLower(a.text(name))]; ok {

@@ -28,8 +28,8 @@ func (s *step) shown() []json.RawMessage {
 	return s.Messages
 }
 
-// trajectory skips the steps of a file with attempts, because they repeat the chosen
-// attempt.
+// If a file contains attempts, trajectory skips the steps outside them, which repeat one
+// of the attempts.
 func (t *transcript) trajectory(p ingest.Fragment) {
 	number := t.steps
 	t.steps++
@@ -139,8 +139,8 @@ func (t *transcript) opening(r *run, shown []json.RawMessage) {
 	}
 }
 
-// historical reads a message of a history. It only emits messages before the first step,
-// because the others repeat the steps.
+// historical reads a message of a history. It emits only the messages before the first
+// step, because later messages repeat the contents of steps.
 func (t *transcript) historical(p ingest.Fragment) {
 	t.past.Write(p.Text)
 	t.past.Write([]byte{'\n'})

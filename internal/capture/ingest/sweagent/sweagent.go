@@ -103,7 +103,7 @@ type run struct {
 
 func (r *run) now() time.Time { return r.start.Add(r.elapsed) }
 
-// turn opens the step for an answer of the model. The first answer belongs to the step
+// turn opens a step for an answer of the model. Only the first answer uses the open step
 // of the task.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answers > 0 {

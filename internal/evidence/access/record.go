@@ -35,8 +35,8 @@ func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedD
 	}
 	e.Tenant = tenant
 	stored, err := publish.AppendShared(ctx, Outbox(dataDir), publish.SharedOptions{
-		// Redaction would break the signature of an order. It could also hide the text that a user
-		// searched for.
+		// An access record can contain a signed order or a search text. Redaction would break or
+		// hide it.
 		Name: Producer, Redactor: publish.NoRedaction,
 		Durability: publish.DiskDurability, Full: publish.Fail, Journal: publish.JournalDir(dataDir),
 	}, e)

@@ -16,16 +16,16 @@ type fileState struct {
 	saved progress
 }
 
-// progress is the stored part of a fileState. After a user restores an old copy of the file, done,
-// cleaned and listed are too high.
+// progress is the stored part of a fileState. If a user restores an old copy of the file, the
+// fields done, cleaned and listed are too high.
 type progress struct {
 	name    string
 	last    int64 // last leaf whose event belongs in the file
 	done    int64 // last applied leaf, or -1
-	halves  int64 // size in half rows; a call and its result share one row
+	halves  int64 // size in half rows, because a call and its result share one row
 	order   int64 // last order that erased a run of the file, or -1
 	cleaned int64 // last applied erasure order, or -1
-	parts   int64 // number of files of the agent, 0 if it has only one
+	parts   int64 // number of the agent's files if it has several, or 0
 	listed  int64 // number of files in the file's part list
 	rebuild bool
 }
@@ -106,8 +106,8 @@ func (r *routes) add(s *fileState, leaf int64, e events.Event) error {
 	return nil
 }
 
-// addFile registers a new file. It also sets parts in the states of the agent's other files, whose
-// part lists need the new file.
+// addFile registers a new file. Each of the agent's files lists all of them, so addFile updates
+// their number in each state.
 func (r *routes) addFile(name string) error {
 	n := parseName(name)
 	for part := 1; n.part > 1 && part <= n.part; part++ {
@@ -127,8 +127,8 @@ type partList struct {
 
 const partsKey = "hooktrail:parts"
 
-// listParts writes the ids of the agent's files into f if there are several. The entry has time 0,
-// so that a rebuilt file is identical.
+// If the agent has several files, listParts writes their ids into f. The key-value entry has time
+// 0, so that a rebuilt file is identical.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

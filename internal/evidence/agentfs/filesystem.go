@@ -60,7 +60,7 @@ func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) er
 	return nil
 }
 
-// link gives the file at target a second name, path. If path is the name of another file, link
+// link makes path a second name of the file at target. If path is the name of another file, link
 // removes that name first.
 func (f *fileSystem) link(target, path string, at time.Time) error {
 	ino, ok, err := f.lookup(target)
@@ -83,8 +83,8 @@ func (f *fileSystem) link(target, path string, at time.Time) error {
 	return f.addEntry(folder, name, ino, path)
 }
 
-// create returns an inode for new content at path. It reuses the inode of path if it has no other
-// name, because old content under another name must stay readable.
+// create returns an inode for new content at path. It reuses the inode at path if that inode has no
+// other name. Otherwise the old content must stay readable under the other name.
 func (f *fileSystem) create(path string, at time.Time) (int64, error) {
 	ino, ok, err := f.lookup(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// unlink removes the name path, and the content if this was its last name.
+// unlink removes the name at path, and the content if this was its last name.
 func (f *fileSystem) unlink(path string) error {
 	ino, ok, err := f.lookup(path)
 	if err != nil || !ok {

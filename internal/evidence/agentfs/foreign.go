@@ -11,8 +11,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// foreignCounts count the rows and files of other tools after reset has removed ours. They ignore
-// folders, which reset leaves.
+// foreignCounts count the rows and files of other tools, once reset has removed ours. Folders do
+// not count.
 var foreignCounts = []string{
 	`SELECT count(*) FROM tool_calls`,
 	`SELECT count(*) FROM kv_store`,
@@ -29,8 +29,8 @@ type Mark struct {
 }
 
 // Foreign copies only the rows and files of other tools from the AgentFS file at path to a new file
-// out. If there are none, it returns false and creates no file. [Unchanged] uses the mark to detect
-// later writes. Errors wrap [ErrBusy] if another process has the file open.
+// out. If there are none, it returns false and creates no file. The returned mark lets [Unchanged]
+// detect later writes. Errors wrap [ErrBusy] if another process has the file open.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
@@ -58,8 +58,8 @@ func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err e
 	return kept, mark, nil
 }
 
-// Unchanged returns an error that wraps [ErrChanged] if the file at path was written since
-// [Foreign] returned the mark. The error wraps [ErrBusy] if another process has the file open.
+// Unchanged returns an error that wraps [ErrChanged] if the file at path was written after the call
+// of [Foreign] that returned mark. The error wraps [ErrBusy] if another process has the file open.
 func Unchanged(ctx context.Context, path string, mark Mark) error {
 	err := read(ctx, path, leaveTimeout, func(r *reader) error {
 		now, err := markOf(r.conn, path)
@@ -74,8 +74,8 @@ func Unchanged(ctx context.Context, path string, mark Mark) error {
 	return nil
 }
 
-// markOf returns the mark of the open file at path. It runs a SQLite checkpoint first. Otherwise
-// SQLite would run one on close and change the file.
+// markOf returns the mark of the open file at path. It first runs a SQLite checkpoint, which would
+// otherwise run on close and change the file.
 func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err

@@ -23,8 +23,8 @@ type reference struct {
 	Missing bool   `json:"missing,omitempty"` // the content never arrived
 }
 
-// Ids in paths are escaped, so that they cannot lead into another folder. An escaped id has no dot.
-// File names outside =blobs have one, so the two never collide.
+// Ids in paths are escaped, so that they cannot lead into another folder. An escaped id has no dot,
+// unlike file names outside the folder "=blobs", so the two never collide.
 func runPath(run string) string        { return "/runs/" + pathPart(run) }
 func stepPath(run, step string) string { return runPath(run) + "/" + pathPart(step) }
 func blobPath(run, sum string) string  { return runPath(run) + "/=blobs/" + pathPart(sum) }
@@ -131,9 +131,9 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob returns a reference to a payload that arrived in chunks. It gives the file at chunksPath a
-// second name, path, if the file has the right hash. Otherwise the reference says that the payload
-// is missing.
+// blob returns a reference to a payload that arrived in chunks. If the file at chunksPath has the
+// right hash, path becomes its second name and the reference names it. Otherwise the reference says
+// that the payload is missing.
 func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
 	ino, ok, err := p.files.lookup(chunksPath)
@@ -171,8 +171,7 @@ func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if err != nil {
 		return err
 	}
-	// The file gets its second name after its hash is verified. A repeated chunk could then only
-	// damage the file.
+	// A file with a second name has the right hash. Another chunk could only damage it.
 	if links, err := p.files.links(ino); err != nil || links > 1 {
 		return err
 	}

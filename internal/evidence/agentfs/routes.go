@@ -34,7 +34,7 @@ type routes struct {
 	states map[string]*fileState // loaded since the last commit
 }
 
-// openRoutes empties a database with another routesVersion. Sync then computes the routes again.
+// openRoutes discards the routes of another routesVersion, so that Sync computes them again.
 const routesVersion = 2
 
 var routesSchema = []string{

@@ -13,7 +13,7 @@ const chunkSize = 4096
 
 // clientSchema has the same tables and indexes as agentfs-sdk 0.6. The AgentFS clients refuse files
 // in which these tables differ. They also refuse any table with triggers, CHECK, generated columns
-// or WITHOUT ROWID. The root folder has time 0 because no event creates it.
+// or WITHOUT ROWID.
 var clientSchema = []string{
 	`CREATE TABLE IF NOT EXISTS kv_store (key TEXT PRIMARY KEY, value TEXT NOT NULL, created_at INTEGER DEFAULT (unixepoch ()), updated_at INTEGER DEFAULT (unixepoch ()))`,
 	`CREATE TABLE IF NOT EXISTS fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL)`,

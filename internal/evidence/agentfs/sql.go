@@ -43,8 +43,7 @@ func texts(conn *sqlite.Conn, query string, args ...any) (all []string, err erro
 	return all, nil
 }
 
-// prefixed returns the range from <= s < to of the strings with a prefix. The last byte of the
-// prefix must be less than 0xff.
+// A string s has the prefix if from <= s < to. The last byte of the prefix must be less than 0xff.
 func prefixed(prefix string) (from, to string) {
 	last := len(prefix) - 1
 	return prefix, prefix[:last] + string(prefix[last]+1)

@@ -62,7 +62,7 @@ func (s *session) run(ctx context.Context) error {
 }
 
 // checkFiles clears the states of missing files, so that catchUp writes them again. After a start,
-// it marks files with erased runs for erasure, because they could be old copies.
+// any file could be an old copy, so files with erased runs are erased again.
 func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 			return err
 		}
 	}
-	// The ledger has no more records for the file, even if the stored routes say that it does.
+	// This was the last record for the file, even if the stored routes name a later leaf.
 	state.last = f.pos.leaf
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// idsPerLeaf is the number of ids in tool_calls per leaf. The id of a row depends only on its leaf,
-// so a rebuilt row has the same id. Rows of other tools use ids in between. JavaScript can
-// represent the ids of 2³³ leaves.
+// idsPerLeaf is the distance between the row ids of two leaves in tool_calls. The id of a row
+// depends only on its leaf, so a rebuilt row has the same id. Other tools use the ids between.
+// JavaScript numbers suffice for 2³³ leaves.
 const idsPerLeaf = 1 << 20
 
 type status string

@@ -13,7 +13,7 @@ import (
 )
 
 // sources are the two JSON documents that a value is merged from, and the events that they came
-// from. A value from a single event has only finishedBy.
+// from. If a value comes from a single event, only finishedBy is set.
 type sources struct {
 	started, finished     []byte
 	startedBy, finishedBy origin

@@ -23,8 +23,8 @@ type Source interface {
 	After(ctx context.Context, leaf int64) iter.Seq2[Entry, error]
 	// Run yields the records of a run in ledger order.
 	Run(ctx context.Context, run string) iter.Seq2[Entry, error]
-	// Erased yields the runs that orders after a leaf have erased, in ledger order. -1 yields the
-	// runs of all orders.
+	// Erased yields the runs that orders after the leaf order have erased, in ledger order. -1
+	// selects all orders.
 	Erased(ctx context.Context, order int64) iter.Seq2[Erasure, error]
 }
 
@@ -106,8 +106,8 @@ func Open(dir string, opts Options) *Writer {
 
 // Sync applies all new records of src to the files of the tenant called name. The changes are
 // durable when it returns. Sync skips files that it cannot write and retries them in the next call.
-// The error names these files and wraps [ErrBusy] if another process has one open. With many
-// records, Sync commits a file several times, at most once per [Options.Interval].
+// The error names these files. It wraps [ErrBusy] if another process has such a file open. With
+// many records, Sync commits a file several times, at most once per [Options.Interval].
 func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	t := w.tenant(name)
 	t.mu.Lock()
@@ -206,8 +206,8 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. New routes may
-// place a run in another file, because the run's first event may be erased.
+// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. The first event
+// of a run decides its file. If that event was erased, the new routes may name another file.
 func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {

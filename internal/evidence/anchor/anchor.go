@@ -29,7 +29,7 @@ type Options struct {
 	// uploads.
 	Candidate bucket.Candidate
 
-	// Drain makes Finish wait until the lease of a stopped auditor expires.
+	// Drain makes [Anchors.Finish] wait for the lease, in case a stopped auditor still has it.
 	Drain bool
 
 	Logger *slog.Logger
@@ -84,8 +84,8 @@ func New(o Options) *Anchors {
 	return a
 }
 
-// holdTimestamps delays time stamps until the end of a drain. A ledger gets only one in an
-// interval, and an early one would miss its last events.
+// holdTimestamps delays time stamps until the end of a drain. A ledger gets only one time stamp per
+// interval. An early one would miss the ledger's last events.
 func (a *Anchors) holdTimestamps() {
 	u := a.all[len(a.all)-1]
 	may := u.mayUpload

@@ -43,7 +43,7 @@ func newBackoff(o Options) *backoff {
 }
 
 // size returns how many leaves of the ledger the witness has cosigned, or 0 if this is unknown.
-// During a pause it returns the error that caused the pause.
+// During the pause after a failure, it returns the error of the failure.
 func (b *backoff) size(of target) (size int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// drainRefreshes is the number of refreshes until the lease of a stopped auditor has expired.
+// A drain refreshes the lease drainRefreshes times. The lease of a stopped auditor has then
+// expired.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
 // bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. Otherwise it
@@ -140,8 +141,8 @@ func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.uploads.record(ctx, tenant, err)
 }
 
-// awaitLease refreshes the lease once. With Drain it continues until this auditor holds the lease
-// or another holder answers.
+// awaitLease refreshes the lease once. A drain repeats this until this auditor has the lease or
+// another holder has answered a challenge.
 func (b *bucketAnchor) awaitLease(ctx context.Context) {
 	lease := b.leadership.lease
 	tick := time.NewTicker(bucket.RefreshInterval)

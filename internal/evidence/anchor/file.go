@@ -24,8 +24,8 @@ const FileUsage = "`file` outside the data directory for the newest checkpoint (
 // "{tenant}", each tenant has a separate file.
 type File string
 
-// Validate returns an error if several tenants would share the file. An empty tenant means all
-// tenants.
+// Validate returns an error if several tenants would share the file. If tenant is empty, all
+// tenants use the file.
 func (f File) Validate(tenant string) error {
 	if f != "" && tenant == "" && !strings.Contains(string(f), tenantMark) {
 		return fmt.Errorf("checkpoint file %s: all tenants share one file: put %s into its name, or select one tenant",

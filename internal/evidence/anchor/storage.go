@@ -21,7 +21,8 @@ type storage interface {
 	name() string
 	// load returns the stored note, or nil, and its revision.
 	load(ctx context.Context, tenant string) (signed []byte, revision uint64, err error)
-	// store replaces the stored note. A bucket does so only if the note still has this revision.
+	// store replaces the stored note. In a bucket, it fails if another process has changed the note
+	// since this revision.
 	store(ctx context.Context, tenant string, signed []byte, revision uint64) error
 }
 
@@ -69,11 +70,12 @@ func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []by
 // ErrForked means that a ledger does not continue a checkpoint that was stored outside it.
 var ErrForked = errors.New("the ledger is not what it was when the kept checkpoint was signed")
 
-// errBehind means that the ledger has fewer records than the stored checkpoint and has read less of
-// the stream. It is an older copy or still reads the stream.
+// errBehind means that the ledger has fewer records than the stored checkpoint because it has read
+// less of the stream.
 var errBehind = errors.New("it is an older copy, or has to catch up")
 
-// errShort means that the ledger has fewer records although it has read as much of the stream.
+// errShort means that the ledger has fewer records than the stored checkpoint, although it has read
+// as much of the stream.
 var errShort = errors.New("it is shorter at the same position of the stream: it was cut off, or did not begin with the stream " +
 	"(start a standby from a copy of the other auditor's ledger folder)")
 
@@ -101,7 +103,8 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote [
 		if err := continues(now, then, hashes); err != nil {
 			return err
 		}
-		// Another auditor may have signed a later checkpoint of the same ledger. It must stay.
+		// Do not replace a later checkpoint of the same ledger, which another auditor may have
+		// signed.
 		if now.Arrivals > then.Arrivals || !now.Time.Before(then.Time) {
 			newest = signed
 		}

@@ -119,8 +119,8 @@ func (a *timestampAnchor) dueAt(tenant string) (due time.Time, known bool) {
 	return due, known
 }
 
-// setDue sets when a ledger may get its next time stamp. The time of its last one can be in the
-// future, because the clock of the TSA may be ahead.
+// setDue sets when a ledger may get its next time stamp. If the clock of the TSA is ahead, the last
+// time stamp is in the future, and the current time counts.
 func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -191,8 +191,8 @@ func (a *timestampAnchor) paused() error {
 	return nil
 }
 
-// record ends the pause after a successful request. A failure starts a longer pause. A failure
-// during a pause changes nothing.
+// After a successful request, record ends the pause. After a failure, it starts a longer pause. A
+// failure during a pause changes nothing.
 func (a *timestampAnchor) record(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

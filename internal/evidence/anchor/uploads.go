@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// A pause after each round lasts four times as long as the round, within these limits. It
-	// leaves most of the machine to the ledgers.
+	// After each round, uploads pause for four times as long as the round took, between these
+	// limits. Most of the machine stays free for the ledgers.
 	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )
@@ -33,7 +33,7 @@ type uploads struct {
 	upload  func(ctx context.Context, tenant string) error
 	release func()
 
-	// uploadAll replaces upload if it is set. It gets all tenants of a round.
+	// If uploadAll is set, it is called instead of upload, with all tenants of a round.
 	uploadAll func(ctx context.Context, tenants []string)
 	mayUpload func() bool // false while another auditor uploads
 

@@ -112,8 +112,8 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	return w.store(tenant, path, cosigned, kept, errs)
 }
 
-// store writes the cosigned note to disk, unless only the stored note meets the policy. It returns
-// an error if the cosigned note does not meet the policy.
+// store writes the cosigned note to disk. Only a note that meets the policy may replace such a
+// note. Without enough cosignatures, store returns an error.
 func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, errs error) error {
 	found := w.policy.Check(cosigned)
 	if !bytes.Equal(cosigned, storedNote) && (found.Met() || !w.policy.Check(storedNote).Met()) {
@@ -128,8 +128,8 @@ func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, 
 	return nil
 }
 
-// ask requests the missing cosignatures and adds them to the note. It always returns an error with
-// the reasons for missing cosignatures. The caller ignores it if the note meets the policy.
+// ask requests the missing cosignatures and adds them to the note. The error lists the reasons for
+// missing cosignatures and is never nil. The caller ignores it if the note meets the policy.
 func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {
@@ -191,7 +191,7 @@ func (w *witnessAnchor) askOne(ctx context.Context, tenant string, number int, c
 			w.backoff.succeeded(ctx, of, c.Size, w.policy.Witnesses[number].Name)
 			return line, nil
 		}
-		// If the ledger cannot prove that it continues the old tree, the witness has not failed.
+		// If unproved is set, the fault is in the ledger and not in the witness.
 		if ctx.Err() == nil && unproved == nil {
 			w.backoff.failed(ctx, of, err, w.policy.Witnesses[number].Name)
 		}

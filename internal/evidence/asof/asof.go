@@ -28,15 +28,15 @@ type Options struct {
 	NotAsked  string              // why JetStream is nil
 	Space     subjects.Space
 
-	// Wait limits how long Ask waits, and how long Answer counts events. Ask waits for the ledger
-	// only if Written says that an auditor is writing to it.
+	// Wait limits how long [Ask] waits for the ledger, and how long Answer counts events. Ask waits
+	// only if Written says that an auditor is writing to the ledger.
 	Wait    time.Duration
 	Written bool
 
 	Progress func(done, total uint64) // in stream sequences; may be nil
 }
 
-// Question knows which events of a tenant existed at the time of [Ask].
+// A Question records where the stream and the outboxes ended at the time of [Ask].
 type Question struct {
 	opts     Options
 	outboxes outboxes
@@ -66,8 +66,8 @@ func Ask(ctx context.Context, o Options) *Question {
 	return q
 }
 
-// awaitLedger waits until the ledger has all messages up to q.end. It ignores errors, because the
-// verification or Answer reports them.
+// awaitLedger waits until the ledger has all messages up to q.end. It ignores errors, because
+// Answer and the verifier report them.
 func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 	for asked := (ledger.Position{}); ; {
 		c, err := q.opts.Ledger.Newest(ctx)

@@ -59,8 +59,7 @@ func inspect(o Options) outboxes {
 
 func (b *outbox) counts() bool { return b.now.Events+b.now.Lost+b.now.Damaged > 0 }
 
-// inspect reads the state of the outbox. The first call sets b.last, and only events up to b.last
-// count.
+// inspect reads the state of the outbox. Only events up to b.last count, which the first call sets.
 func (b *outbox) inspect(tenant string) error {
 	name := filepath.Base(b.dir)
 	s, err := publish.Inspect(b.dir)
@@ -117,9 +116,9 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 	return list, unread
 }
 
-// missing returns the lost outboxes that had events of the tenant. It omits losses that the ledger
-// records. If access records wait to be sent, it omits none, because they may include the record of
-// a loss.
+// missing returns the lost outboxes that had events of the tenant. It omits recorded losses, unless
+// access records wait to be sent. A record of a loss may be among them, which the ledger then
+// lacks.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil
@@ -137,7 +136,7 @@ func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	return list
 }
 
-// spoolFolder has events of hooks that could not reach the shared outbox. It equals
+// spoolFolder has events of hooks that could not reach the shared outbox. It must equal
 // hookclient.SpoolDir.
 const spoolFolder = "hook-spool"
 

@@ -77,9 +77,9 @@ func (e *streamEnd) later(ctx context.Context, at ledger.Position) (l verifier.L
 
 var errTooMany = errors.New("the stream has too many messages to compare them in time")
 
-// missing calls found for each message after the position that the ledger lacks, until found
-// returns false. In another stream than the ledger's, it starts at the first message, because a
-// restored stream repeats messages that the ledger may have.
+// missing calls found for each message after the position at that the ledger lacks, until found
+// returns false. If the stream is not the stream of the ledger, missing starts at the first
+// message, because a restored stream repeats messages.
 func (e *streamEnd) missing(ctx context.Context, at ledger.Position, found func(manifest bool) bool) error {
 	after := at.Sequence
 	if !at.Stream.Equal(e.created) {
@@ -125,7 +125,7 @@ func (e *streamEnd) get(ctx context.Context, from uint64, filter string) (*jetst
 }
 
 // received reports whether the ledger has msg, and whether msg is a manifest. The ledger's position
-// does not show this, because exact copies of messages do not advance it.
+// cannot show this for an exact copy of a message.
 func (e *streamEnd) received(ctx context.Context, msg *jetstream.RawStreamMsg) (has, manifest bool, err error) {
 	address, err := e.space.Parse(msg.Subject)
 	if err != nil {

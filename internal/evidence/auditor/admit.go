@@ -20,8 +20,8 @@ const (
 )
 
 // refusedTenants is the content of the file of tenants that Options.Admit refused. Their messages
-// stay in the stream. If Admit accepts such a tenant at a later start, the auditor reads the stream
-// again to fill its ledger.
+// stay in the stream. If Admit accepts a listed tenant at a later start, the auditor reads the
+// stream again to fill the tenant's ledger.
 type refusedTenants struct {
 	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message, by tenant
 	More    bool              `json:"more"`    // more tenants were refused than are listed
@@ -32,7 +32,7 @@ type refusedTenants struct {
 }
 
 // admissions decides which tenants get a ledger. A refused tenant stays refused until the next
-// start, because its ledger would lack messages. ledgers.mu guards admissions.
+// start, because its ledger would lack the skipped messages. ledgers.mu guards admissions.
 type admissions struct {
 	admit  func(tenant string) error // nil accepts every tenant
 	policy string
@@ -73,8 +73,8 @@ func newAdmissions(o Options) (*admissions, error) {
 	return a, nil
 }
 
-// readAgain reports whether the auditor must read the stream again because it now accepts a refused
-// tenant. If so, it clears the list of refused tenants.
+// readAgain reports whether the auditor must read the stream again, because it now accepts a tenant
+// that it refused before. If so, it clears the list of refused tenants.
 func (a *admissions) readAgain() bool {
 	again := a.file.More && (a.policy == "" || a.policy != a.file.Policy)
 	for tenant := range a.file.Tenants {
@@ -131,8 +131,8 @@ func (a *admissions) save() error {
 	}
 	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More, Policy: a.file.Policy}
 	if a.before.Tenants != nil {
-		// Keep the old policy. After a crash, the next start must also see that the policy changed
-		// and read the stream again.
+		// Save the old policy. After a crash, the next start must see the change too and read the
+		// stream again.
 		all.Policy = a.before.Policy
 	}
 	maps.Copy(all.Tenants, a.before.Tenants)
@@ -147,8 +147,8 @@ func (a *admissions) save() error {
 	return nil
 }
 
-// committed removes the tenants of the previous start from the file. The saved stream position is
-// now before their messages.
+// committed removes the tenants of the previous start from the file, because the saved stream
+// position is now before their messages.
 func (a *admissions) committed() error {
 	if a.before.Tenants == nil {
 		return nil

@@ -25,8 +25,8 @@ const (
 	durable        = "auditor"
 	standbyDurable = "auditor-standby"
 
-	// A ledger signs a checkpoint at least every signEvents messages. A batch is larger, because it
-	// has messages of several tenants.
+	// A ledger signs a checkpoint at least every signEvents messages. batchEvents is larger,
+	// because a batch has messages of several tenants.
 	signEvents  = 1000
 	batchEvents = 32 * signEvents
 	batchBytes  = 32 << 20
@@ -44,8 +44,8 @@ type Options struct {
 	// Retention says how long payloads are stored. The first matching rule applies. Payloads that
 	// match no rule are stored permanently.
 	Retention []ledger.RetentionRule
-	// Floor is the minimum retention in all ledgers, in whole seconds. It does not lower the floor
-	// of a ledger.
+	// Floor is the minimum retention in all ledgers, in whole seconds. A ledger with a higher floor
+	// keeps it.
 	Floor time.Duration
 	// Silence is the time without events after which a run counts as ended. The default is 30
 	// minutes.
@@ -72,8 +72,8 @@ type Options struct {
 	Timestamps anchor.Timestamps
 
 	// NoBucket turns off the bucket in the broker. The bucket gets a ledger's newest checkpoint at
-	// most once a second. It also has a lease for auditors with copies of the same key. Only the
-	// auditor with the lease stores checkpoints.
+	// most once a second. If several auditors have copies of the same key, only the auditor with
+	// the bucket's lease stores checkpoints.
 	NoBucket bool
 
 	// Standby makes this auditor the standby of another auditor. It needs a separate data directory
@@ -90,8 +90,9 @@ type Options struct {
 	// called if Tenant is set.
 	Admit func(tenant string) error
 
-	// Policy identifies the rules of Admit and must change with them. If too many tenants were
-	// refused to list them all, the auditor reads the stream again only after Policy changes.
+	// Policy identifies the rules of Admit and must change with them. The auditor lists only a
+	// limited number of refused tenants. It reads the stream again for unlisted ones only after
+	// Policy changes.
 	Policy string
 
 	Reports Reports

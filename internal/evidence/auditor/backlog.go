@@ -139,7 +139,7 @@ func (b *backlog) run(ctx context.Context) error {
 	}
 }
 
-// flush writes the messages that run has left. The caller must wait for done first.
+// flush writes the messages that are still in the queue. The caller must wait for b.done first.
 func (b *backlog) flush(ctx context.Context) error {
 	for len(b.queue) > 0 {
 		if err := b.append(ctx, b.ledger, b.queue[0]); err != nil {

@@ -55,7 +55,7 @@ func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []cons
 }
 
 // postpone moves messages from byTenant to the tenants' backlogs. If a backlog is full or has
-// stopped, postpone waits until it is written and leaves the messages in byTenant.
+// stopped, postpone waits until it is written. The messages then stay in byTenant.
 func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map[string][]ledger.Message) error {
 	if err := b.ledgers.attachDone(ctx); err != nil {
 		return err
@@ -78,8 +78,8 @@ func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map
 	return nil
 }
 
-// writeOne writes queued messages to a ledger. If the write takes too long and the budget allows
-// it, or if ctx ends, writeOne returns a backlog that continues the write in the background.
+// writeOne writes queued messages to a ledger. If ctx ends, or if the write takes too long and the
+// budget allows it, the write continues in the background. writeOne then returns its backlog.
 func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *budget) (ledgerPosition, *backlog, error) {
 	own, result := b.ledgers.newBacklog(l, q), make(chan error, 1)
 	b.ledgers.workers.Go(func() { result <- own.run(b.ledgers.workersCtx) })

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// The producers of the data directory are enrolled only if the issuer has an endorsement.
+// endorseIssuer endorses the issuer of the data directory, so that its new producers are enrolled.
 func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	path, err := broker.IssuerKey(o.DataDir)
 	if err == nil {

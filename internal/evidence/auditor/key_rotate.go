@@ -65,8 +65,9 @@ func placeOfNext(dir, signer string) (place writer.Place, err error) {
 	return place, err
 }
 
-// sendKeyChanges records signed key changes that a ledger lacks as access records. The stream then
-// delivers them to the ledger. It may send an order twice, because the order takes effect once.
+// sendKeyChanges finds signed key changes that a ledger lacks, and sends them as access records.
+// The stream then delivers them to the ledger. It may send an order twice, because the order takes
+// effect once.
 func (l *ledgers) sendKeyChanges(ctx context.Context) error {
 	if l.opts.Standby {
 		return nil // the stream delivers the other auditor's orders

@@ -110,7 +110,7 @@ func (l *ledgers) queuedBytes() (bytes int) {
 }
 
 // detach removes a tenant's ledger from the set for a scrub. It returns a backlog for messages that
-// arrive during the scrub, or nil if the ledger is suspended.
+// arrive meanwhile, or nil if the ledger is suspended.
 func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,8 +140,7 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	return b, nil
 }
 
-// attach returns ledgers to the set after their backlogs have stopped. It may be called again after
-// an error.
+// attach returns detached ledgers to the set when their backlogs have stopped.
 func (l *ledgers) attach(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,8 +158,8 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// attachOne writes the remaining messages of a backlog and returns its ledger to the set. The
-// caller must hold l.mu, and b.done must be closed.
+// attachOne writes the remaining messages of a backlog and returns the backlog's ledger to the set.
+// The caller must hold l.mu, and b.done must be closed.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	tenant := b.ledger.Tenant()
 	err := b.flush(ctx)
@@ -207,8 +206,8 @@ func (l *ledgers) awaitAll(ctx context.Context) error {
 	return nil
 }
 
-// finish returns all ledgers to the set. It does not hold l.mu while it waits, so that readiness
-// checks can report slow ledgers.
+// finish waits for all backlogs and returns their ledgers to the set. It waits without l.mu, so
+// that readiness checks can still report slow ledgers.
 func (l *ledgers) finish(ctx context.Context) error {
 	l.mu.Lock()
 	rest := slices.Collect(maps.Values(l.backlogs))

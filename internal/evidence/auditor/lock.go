@@ -44,8 +44,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 		}
 		return locks{l}, nil
 	}
-	// Only a process with the exclusive lock may complete a rebuild. If another process has the
-	// lock, it has done so.
+	// Only a process with the exclusive lock may complete a rebuild. If another process has it,
+	// that process has completed the rebuild.
 	if l, err := filelock.Try(path); err == nil {
 		if err := errors.Join(stagingOf(o.DataDir).finish(ctx, o.Logger), l.Unlock()); err != nil {
 			return nil, err

@@ -12,7 +12,7 @@ import (
 const pinTimeout = 5 * time.Second
 
 // pinKey pins the public key for the user who runs the auditor. It only logs a failure, because
-// verify reports a key that nothing confirms.
+// verify later reports that nothing confirms the key.
 func pinKey(ctx context.Context, o Options, key *writer.Key) {
 	if o.KnownLedgers == "" {
 		return

@@ -61,7 +61,8 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 }
 
 // write writes messages and records holes in the stream as breaks. It records only the first and
-// the last hole. A break costs a commit in every ledger, and the last one marks all producers.
+// the last hole, because a break costs a commit in every ledger. The last break marks all producers
+// as silent.
 func (p *projector) write(
 	ctx context.Context, b *batch, stream ledger.Stream, messages []consume.Message, holes []consume.Gap,
 ) error {

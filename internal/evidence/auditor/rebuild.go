@@ -29,9 +29,8 @@ type RebuildOptions struct {
 	// Admit is like [Options.Admit]. It must accept every tenant that has a ledger.
 	Admit func(tenant string) error
 
-	// From are ledger files to start from, at most one per tenant. They have records that the
-	// stream no longer has. They may be the ledgers of the data directory. Rebuild verifies them
-	// first.
+	// From lists ledger files, at most one per tenant. Rebuild verifies them and starts with their
+	// records, which the stream may no longer have. They may be the ledgers of the data directory.
 	From []string
 	// AgentFS rebuilds only the AgentFS files.
 	AgentFS bool
@@ -211,8 +210,8 @@ func (r *rebuilding) readStream(ctx context.Context) error {
 	return r.staging.add(filepath.Join("ledger", filepath.Base(s.state.db.Path())))
 }
 
-// oldStream returns the newest stream of the old ledgers. The new ledgers give it the same epoch
-// number.
+// oldStream returns the newest stream of the old ledgers, which keeps its epoch number in the new
+// ledgers.
 func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error) {
 	o := Options{DataDir: r.DataDir, Tenant: r.Tenant}
 	tenants, err := o.tenants()

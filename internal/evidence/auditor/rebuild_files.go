@@ -14,7 +14,7 @@ import (
 )
 
 // agentFiles writes the new AgentFS files from the ledgers in source. The ledgers are complete, so
-// no payload is written that a later order erases.
+// agentFiles knows all orders and omits erased payloads.
 func (r *rebuilding) agentFiles(ctx context.Context, source string) (err error) {
 	tenants, err := Options{DataDir: source, Tenant: r.Tenant}.tenants()
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *rebuilding) unwritten(ctx context.Context) error {
 }
 
 // replaceFiles lists the replacements for a tenant's AgentFS files. An old file without a new
-// version is removed, unless a tool created it after foreign ran.
+// version is removed, unless a tool created it meanwhile.
 func (r *rebuilding) replaceFiles(tenant string) error {
 	made, err := agentfs.List(AgentFSDir(r.staging.fresh()), tenant)
 	if err != nil {

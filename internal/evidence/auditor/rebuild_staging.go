@@ -78,8 +78,9 @@ func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
 	return s.finish(ctx, logger)
 }
 
-// finish applies the list of replacements and removes the folder. Without a list the rebuild is
-// incomplete, and finish only removes the folder. The caller must have the auditor's lock.
+// finish applies the list of replacements and removes the staging folder. Without a list the
+// rebuild is incomplete, and finish only removes the folder. The caller must have the auditor's
+// lock.
 func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	text, err := os.ReadFile(s.list())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +133,8 @@ func (s staging) replace(one replacement) error {
 }
 
 func (s staging) remove() error {
-	// Remove the list first. An interrupted removal then does not look like a complete rebuild.
+	// Remove the list of replacements first, because a folder with a list looks like a complete
+	// rebuild.
 	if err := os.Remove(s.list()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

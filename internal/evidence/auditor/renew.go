@@ -14,8 +14,8 @@ const (
 )
 
 // renewIdle signs a new checkpoint in each ledger that had no messages for the time of Silence. The
-// verifier needs it to count open runs as ended. If open producers count as silent only later,
-// renewIdle signs another checkpoint then.
+// verifier needs it to count open runs as ended. renewIdle signs another checkpoint when all open
+// producers count as silent.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

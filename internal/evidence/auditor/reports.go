@@ -181,7 +181,7 @@ func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, f
 	return nil
 }
 
-// write writes the files of a report, and the text last. So a report with a text is complete.
+// write writes the text last, so that a report with a text is complete.
 func write(path string, made daily.Made) error {
 	document, err := made.JSON()
 	if err == nil {
@@ -193,8 +193,8 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record records the access for a report and waits until the ledger has the record. A checkpoint
-// then covers the whole reported day.
+// record records the access for a report and waits until the ledger has the record. Its checkpoint
+// is newer than the reported day and covers it.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",

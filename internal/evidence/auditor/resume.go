@@ -13,13 +13,14 @@ import (
 type resumption struct {
 	stream ledger.Stream    // stream of the newest ledger
 	start  consume.Position // position before the first message to read
-	// expected is a message that the stream must contain when it is read from the start.
+	// expected is a message that the ledgers have and the stream must contain, if it is read from
+	// the start.
 	expected consume.Position
 }
 
-// resume decides where to continue reading the stream. This is the position in the state database,
-// or an earlier one if a ledger is behind. With a new state database it is the beginning. The
-// ledgers skip messages that they already have.
+// resume decides where to continue reading the stream. Normally this is the position in the state
+// database. If a ledger is behind, it is earlier. With a new state database it is the beginning.
+// The ledgers skip messages that they already have.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
@@ -57,8 +58,8 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest sets r.stream to the newest stream of all ledgers. With a new state database, it also sets
-// r.expected to the last message that a ledger has read from that stream.
+// latest sets r.stream to the newest stream of all ledgers. For a new state database, fresh is true
+// and latest also sets r.expected to the last message that a ledger has from that stream.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
 		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor ran later

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// lastScrub limits how long a drain waits for a scrub that readers delay.
+// lastScrub limits how long a drain waits for a scrub, which readers can delay.
 const lastScrub = 10 * time.Second
 
 type scrubber struct {
@@ -28,7 +28,6 @@ func (s *scrubber) findUnclean() error {
 	return err
 }
 
-// run scrubs ledgers. It also returns ledgers to the set after their backlogs are empty.
 func (s *scrubber) run(ctx context.Context) {
 	tick := time.NewTicker(scrubEvery)
 	defer tick.Stop()

@@ -65,7 +65,8 @@ func open(ctx context.Context, o Options) (*service, error) {
 
 func (s *service) close() error { return errors.Join(s.ledgers.close(), s.state.db.Close()) }
 
-// name is the durable name of the auditor. A standby has the same name as the other auditor.
+// name is the durable name of the auditor. A standby uses the name of the auditor that it can
+// replace.
 func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	k := anchor.Options{
 		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,

@@ -36,9 +36,8 @@ func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err err
 	return false, own.Unlock()
 }
 
-// StateOwner returns tenant if the auditor of this tenant writes its ledger, or "" if the auditor
-// of all tenants does. The state database on disk decides. An auditor without one would read the
-// stream from the beginning.
+// StateOwner returns tenant if an auditor of only this tenant writes its ledger, or "" if the
+// auditor of all tenants writes it. The auditor with a state database on disk is the writer.
 func StateOwner(dataDir, tenant string) (string, error) {
 	for _, who := range []string{"", tenant} {
 		path, err := ownFile(dataDir, who, ".db")

@@ -18,7 +18,7 @@ import (
 var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
 // stateTables is the schema of the state database, which can be rebuilt from the ledgers. At its
-// start, the auditor compares the stored positions with the ledgers. It detects a ledger that was
+// start, the auditor compares the stored positions with the ledgers to detect a ledger that was
 // deleted or replaced by an older copy.
 const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
@@ -123,8 +123,8 @@ func (s *state) setPosition(ctx context.Context, at ledgerPosition) error {
 	})
 }
 
-// idle returns the tenants whose ledgers were last appended to before a time and were not renewed
-// since.
+// idle returns the tenants whose ledgers have had no message since the given time and no renewal
+// after their last message.
 func (s *state) idle(ctx context.Context, before time.Time) (tenants []string, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT tenant FROM ledger WHERE appended < ? AND renewed < appended",

@@ -30,8 +30,8 @@ func (t *streamTracker) replaced(reason string) {
 	t.broken = fmt.Errorf("%w: %s (auditor verify shows what is missing)", ErrStreamBroken, reason)
 }
 
-// hole implements consume.Options.OnGap. It ignores holes before t.at, because the auditor has read
-// these messages.
+// hole implements consume.Options.OnGap. It ignores holes before the position t.at, which the
+// auditor has already read.
 func (t *streamTracker) hole(h consume.Gap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,7 +48,7 @@ func (t *streamTracker) lost(until uint64) {
 	}
 }
 
-// streamOf returns the stream of the next position. isNew is true if it replaces another stream.
+// streamOf returns the stream of the position next. isNew is true if it replaces another stream.
 func (t *streamTracker) streamOf(next consume.Position) (stream ledger.Stream, isNew bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -22,7 +22,7 @@ var ErrOtherKey = statement.ErrOtherKey
 // would confirm the changes.
 var ErrInvalid = errors.New("the ledger is INVALID: auditor verify shows the problems")
 
-// maxGaps limits the gaps in bundle.json. One gap is enough for the verdict.
+// maxGaps limits the gaps in bundle.json. One gap is enough to make the bundle incomplete.
 const maxGaps = 1000
 
 // Seal identifies the event with which a producer ended its part of a run.
@@ -136,8 +136,8 @@ const (
 	unsigned   = "the ledger's key did not sign it, so records may have been left out: verify the ledger, or export it where the key is"
 )
 
-// attested opens the signed statement and compares it with the files of the bundle. walk.agrees
-// later compares the number of repetitions.
+// attested opens the signed statement and compares it with the files of the bundle, except for the
+// number of repetitions, which walk.agrees compares.
 func (c *checker) attested() {
 	if c.report.Bundle.Format == formatV1 {
 		c.report.NotAttested = unsignedV1
@@ -181,8 +181,8 @@ func (c *checker) compareStatement(s Statement) {
 	}
 }
 
-// agrees compares the records with the page, bundle.json and the statement. Call it after the last
-// leaf.
+// agrees compares the records with bundle.json, the HTML page and the statement. Call it after the
+// last leaf.
 func (w *walk) agrees() error {
 	a := w.report.Bundle
 	if a.Format != formatV1 && !slices.Equal(w.seals.list(), a.Seals) {
@@ -195,8 +195,7 @@ func (w *walk) agrees() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", pageFile, err)
 	}
-	// Another version of Hooktrail may have written a different page. A signed statement has its
-	// digest.
+	// A signed page counts by its digest, because another version of Hooktrail may have written it.
 	if w.digests[pageFile] != page && w.signed == nil {
 		w.report.AddProblem("%s shows something else than the records", pageFile)
 	}

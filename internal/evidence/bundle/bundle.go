@@ -27,11 +27,11 @@ var ErrNothing = errors.New("the ledger has no records of that run and time")
 type Options struct {
 	Selection ledger.Selection // only Run, From, To and Stored are used
 	Key       string           // verifier key to include
-	// Signer signs the [Statement] about the selection. It must have the private key of Key.
-	// Without a signature, [Check] never reports the bundle as complete.
+	// Signer signs the [Statement] about the selection with the private half of Key. Without a
+	// signature, [Check] never reports the bundle as complete.
 	Signer note.Signer
 	// Changes are the key changes in the key folder. If the ledger has not recorded the last change
-	// yet, the bundle's checkpoint also has the signature of the new key.
+	// yet, WriteBundle takes the new key's signature of the checkpoint from it.
 	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
 }
@@ -243,8 +243,8 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// again writes the repetitions. They are needed only for completeness, which a bundle of a time
-// range cannot show.
+// again writes the repetitions. Only a verdict on completeness needs them, and the records of a
+// time range allow none.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if b.about.extent() == verifier.TimeRange {
 		return nil

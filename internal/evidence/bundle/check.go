@@ -43,7 +43,7 @@ type CheckOptions struct {
 	Progress func(done, total int64)
 }
 
-// Report is the result of [Check]. It leaves fields empty that only apply to a ledger.
+// Report is the result of [Check]. Fields that only apply to a ledger are empty.
 type Report struct {
 	verifier.Report
 
@@ -60,7 +60,7 @@ const notProvenOfRun = "that no producer but these told of the run, which a bund
 
 var errBundle = errors.New("the file is no bundle")
 
-// maxReadings limits how often Check reads a bundle to find all foreign records.
+// maxReadings limits how often Check reads a bundle. Each reading may find more foreign records.
 const maxReadings = 4
 
 // Limits of files that Check reads into memory. bundle.json may be larger because it lists
@@ -98,7 +98,7 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 		return report, fmt.Errorf("check bundle %s: %w", path, err)
 	}
 	for readings := 1; !c.found.IsEmpty() && readings < maxReadings; readings++ {
-		// Foreign events must not affect the verdict. Read the bundle again without them.
+		// Foreign events must not affect the verdict. Read the bundle a second time without them.
 		c = &checker{
 			opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, trustedNote: c.trustedNote,
 			foreign: c.foreign.With(c.found),

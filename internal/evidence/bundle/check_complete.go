@@ -38,7 +38,7 @@ func (w *walk) complete() error {
 		r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
 	}
 	r.doubt(!r.Attested)
-	// The list of orders is signed only if the bundle is attested.
+	// Acknowledgements count only if the bundle is attested. Otherwise their list is unsigned.
 	for _, o := range r.Bundle.Acknowledged {
 		if extent == verifier.WholeRun && r.Attested {
 			w.export.Acknowledge(o.Leaf, o.Order)
@@ -56,8 +56,8 @@ func (r *Report) doubt(isDoubtful bool) {
 	}
 }
 
-// silent marks producers that were silent after a break of the stream. The bundle is not complete,
-// because the ledger may lack some of their events.
+// silent marks producers that sent nothing after a break of the stream. The ledger may lack some of
+// their events, so the bundle is not complete.
 func (w *walk) silent(names []string) {
 	r := &w.report
 	for i := range r.Producers {

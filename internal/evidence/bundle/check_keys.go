@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// open verifies the signature of the checkpoint. The signer must be the given key or a later key.
-// Every bundle contains the signed key changes.
+// open verifies the signature of the checkpoint. The signer must be the given key, or a later key
+// in the bundle's signed key changes.
 func (c *checker) open(key note.Verifier, signed []byte) error {
 	said, err := ledger.ReadCheckpoint(signed)
 	if err != nil {
@@ -55,8 +55,8 @@ func hasOrderWords(line []byte) bool {
 	return slices.ContainsFunc(orderWords[:], func(words []byte) bool { return bytes.Contains(line, words) })
 }
 
-// keyOrders returns the orders about the key and the orders about issuers. It trusts the records,
-// because the walk verifies them later.
+// keyOrders returns the orders about the key and the orders about issuers. The records are verified
+// later.
 func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	records, err := c.files[recordsFile].Open()
 	if err != nil {

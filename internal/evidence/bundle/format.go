@@ -50,7 +50,8 @@ func filesOf(format string) []string {
 	})
 }
 
-// formatOf returns the format of a bundle. has reports whether a file is in the bundle.
+// formatOf returns the format of a bundle. The function has reports whether a file is in the
+// bundle.
 func formatOf(has func(name string) bool) string {
 	switch {
 	case has(stampFile):
@@ -61,8 +62,8 @@ func formatOf(has func(name string) bool) string {
 	return formatV1
 }
 
-// storedTimes means that From and To are times of storage at the server. In earlier versions they
-// are the times in the events.
+// storedTimes means that From and To are times of storage at the server. In bundles of earlier
+// versions they are times in the events.
 const storedTimes = "stored"
 
 // About is the content of bundle.json. The [Statement] has its digest. [Check] compares it with the
@@ -76,19 +77,19 @@ type About struct {
 	Times  string    `json:"times,omitempty"` // "stored" if From and To are storage times
 	Leaves int64     `json:"leaves"`          // number of leaves in the bundle
 	Size   int64     `json:"size"`            // number of leaves in the ledger
-	// SilentProducers are producers without an event after a break of the stream. A bundle of a run
-	// lists only producers of that run.
+	// SilentProducers are producers that sent nothing after a break of the stream. A bundle of a
+	// run lists only producers of that run.
 	SilentProducers []string `json:"unheard,omitempty"`
 	// Seals are the newest seals of a run, one per producer.
 	Seals []Seal `json:"seals,omitempty"`
-	// Gaps are missing sequence numbers that may belong to the run. They are known only from the
-	// whole ledger.
+	// Gaps are missing sequence numbers that may belong to the run. The records of one run do not
+	// show them.
 	Gaps []verifier.Gap `json:"gaps,omitempty"`
-	// Acknowledged are the orders that acknowledge findings about a run. In a bundle of the whole
-	// ledger, they are among the records.
+	// Acknowledged are the orders that acknowledge findings about a run. A bundle of the whole
+	// ledger has them among its records instead.
 	Acknowledged []AcknowledgeOrder `json:"acknowledged,omitempty"`
-	// Absent are producers of the run that went silent or lost their outboxes. They are known only
-	// from the whole ledger.
+	// Absent are producers of the run that went silent or lost their outboxes. The records of one
+	// run do not show this.
 	Absent []Absent `json:"absent,omitempty"`
 	// Unsealed means that the ledger does not count the run as sealed.
 	Unsealed bool `json:"unsealed,omitempty"`
@@ -96,7 +97,8 @@ type About struct {
 	Window *Window `json:"window,omitempty"`
 }
 
-// AcknowledgeOrder is a signed order and the leaf of its event. The event may not be in the bundle.
+// AcknowledgeOrder is a signed order and the leaf of its event. The bundle need not contain the
+// event.
 type AcknowledgeOrder struct {
 	Leaf  int64  `json:"leaf"`
 	Order string `json:"order"`
@@ -126,8 +128,8 @@ type leafLine struct {
 	Epoch  uint64    `json:"epoch"`
 	Stream uint64    `json:"stream"`
 	Stored time.Time `json:"stored,omitzero"`
-	// Removed says how the payload was destroyed. Order is the leaf of the order. The record's line
-	// in records.jsonl is then null.
+	// If the payload was destroyed, Removed says how and Order is the leaf of the responsible
+	// order. The record's line in records.jsonl is then null.
 	Removed ledger.Word `json:"removed,omitempty"`
 	Order   int64       `json:"order,omitempty"`
 }

@@ -26,7 +26,7 @@ const (
 //go:embed page.html
 var pageText string
 
-// pageTemplate escapes all text of records. It has the parts head, row and foot.
+// pageTemplate is an HTML template, so it escapes all text of records.
 var pageTemplate = template.Must(template.New("page").Parse(pageText)) //nolint:gochecknoglobals // a constant
 
 var errPageFull = errors.New("the page is full")

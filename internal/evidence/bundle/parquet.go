@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits of a row group, which is compressed in memory. The last rows may exceed them.
+// A row group is compressed in memory, so it ends when its rows reach one of these limits.
 const (
 	rowsPerGroup  = 128 << 10
 	bytesPerGroup = 32 << 20
@@ -25,8 +25,8 @@ const (
 
 const maxDictionary = 1 << 20
 
-// parquetRow has times in microseconds, because every reader supports them. The column record has
-// the original times. Missing values are null.
+// parquetRow has times in microseconds, the unit that every reader supports. The column "record"
+// has the original times. Missing values are null.
 type parquetRow struct {
 	Leaf     int64  `parquet:"leaf"`
 	Class    string `parquet:"class,dict"`

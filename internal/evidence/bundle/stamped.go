@@ -8,9 +8,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// stamped returns the content of timestamp.txt, or nil if no time stamp fits. The content is a
-// proof and the newest time stamp. The proof shows that the bundle's checkpoint continues the
-// checkpoint of the time stamp. stamped checks the hash in the token but no signature.
+// stamped returns the content of timestamp.txt, or nil if no time stamp fits. The content is the
+// newest time stamp and a proof that the bundle's checkpoint continues the time stamped checkpoint.
+// stamped checks the hash in the token but no signature.
 func (b *bundle) stamped(ctx context.Context) ([]byte, error) {
 	names, err := timestamp.Names(b.reader.Path())
 	if err != nil {

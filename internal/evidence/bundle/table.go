@@ -63,8 +63,8 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	return nil
 }
 
-// below yields the selected records before s.Before. If s.Before is 0, it yields none. Select would
-// yield all.
+// below yields the selected records before s.Before. If s.Before is 0, it yields none, whereas
+// Select would yield all.
 func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
 	if s.Before == 0 {
 		return func(func(ledger.Entry, error) bool) {}
@@ -128,7 +128,7 @@ type jsonLine struct {
 	Removed ledger.Word    `json:"removed,omitempty"`
 	Order   int64          `json:"order,omitempty"`
 
-	// These fields are set only if the record does not have them.
+	// These fields come from the leaf, if the record lacks them.
 	Producer string      `json:"producer,omitempty"`
 	Sequence uint64      `json:"sequence,omitempty"`
 	Kind     events.Kind `json:"kind,omitempty"`
@@ -150,7 +150,7 @@ func appendJSON(dst []byte, e ledger.Entry) ([]byte, error) {
 		return nil, err
 	}
 	dst = append(dst, head[:len(head)-1]...)
-	// Write the record byte for byte, so that it matches its hash.
+	// Write a record byte for byte, so that it matches its hash.
 	if e.Removal.Done() {
 		dst = append(dst, `,"record":null`...)
 	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
@@ -206,8 +206,8 @@ func (t *csvTable) end() error {
 	return t.w.Error()
 }
 
-// formulaSigns can begin a formula in a spreadsheet. They include full-width forms and characters
-// that spreadsheets remove.
+// formulaSigns can begin a formula in a spreadsheet. A spreadsheet may remove white space before a
+// formula.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
 // harmless puts an apostrophe before a possible formula. It also replaces invalid UTF-8 and NUL

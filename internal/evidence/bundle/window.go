@@ -7,9 +7,9 @@ import (
 // maxProducers limits the producers of a [Window]. It keeps bundle.json small.
 const maxProducers = 10_000
 
-// Window is the verdict on the completeness of a time range. Only the whole ledger shows it. A run
-// can continue outside the range, and the manifest of an event may come later. The ledger's key
-// signs the verdict with the selection.
+// Window is the verdict on the completeness of a time range. The bundle's records cannot show it,
+// because a run can continue outside the range, and the manifest of an event may come later. The
+// ledger's key signs the verdict with the selection.
 type Window struct {
 	Completeness verifier.Completeness `json:"completeness"`
 	Producers    []verifier.Producer   `json:"producers"`
@@ -41,7 +41,7 @@ const (
 	windowOfEvents  = "it was selected by the times in the events, which cuts runs and manifests: export it again"
 )
 
-// window uses the verdict of the ledger if the ledger's key has signed it.
+// window uses the signed verdict of the ledger on the time range, if there is one.
 func (r *Report) window() {
 	w := r.Bundle.Window
 	switch {

@@ -21,12 +21,12 @@ const (
 	Differs  Compared = "DIFFERS"  // the ledger has that state but gives another report
 )
 
-// maxLastingOrders limits the orders in a report of the verifier. If the ledger has more, the
-// orders of an old report may be missing.
+// maxLastingOrders limits the orders in a report of the verifier. If the ledger has more, a new
+// report may lack the orders of an old report.
 const maxLastingOrders = 1000
 
 // Compare compares a report with a ledger. verified is the result of [verifier.Verify] for this
-// ledger with the statement's time limits and silence.
+// ledger, with the time range and silence of the statement.
 func (s Statement) Compare(ctx context.Context, r *ledger.Reader, verified verifier.Report) (Compared, error) {
 	origin, err := ledger.Origin(r.Tenant())
 	if err != nil {

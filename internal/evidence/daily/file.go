@@ -25,9 +25,9 @@ type Made struct {
 	Signed bool
 }
 
-// Make returns both forms of a report. text renders the report for people. A nil signer leaves the
-// report unsigned. public is the signer's verifier key. Errors wrap [statement.ErrOtherKey] if this
-// key did not sign the ledger's newest checkpoint.
+// Make returns a report for people and as JSON. text renders the report for people. If signer is
+// nil, the report is unsigned. public is the signer's verifier key. Errors wrap
+// [statement.ErrOtherKey] if that key did not sign the ledger's newest checkpoint.
 func Make(rep Report, text func(Report) string, signer note.Signer, public string) (Made, error) {
 	s, err := StatementOf(rep, text(rep))
 	if err != nil {
@@ -70,7 +70,7 @@ func (d document) encode() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// File is a report file from an unknown source, in either form.
+// File is a report file from an unknown source, as text or as JSON.
 type File struct {
 	note   []byte
 	report json.RawMessage // nil in the form for people
@@ -91,7 +91,8 @@ func Parse(data []byte) (File, error) {
 		return File{}, errFile
 	}
 	f := File{note: []byte(d.Note), report: d.Report}
-	// JSON with two members of the same name is rejected, because readers may disagree.
+	// Encoding again rejects JSON with two members of the same name, which readers may interpret
+	// differently.
 	written, err := d.encode()
 	if _, signed := f.split(); err != nil || d.Signed != signed || !isSameJSON(written, data) {
 		return File{}, errChanged
@@ -154,9 +155,9 @@ func (f File) Unchecked(text func(Report) string) (Statement, error) {
 	return f.agrees(content, signed, text)
 }
 
-// Check verifies the file and returns its statement, and whether the file is signed. One of keys
-// must have made a signature. JSON in the file must match the statement. If the file is unsigned
-// JSON, its text must be the result of the function text.
+// Check returns the statement of the file, and whether the file is signed. One of keys must have
+// made the signature. JSON in the file must match the statement. If the JSON is unsigned, Check
+// also renders its text with the function text and compares the result.
 func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement, signed bool, err error) {
 	content, signed := f.split()
 	if signed {
@@ -183,8 +184,8 @@ func (f File) agrees(content string, signed bool, text func(Report) string) (s S
 	if err := json.Unmarshal(f.report, &rep); err != nil {
 		return s, errFile
 	}
-	// Another version of Hooktrail may render another text. A signature covers both the text and
-	// the JSON.
+	// A signature covers both the text and the JSON. Another version of Hooktrail may have rendered
+	// the signed text.
 	if !signed && text(rep) != s.Body {
 		return s, errors.New("its text says something else than its JSON")
 	}

@@ -18,7 +18,8 @@ import (
 // Format is the name and version of the report format.
 const Format = "hooktrail/report/v1"
 
-// Maximum lengths of the lists. Agents control the number of entries. The counts are exact.
+// Maximum lengths of the lists, because agents control the number of entries. The counts include
+// all entries.
 const (
 	maxGaps  = 1000
 	maxUses  = 1000
@@ -40,11 +41,11 @@ type Report struct {
 	Ended bool `json:"ended"`
 
 	// Verdict is the report of the verifier. Its integrity is about the whole ledger, and its
-	// completeness is about the range. The anchor and all comparisons are empty, because they
-	// depend on the reader.
+	// completeness is about the range. The anchor and all comparisons are empty, because they would
+	// differ for each reader.
 	Verdict  verifier.Report `json:"verdict"`
 	GapCount int             `json:"gap_count"`
-	// OpenCount and UnsealedCount are exact. The lists in Verdict may be shorter.
+	// OpenCount and UnsealedCount count all such runs. The lists in Verdict may be shorter.
 	OpenCount     int `json:"open_count"`
 	UnsealedCount int `json:"unsealed_count"`
 
@@ -112,8 +113,8 @@ type Order struct {
 	Approver string `json:"approver,omitempty"`
 }
 
-// Of returns the report of a ledger. verified is the result of [verifier.Verify] for this ledger
-// with the same time range and silence. Call Of before [verifier.Report.SetAsOf].
+// Of returns the report of a ledger. verified is the result of [verifier.Verify] for the same
+// ledger, time range and silence. Call Of before [verifier.Report.SetAsOf] changes it.
 func Of(ctx context.Context, r *ledger.Reader, verified verifier.Report, silence time.Duration) (Report, error) {
 	c, err := checkpointOf(verified)
 	rep := Report{

@@ -177,8 +177,9 @@ func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) 
 	return t, err
 }
 
-// SilentProducers returns the sorted names of producers that sent nothing between the last break of
-// the stream and the checkpoint. It omits producers that first appear after the break.
+// SilentProducers returns the sorted names of the producers that sent messages before the newest
+// break of the stream, but none between the break and the checkpoint. A break is a hole in the
+// stream.
 func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
 		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')
@@ -203,8 +204,8 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// lastBreak returns the newest checkpoint up to c that records a break of the stream. Such a
-// checkpoint has a later stream position than the previous one, but as many arrivals.
+// lastBreak returns the newest break checkpoint, which is c or an earlier one. Such a checkpoint
+// has a later stream position than the previous checkpoint, but the same number of arrivals.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

@@ -41,7 +41,7 @@ var (
 )
 
 // recordCheck compares records with their leaves, and leaves with the stored tree. It finds manual
-// edits and disk errors. Only the verifier finds consistent changes of all three.
+// edits and disk errors, unless someone changed all three to match.
 type recordCheck struct {
 	conn  *sqlite.Conn
 	chunk int64 // loaded row of the table hashes; -1 if none

@@ -15,8 +15,8 @@ import (
 // silentIntervals must equal the constant in package verifier.
 const silentIntervals = 3
 
-// AwaitedUntil returns when all open producers count as silent if they sign no further manifest.
-// The time is zero if no producer is open. AwaitedUntil checks no signatures.
+// AwaitedUntil returns the time at which all open producers count as silent if they sign no further
+// manifest. The time is zero if no producer is open. AwaitedUntil checks no signatures.
 func (a Activity) AwaitedUntil(ctx context.Context) (until time.Time, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT (SELECT leaf FROM leaves l WHERE l.producer = p.producer AND class = 'manifest'

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Chain lists the keys of a ledger, the oldest first. Each key became invalid when an order
-// replaced it with the next one. A newer key may also sign older checkpoints again.
+// Chain lists the keys of a ledger, the oldest first. An order replaced each key with the next key
+// in the list and made it invalid. A newer key may sign older checkpoints again.
 type Chain []note.Verifier
 
 // From returns the keys from index position on.
@@ -98,8 +98,8 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// namedKey returns the verifier of the same key in changes, or key itself if there is none. It does
-// not use [SameKey], because key may not be from [ParseKey].
+// namedKey returns the verifier in changes with the same key, or key itself if changes do not
+// contain it. [SameKey] works only for keys from [ParseKey].
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {
@@ -117,9 +117,9 @@ func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 // link returns the chain that contains key, and the leaf of the order that introduced each key. The
 // leaf of the first key is -1. changes are sorted by leaf.
 //
-// link accepts any change to an older key, because the newer key signed it too. For newer keys, it
-// accepts only the first change that a key signed while it was valid. Otherwise a thief of a
-// replaced key could name another successor. Only pending changes can share a leaf.
+// Towards older keys, link accepts any change, because the newer key signed it too. Towards newer
+// keys, it accepts only the first change that a key signed while it was valid. Otherwise a thief of
+// a replaced key could name another successor.
 func link(key note.Verifier, changes []keyChange) (c Chain, since []int64) {
 	key = namedKey(key, changes)
 	c, since = Chain{key}, []int64{-1}

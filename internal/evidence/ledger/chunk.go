@@ -26,8 +26,8 @@ type Chunk struct {
 
 const contentField = `"content":"`
 
-// CutChunk finds the content of a blob.chunk event in the bytes of the event. It returns false if
-// [InsertContent] could not restore the exact bytes.
+// CutChunk finds the content of a blob.chunk event in the bytes of the event. It returns true only
+// if [InsertContent] can restore the exact bytes.
 func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 	d, err := events.Payload[events.BlobChunkData](e)
 	if err != nil || d.Index < 0 {

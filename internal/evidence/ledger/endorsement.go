@@ -86,7 +86,7 @@ func ParseEndorsement(text string) (e Endorsement, err error) {
 			return Endorsement{}, fmt.Errorf("%w: %q: %w", errEndorsement, name, err)
 		}
 	}
-	// This also rejects fields in the wrong order, repeated fields and needless escapes.
+	// The comparison rejects fields in the wrong order, repeated fields and needless escapes.
 	if e.text() != text || !nkeys.IsValidPublicUserKey(e.Issuer) {
 		return Endorsement{}, fmt.Errorf("%w: not in canonical form", errEndorsement)
 	}

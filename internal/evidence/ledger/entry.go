@@ -52,10 +52,9 @@ func (e Entry) LeafOf() Leaf {
 	}
 }
 
-// entries yields the records with a leaf number greater than after, page by page. The SQL condition
-// where limits the rows l of the table "leaves". Its parameters args start at ?3. A record that
-// does not match its leaf comes with a [RecordError]. All readers use entries, so that none skips
-// this check.
+// entries yields the records with a leaf number greater than after, page by page. where is an SQL
+// condition on the rows l of the table "leaves", and args are its parameters from ?3 on. A record
+// that does not match its leaf comes with a [RecordError].
 func (s *source) entries(ctx context.Context, after int64, where string, args ...any) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {

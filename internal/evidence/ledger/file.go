@@ -21,8 +21,8 @@ const BusyTimeout = 10 * time.Second
 // ErrNotFile means that the path is not a regular file.
 var ErrNotFile = errors.New("it is not a file")
 
-// File is a ledger's file, opened read-only. It creates files next to the ledger only if there
-// is an SQLite log.
+// File is a ledger's file, opened read-only. SQLite creates files next to the ledger only to read
+// an SQLite log.
 type File struct {
 	Conn   *sqlite.Conn
 	path   string
@@ -143,7 +143,8 @@ func copyFile(to, from string) (err error) {
 }
 
 // Changed reports whether a writer changed the file after it was opened. Reads may then mix old and
-// new data. An SQLite log prevents this, so Changed returns false if there was a log.
+// new data. If the file was opened with an SQLite log, this cannot happen, and Changed returns
+// false.
 func (f *File) Changed() bool {
 	if f.opened == nil {
 		return false

@@ -39,9 +39,9 @@ func (s *Issuers) Add(leaf int64, o Order) {
 	}
 }
 
-// SignedIssuers returns the orders about issuers. orders must be sorted by leaf. SignedIssuers
-// skips repeated orders, and orders that no valid key signed. The caller checks that the leaves are
-// in the ledger.
+// SignedIssuers returns the orders about issuers that a key valid at their leaf signed. orders must
+// be sorted by leaf. Repeated orders are skipped. The caller checks that the leaves are in the
+// ledger.
 func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	seen := make(map[string]bool)
 	for _, k := range orders {
@@ -60,12 +60,12 @@ func (s *Issuers) Has(leaf int64) bool {
 	return slices.ContainsFunc(s.orders, func(o issuerOrder) bool { return o.leaf == leaf })
 }
 
-// Fault returns why a grant is not accepted, or "". key is the key of the issuer. leaf and stored
-// are the place and time of the grant.
+// Fault returns why the grant of an issuer is not accepted, or "". key is the key of the issuer.
+// leaf and stored are the place and time of the grant.
 //
 // An endorsed issuer needs no order. For other issuers, the order may come after the grant, because
-// a producer may start earlier. A revocation applies to all later grants, and to grants that the
-// server stored at or after the time From of the revocation.
+// producers do not wait for it. A revocation applies to all later grants, and to grants that the
+// server stored at or after the revocation's time From.
 func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64, stored time.Time) string {
 	fault := IssuerUnknown
 	if isEndorsed {
@@ -109,8 +109,7 @@ func (s *Issuers) Orders() []Order {
 	return list
 }
 
-// IssuerLeaves returns the leaves of the orders about issuers. It does not verify the table
-// "orders".
+// IssuerLeaves returns the leaves of the orders about issuers, as the table "orders" lists them.
 func IssuerLeaves(conn *sqlite.Conn) ([]int64, error) {
 	return sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action IN ('issuer', 'revoke') ORDER BY leaf")
 }

@@ -11,7 +11,7 @@ import (
 // Keys is a [Chain] with the leaf from which each key is valid.
 type Keys struct {
 	Chain Chain
-	since []int64 // leaf of the order that introduced the key; -1 for the first
+	since []int64 // leaf of the order that introduced each key; -1 for the first key
 }
 
 // KeyOrder is a signed order about the key or an issuer, with the leaf of its event.
@@ -53,17 +53,17 @@ func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	return d.Order, o.Action
 }
 
-// IsKeyOrder reports whether signed is an order to change the tenant's key, signed by the old and
-// the new key. It does not check that the old key was valid.
+// IsKeyOrder reports whether the signed note is an order to change the tenant's key, with
+// signatures of the old and the new key. It does not check that the old key was valid.
 func IsKeyOrder(signed, tenant string) bool {
 	o, _, _, err := OpenKeyChange([]byte(signed))
 	return err == nil && o.Tenant == tenant
 }
 
-// At returns the keys that may sign a checkpoint with size leaves, or an order in the next leaf.
+// At returns the keys that may sign in a ledger of the given size.
 func (k Keys) At(size int64) note.Verifiers { return k.Chain.From(k.Replaced(size)) }
 
-// Replaced returns how many keys had been replaced when the ledger had size leaves.
+// Replaced returns how many keys had been replaced when the ledger had the given size.
 func (k Keys) Replaced(size int64) (n int) {
 	for _, since := range k.since[min(1, len(k.since)):] {
 		if since < size {
@@ -90,8 +90,8 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 // ChangedAt reports whether the event at leaf introduced one of the keys.
 func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.since, leaf) }
 
-// Effect returns the effect of an order at leaf that replaces oldKey. valid is false if oldKey was
-// not valid at that leaf.
+// Effect returns the effect of an order that replaces oldKey and is recorded at leaf. valid is
+// false if oldKey was not valid at that leaf.
 func (k Keys) Effect(leaf int64, oldKey note.Verifier) (effect Effect, valid bool) {
 	at := k.Chain.Index(oldKey, k.Replaced(leaf))
 	switch {

@@ -25,7 +25,8 @@ type Stream struct {
 	Created time.Time
 }
 
-// MarshalJSON writes the members in lower case, and again with their names in earlier versions.
+// MarshalJSON writes each member twice, in lower case and with the capitalised name of earlier
+// versions.
 func (s Stream) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"epoch": s.Epoch, "created": s.Created, "Epoch": s.Epoch, "Created": s.Created})
 }

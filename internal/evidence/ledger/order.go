@@ -63,8 +63,8 @@ type Order struct {
 	Second    SecondPerson  // the zero value removes the rule
 	Findings  []string      // ids of acknowledged findings
 
-	// Size and Root identify the tree that Leaves refers to. A rebuilt ledger with another tree
-	// uses the Selection and ignores Leaves.
+	// Size and Root identify the tree that Leaves refers to. A rebuilt ledger can have another
+	// tree. It then ignores Leaves and selects records by Selection.
 	Size   int64
 	Root   tlog.Hash
 	Leaves LeafRanges // for a hold, the leaves that existed when it was ordered
@@ -140,7 +140,7 @@ type Effect string
 const (
 	EffectDone Effect = "done" // executed
 	EffectHeld Effect = "held" // a hold blocked the order
-	EffectVoid Effect = "void" // the hold to release is not in force, or the key was already replaced
+	EffectVoid Effect = "void" // no such hold to lift, or the key to replace was replaced before
 
 	EffectFloor    Effect = "floor"    // the retention floor blocked the order
 	EffectProposed Effect = "proposed" // waits for a second person

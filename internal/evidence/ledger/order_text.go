@@ -102,7 +102,6 @@ func (o Order) validateAction() error {
 	return nil
 }
 
-// selectsRecords reports whether the order selects records. The time of a revocation is ignored.
 func (o Order) selectsRecords() bool {
 	s := o.Selection
 	if o.Action == events.AuditRevoke {
@@ -157,7 +156,7 @@ func ParseOrder(text string) (Order, error) {
 		}
 		rest = next
 	}
-	// This also rejects fields in the wrong order, repeated fields and needless escapes.
+	// The comparison rejects fields in the wrong order, repeated fields and needless escapes.
 	if again, err := o.Text(); err != nil {
 		return Order{}, err
 	} else if again != text {

@@ -17,7 +17,7 @@ type Orders struct{ source *source }
 
 // Resolve completes a new order. It sets the tenant, the newest tree, and the selected leaves whose
 // payloads the order may destroy. For a hold, it lists leaves only if the hold selects a user or an
-// event. The ledger compares all other holds with each new leaf.
+// event, because the ledger compares other holds with each new leaf.
 func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
@@ -67,8 +67,8 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	return holds, err
 }
 
-// BlockingHolds returns the holds that block an order from [Orders.Resolve]. It counts a user's
-// later records as held, so it may return more holds than the ledger applies.
+// BlockingHolds returns the holds that block an order from [Orders.Resolve]. It may return more
+// holds than the ledger applies, because it counts a user's later records as held.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)

@@ -59,8 +59,8 @@ func Tenants(dir string) (tenants []string, err error) {
 	return tenants, err
 }
 
-// Refusal wraps err with [ErrDamaged] if it means that the ledger is damaged. It returns other
-// errors, such as a full disk, unchanged.
+// Refusal wraps an error with [ErrDamaged] if the error means that the ledger is damaged. It
+// returns other errors, such as a full disk, unchanged.
 func Refusal(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err

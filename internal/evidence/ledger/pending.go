@@ -11,10 +11,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// PendingKeys returns the orders that replace the key of a tenant's ledger and that the ledger has
-// not recorded. The leaf of each order is the size of the ledger at the change.
+// PendingKeys returns the orders that replace the key of a tenant's ledger but are not yet in the
+// ledger. The leaf of each order is the size of the ledger at the key change.
 //
-// PendingKeys omits an order if the ledger lacks the checkpoint that the new key signed at the
+// PendingKeys accepts an order only if the ledger has the checkpoint that the new key signed at the
 // change. Otherwise a thief of the old key could use an order to continue the ledger or to sign
 // another history.
 func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, recorded []KeyOrder) (pending []KeyOrder, err error) {
@@ -37,8 +37,8 @@ func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, record
 	return pending, nil
 }
 
-// openCheckpoint returns the checkpoint of the tenant's ledger that the new key signed at the
-// change. ok is false if the change has no valid order or no such checkpoint.
+// openCheckpoint returns the checkpoint of the tenant's ledger in c, which the new key must have
+// signed. ok is false without a valid order or such a checkpoint.
 func (c KeyRotation) openCheckpoint(tenant string) (at Checkpoint, ok bool) {
 	o, _, after, err := OpenKeyChange([]byte(c.Orders[tenant]))
 	if err != nil || o.Tenant != tenant {
@@ -56,9 +56,9 @@ func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, e
 	return has, err
 }
 
-// Countersigned returns the checkpoint as the new key signed it at a key change. The newest
-// matching change counts. Countersigned returns signed unchanged if there is none, or if witnesses
-// cosigned the checkpoint.
+// Countersigned returns the copy of a checkpoint that a new key signed at the newest key change
+// with such a copy. It returns signed itself if there is no copy, or if witnesses cosigned the
+// checkpoint.
 func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 	if bytes.Count(signed, []byte("\n\u2014 ")) > 1 {
 		return signed

@@ -10,7 +10,7 @@ import (
 )
 
 // Received reports whether the ledger has a leaf or a repetition with this producer, number and
-// hash. The number of a manifest is the last one that it lists.
+// hash. For a manifest, the number is the last event number that it lists.
 func (r *Reader) Received(ctx context.Context, producer string, sequence uint64, hash events.Hash) (ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `WITH sender (number) AS (

@@ -42,7 +42,7 @@ func (e Entry) Event() (events.Event, error) {
 	}, nil
 }
 
-// WordOf returns the [Word] for payloads that an order with this action destroyed.
+// WordOf returns [Pruned] for an order to prune, and [Erased] for any other order.
 func WordOf(action events.AuditAction) Word {
 	if action == events.AuditPrune {
 		return Pruned
@@ -50,8 +50,8 @@ func WordOf(action events.AuditAction) Word {
 	return Erased
 }
 
-// ScanRemoval reads a [Removal] from two columns of the table "erased", word and ordered. column is
-// the index of word.
+// ScanRemoval reads a [Removal] from the columns "word" and "ordered" of the table "erased". The
+// parameter column is the index of "word".
 func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	if stmt.ColumnIsNull(column) {
 		return Removal{}, nil
@@ -69,8 +69,8 @@ type RemovedRun struct {
 	Run   string
 }
 
-// RemovedRuns yields the runs that lost events to an order. It reads only orders with a leaf number
-// above order. Pass -1 for all orders. No transaction is open while the caller handles a run.
+// RemovedRuns yields the runs that lost events to orders with a leaf number above order. -1
+// includes all orders. No transaction is open while the caller handles a run.
 func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[RemovedRun, error] {
 	return func(yield func(RemovedRun, error) bool) {
 		for {
@@ -93,7 +93,7 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 }
 
 // runsOfNext finds the first order after a leaf that destroyed payloads, and returns the runs that
-// lost events. If no run lost events, it returns one RemovedRun without a name.
+// lost events. If no run did, one RemovedRun without a name returns the order.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

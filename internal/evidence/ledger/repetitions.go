@@ -26,8 +26,8 @@ type Repetition struct {
 	Stored   time.Time
 }
 
-// Repetitions yields the repetitions of a run that the checkpoint covers, in the order of arrival.
-// If run is empty, it yields all repetitions.
+// Repetitions yields a run's repetitions up to the checkpoint, in the order of arrival. If run is
+// empty, it yields the repetitions of all runs.
 func (r *Reader) Repetitions(ctx context.Context, run string, c Checkpoint) iter.Seq2[Repetition, error] {
 	return func(yield func(Repetition, error) bool) {
 		after := int64(0)

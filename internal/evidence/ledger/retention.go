@@ -101,8 +101,9 @@ func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	return rules, nil
 }
 
-// expiredClass identifies the records that one order prunes. The first rule has one order. Later
-// rules have one order per kind, because their patterns may also match kinds of an earlier rule.
+// expiredClass identifies the records that one order prunes. The first rule has one order. A later
+// rule has one order per kind, because its pattern may match kinds to which an earlier rule
+// applies.
 type expiredClass struct {
 	rule int
 	kind string // empty for the first rule
@@ -134,7 +135,6 @@ func (c expiredClass) pattern(rule RetentionRule) string {
 
 var quoteMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// treesOf reports for each hold whether it refers to the stored tree.
 func treesOf(conn *sqlite.Conn, holds []Order) (trees []bool, err error) {
 	trees = make([]bool, len(holds))
 	for i, h := range holds {

@@ -28,13 +28,13 @@ type KeyRotation struct {
 	Ticket string            `json:"ticket,omitempty"`
 	Time   time.Time         `json:"time"`
 	Orders map[string]string `json:"orders"` // signed orders by tenant, for ledgers that existed then
-	// Checkpoints are the newest checkpoints of these ledgers at the change, signed with the new
-	// key. Earlier versions of Hooktrail did not store them.
+	// Checkpoints has the newest checkpoint of each ledger before the key change, signed with the
+	// new key. Earlier versions of Hooktrail did not store them.
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
-// ReadChain reads the chain of keys up to the key public, and the changes between them, both with
-// the oldest first. It omits later changes, because their keys were not installed.
+// ReadChain reads the chain of keys that ends with public, and the changes between them, both with
+// the oldest first. It omits changes after public, because their keys were not installed.
 func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err
@@ -73,7 +73,7 @@ func readRotations(dir string) (changes []KeyRotation, err error) {
 	return changes, nil
 }
 
-// chainTo returns the chain that ends with the key public. It removes later changes from the list.
+// chainTo also removes the changes after the key public from the list.
 func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1

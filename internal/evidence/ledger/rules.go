@@ -81,7 +81,7 @@ func rawKey(text string) string {
 	return parts[len(parts)-1]
 }
 
-// Rules are the rules for orders at one place in a ledger. Earlier orders set them. The zero value
+// Rules are the rules that earlier orders have set for the next order of a ledger. The zero value
 // has no rules.
 type Rules struct {
 	Floor  time.Duration // records younger than this cannot be pruned
@@ -98,8 +98,8 @@ func (r *Rules) Apply(o Order) {
 	}
 }
 
-// Needs reports whether an order needs the signature of a second person. If any orders need one,
-// then changing that rule and lowering the retention floor need one too.
+// Needs reports whether an order needs the signature of a second person. If a rule requires it for
+// any order, changing the rule and lowering the retention floor need it too.
 func (r Rules) Needs(o Order) bool {
 	switch {
 	case r.Second.IsOff():
@@ -115,9 +115,9 @@ func (r Rules) Needs(o Order) bool {
 // Expires returns the last time at which an order can be approved.
 func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
 
-// Protects reports whether the retention floor protects a record from an order. stored is when the
-// server stored the record, in nanoseconds since 1970. at is when it stored the order. If a time is
-// unknown, the floor protects the record.
+// Protects reports whether the ledger's retention floor protects a record from an order to prune
+// it. The server stored the record at stored, in nanoseconds since 1970, and the order at at. If a
+// time is unknown, the floor protects the record.
 func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
 	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
 }
@@ -142,8 +142,8 @@ func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, 
 	return o, approver, effect, err
 }
 
-// ApprovedOrder returns the order in a signed note if the note has the signature of an approver
-// too. It checks no signature.
+// ApprovedOrder returns the order in a signed note. ok is true if the note also has the signature
+// of an approver, which is not checked.
 func ApprovedOrder(signed string) (o Order, ok bool) {
 	o, err := readSignedOrder([]byte(signed))
 	_, signatures, _ := strings.Cut(signed, "\n\n")

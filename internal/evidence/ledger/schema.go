@@ -114,8 +114,8 @@ func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	return false, nil
 }
 
-// CheckSchema compares every table and index with the schema of this version. Otherwise, a trigger,
-// a view or a changed index could make queries return false rows.
+// CheckSchema compares every table and index with the schema of this version. A trigger, a view or
+// a changed index could make queries return false rows.
 func CheckSchema(conn *sqlite.Conn) error {
 	if fresh, err := CheckFormat(conn); err != nil {
 		return err

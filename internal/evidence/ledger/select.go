@@ -26,7 +26,7 @@ type Selection struct {
 	listed []listed // add the manifests that list these numbers
 	orders bool     // add the orders that destroyed selected payloads
 	keys   bool     // add the orders that change the key or set a rule
-	enrols bool     // add the orders about issuers, and manifests that enrol producers of Run or change their keys
+	enrols bool     // add orders about issuers, and manifests with grants or new keys
 }
 
 // IsAll reports whether s selects every record below Before.
@@ -36,8 +36,8 @@ func (s Selection) IsAll() bool {
 
 type listed struct{ producer, first, last int64 }
 
-// Select yields the selected records in the order of the tree. Unless s.Stored is set, From and To
-// exclude records without a time, such as manifests.
+// Select yields the selected records in the order of the tree. From and To exclude records without
+// a time, such as manifests, unless s.Stored is set.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
 	return r.source.entries(ctx, -1, where, args...)
@@ -97,12 +97,12 @@ func (s Selection) whereTime(add func(condition string, value any)) {
 
 const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'done'"
 
-// maxListed limits the producers whose manifests are added. Each needs three query parameters.
+// maxListed limits the producers whose manifests are added, because each takes three query
+// parameters.
 const maxListed = 1000
 
 // WithManifests extends s to the records that prove the selected ones. These are manifests,
-// enrolments, and orders that destroyed selected payloads, change the key, concern issuers, or set
-// a rule.
+// enrolments, orders that destroyed selected payloads, and orders about keys, issuers or rules.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed, s.enrols = nil, s.Run != ""
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {

@@ -36,8 +36,8 @@ func (t Target) Removable() bool {
 // Covers reports whether the hold o protects a record from another order. sameTree is true if the
 // leaves of the hold refer to the tree of this ledger.
 //
-// A hold of a user covers the records that the user had when the hold began, and blocks every order
-// to erase that user. It cannot cover later records, because leaves do not contain the user.
+// A hold of a user lists the user's records at the time of the hold, because leaves do not contain
+// the user. It protects later records only from orders to erase that user.
 func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	s := o.Selection
 	switch {

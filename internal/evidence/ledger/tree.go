@@ -54,7 +54,7 @@ func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.Has
 	})
 }
 
-// Leaves returns the texts of up to count leaves, starting at leaf first.
+// Leaves returns the texts of up to count leaves, beginning with number first.
 func (t Tree) Leaves(ctx context.Context, first int64, count int) (leaves [][]byte, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		leaves = leaves[:0]
@@ -110,7 +110,6 @@ func leafBytes(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	return data, err
 }
 
-// leavesFrom passes up to count leaves to each, starting at number first.
 func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int64, leaf []byte) error) error {
 	return sqlitex.Execute(conn, `SELECT l.leaf, l.class, l.id, coalesce(p.name, ''), l.sequence, coalesce(r.name, ''), l.kind,
 		l.time, l.finding, l.hash FROM leaves l LEFT JOIN producers p ON p.producer = l.producer

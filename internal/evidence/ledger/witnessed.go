@@ -75,8 +75,8 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// Cosigned adds the cosignatures to the last cosigned checkpoint. It returns other checkpoints
-// unchanged.
+// If signed is the last cosigned checkpoint, Cosigned returns it with its cosignatures. It returns
+// other checkpoints unchanged.
 func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {

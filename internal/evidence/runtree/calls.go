@@ -44,7 +44,8 @@ func (t *tracer) relative(detail string) string {
 }
 
 // approved applies a person's answer about a call. If a hook asked and no person allowed the call,
-// it counts as denied. An answer without a verdict changes nothing, because the tool itself asked.
+// it counts as denied. An answer without a verdict changes nothing, because it answers a question
+// of the tool.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]
@@ -116,7 +117,7 @@ func (t *tracer) delegated(x *fact) {
 	row.Run = t.subRun(x, p.id)
 }
 
-// subRun returns the run id of a sub-agent. This is SESSION/ID, or ID if only ID has events.
+// subRun returns the run id of a sub-agent. This is SESSION/ID, or ID if only that run has events.
 func (t *tracer) subRun(x *fact, id string) string {
 	below := x.session + "/" + id
 	if t.all.runs[below] == nil && t.all.runs[id] != nil {

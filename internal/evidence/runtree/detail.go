@@ -32,7 +32,8 @@ func detail(args json.RawMessage) string {
 	return OneLine(strings.Join(parts, " "))
 }
 
-// abbreviate returns the text after an argument's name, such as "=3", or "[4]" for a list of four.
+// abbreviate returns a short form of an argument's value, such as "=3", or "[4]" for a list of
+// four.
 func abbreviate(value json.RawMessage) string {
 	var list []json.RawMessage
 	switch {

@@ -92,7 +92,7 @@ func (f *Fold) AddAltered(e events.Event, a Altered) {
 	}
 }
 
-// Doubt marks an event that was added before. It sets the id and kind in d.
+// Doubt marks an event as doubtful. Add the event first. Doubt sets the id and kind in d.
 func (f *Fold) Doubt(e events.Event, d Doubt) {
 	r := f.runs[e.Run]
 	d.ID, d.Kind = e.ID, e.Kind()
@@ -102,9 +102,9 @@ func (f *Fold) Doubt(e events.Event, d Doubt) {
 	}
 }
 
-// merge merges a copy of the event. The earliest time and the strictest verdict win. Between equal
-// verdicts, the first name in the alphabet wins, because an agent with two sets of hooks may report
-// one call under two names.
+// merge merges a copy of the event. The earliest time and the strictest verdict win. An agent with
+// two sets of hooks may report one call under two names. If the verdicts are equal, the first name
+// in the alphabet wins.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.kind != kind {
 		return

@@ -51,7 +51,7 @@ func (t *tracer) count(row *Row) {
 	}
 }
 
-// dropStarts removes the start of a sub-agent if its call has a row too.
+// dropStarts removes the row of a sub-agent's start if its call also has a row.
 func (t *tracer) dropStarts() {
 	linked := map[string]bool{}
 	for _, row := range t.calls {
@@ -62,7 +62,7 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses adds the tokens of responses to steps without tokens in step.finished.
+// countResponses adds the tokens of responses to steps whose step.finished has no tokens.
 func (t *tracer) countResponses() {
 	for _, x := range slices.SortedFunc(maps.Values(t.responses), byTime) {
 		s := t.steps[t.stepOf(x)]

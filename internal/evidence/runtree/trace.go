@@ -44,7 +44,7 @@ const (
 	Contradicted = "CONTRADICTED" // another record with this id or number has other content
 )
 
-// Doubt is a record of a run that may have another writer than it says.
+// Doubt is a record of a run that may not be from the producer that it names.
 type Doubt struct {
 	Leaf   int64       `json:"leaf"`
 	ID     string      `json:"id"`
@@ -97,7 +97,7 @@ type Step struct {
 
 // A Row is an entry of a step, such as a tool call, an error or a compaction.
 type Row struct {
-	// tool.before for a call. Other rows have another kind, such as error or compact.before.
+	// Kind is tool.before for a call, and for example error for another row.
 	Kind       events.Kind       `json:"kind"`
 	Name       string            `json:"name"`
 	Detail     string            `json:"detail,omitempty"`
@@ -118,8 +118,8 @@ type Row struct {
 
 	n      int
 	worked bool // a result reports success
-	// refused means that a verdict denied the call. It is false if a person only did not allow the
-	// call.
+	// refused means that a verdict denied the call. It is false if the call only lacked a person's
+	// permission.
 	refused bool
 }
 

@@ -4,6 +4,6 @@
 // receiver delays Follow but never the auditor. Follow keeps one batch in memory.
 //
 // Follow stores its position after the receiver has acknowledged a batch. Each record is therefore
-// delivered at least once. With syslog over TCP and TLS, the receiver's machine acknowledges the
-// bytes. UDP has no acknowledgment.
+// delivered at least once. With syslog, only the receiver's machine acknowledges the bytes over TCP
+// and TLS, and UDP acknowledges nothing. Records can then be lost.
 package siem

@@ -62,7 +62,8 @@ func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 	return public, nil
 }
 
-// Signer signs with a key in the agent of [SocketVariable]. It is safe for concurrent use.
+// Signer signs with a key in the ssh-agent at the socket in [SocketVariable]. It is safe for
+// concurrent use.
 type Signer struct {
 	name   string
 	hash   uint32
@@ -70,7 +71,7 @@ type Signer struct {
 	limit  time.Duration
 }
 
-// NewSigner returns a signer for a verifier key. It does not contact the agent.
+// NewSigner returns a signer for a verifier key. It does not contact the ssh-agent.
 func NewSigner(verifier string) (*Signer, error) {
 	name, public, err := PublicOf(verifier)
 	if err != nil {
@@ -136,7 +137,7 @@ func ask(limit time.Duration, do func(agent.Agent) error) (err error) {
 	if err := conn.SetDeadline(end); err != nil {
 		return fmt.Errorf("%w: %w", ErrAgent, err)
 	}
-	// Hide the Close method of conn. The client would start a goroutine for it.
+	// Hide the Close method of conn, for which the client would start a goroutine.
 	err = do(agent.NewClient(struct{ io.ReadWriter }{conn}))
 	switch {
 	case err == nil:

@@ -19,7 +19,7 @@ import (
 
 const (
 	algEd25519     = 0x01 // key of a log
-	algCosignature = 0x04 // key of a witness, for Ed25519 over a time and the text
+	algCosignature = 0x04 // key of a witness, which signs a time with the text
 	algMLDSA       = 0x06
 
 	keyIDBytes       = 4

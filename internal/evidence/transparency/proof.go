@@ -35,8 +35,8 @@ const (
 //
 //	— hooktrail hI2DJw…
 type Proof struct {
-	// Extra is not signed. A ledger stores the record in it. Readers must hash it to check that it
-	// is the proven record.
+	// Extra is not signed. In a proof from a ledger it is the record. Readers must hash it to check
+	// that it is the record at Index.
 	Extra      []byte
 	Index      int64
 	Path       []tlog.Hash // from the sibling of the record to the child of the root
@@ -83,7 +83,7 @@ func ParseProof(text []byte) (Proof, error) {
 	return p, nil
 }
 
-// parse may accept lines that are not canonical. ParseProof rejects them later.
+// parse also accepts lines that are not canonical. ParseProof rejects them later.
 func (p *Proof) parse(lines []string) (err error) {
 	if len(lines) > 0 {
 		if extra, ok := strings.CutPrefix(lines[0], "extra "); ok {

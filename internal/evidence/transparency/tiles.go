@@ -24,7 +24,7 @@ const CheckpointPath = "checkpoint"
 //
 //	tile/0/x001/x234/067        a full tile of leaf hashes
 //	tile/1/004.p/12             the last tile of level 1, with 12 hashes
-//	tile/entries/x001/x234/067  the entries of the first one
+//	tile/entries/x001/x234/067  the entries for the first tile
 type Tile struct {
 	Level   int   // 0 for entries
 	Number  int64 // in its level, from 0

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Error codes of the NATS server. codeWrongLast means that another process wrote first.
-// codeWrongLastBatch means that another batch is open.
+// Error codes of the NATS server, if another process wrote to the subject first or has an open
+// batch for it.
 const (
 	codeWrongLast      = 10071
 	codeWrongLastBatch = 10164
@@ -25,8 +25,8 @@ const (
 // errUnanswered means that the server may or may not have stored a write.
 var errUnanswered = errors.New("no answer")
 
-// write is a message for the bucket. The server stores it only if the last message of the subject
-// has this revision.
+// write is a message for the bucket. The server stores it only if revision is the sequence of the
+// subject's last message.
 type write struct {
 	subject  string
 	data     []byte
@@ -59,7 +59,8 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 			subjects.ExpectedLastSubjectSequence: {strconv.FormatUint(w.revision, 10)},
 		}}
 		if i == 0 {
-			// The server reports a refused batch in its answer to the first message.
+			// The first message asks for an answer, because the server reports a refused batch
+			// there.
 			msg.Reply = inbox
 		}
 		if i == len(writes)-1 {

@@ -20,7 +20,7 @@ const (
 	// two processes never hold the lease at the same time.
 	HeldFor = TakeoverAfter - 2*RefreshInterval
 
-	// challengeAfter is the time without a write after which other processes challenge the holder.
+	// challengeAfter is the time after which other processes challenge a holder that wrote nothing.
 	challengeAfter = 3 * RefreshInterval
 )
 
@@ -40,13 +40,14 @@ type Lease struct {
 	standby      bool
 	now          func() time.Time
 
-	// op guards record, revision, seen, challenged and taken, also during requests to the broker.
-	// Lock op before mu.
+	// op guards the fields from record to taken, also during requests to the broker. Lock op before
+	// mu.
 	op       sync.Mutex
 	record   record // as last read or written
 	revision uint64
 	seen     time.Time // when this revision was first read; zero after an error
-	// True after the first write. The first challenge does not wait for challengeAfter.
+	// True after the first write of this process. Its first challenge does not wait for
+	// challengeAfter.
 	challenged bool
 	taken      int // how often this process took the lease
 
@@ -94,16 +95,15 @@ func (l *Lease) Answered() bool {
 	return r.Holder != "" && r.Holder != l.id && l.challenged && r.Writer == r.Holder
 }
 
-// Taken returns how often this process took the lease. This includes taking it again after the
-// bucket was emptied.
+// Taken returns how often this process took the lease, also after the bucket was emptied.
 func (l *Lease) Taken() int {
 	l.op.Lock()
 	defer l.op.Unlock()
 	return l.taken
 }
 
-// Refresh reads the lease. It answers a challenge, challenges another holder, or takes a lease that
-// is free or expired. It fails only if it cannot read or write the bucket.
+// Refresh reads the lease. A holder answers a challenge. Other processes challenge the holder, or
+// take a lease that is free or expired. Refresh fails only if it cannot read or write the bucket.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -112,7 +112,7 @@ func (l *Lease) Refresh(ctx context.Context) error {
 	began := l.now()
 	entry, err := l.bucket.read(ctx, l.key, l.subject)
 	if err != nil {
-		// The holder may not reach the bucket either, so its time to answer starts again.
+		// The holder may not reach the bucket either, so it gets the full time to answer.
 		l.seen = time.Time{}
 		return err
 	}
@@ -139,7 +139,8 @@ func (l *Lease) observe(e Entry) {
 			r = record{Holder: "unreadable"} // never answers
 		}
 	}
-	// After the bucket is recreated, another record can have the same revision.
+	// After the bucket is recreated, another record can have the same revision. Compare the records
+	// too.
 	if e.Revision == l.revision && r == l.record && !l.seen.IsZero() {
 		return
 	}

@@ -27,7 +27,7 @@ func DefaultPath() (string, error) {
 }
 
 // Read returns the entries of the file at path. It returns none if the file is missing. An invalid
-// line is an error, because it may be the pin that the caller needs.
+// line is an error, because it may be the pin that the caller looks for.
 func Read(path string) ([]Entry, error) {
 	_, entries, err := read(path)
 	if err != nil {
@@ -72,8 +72,8 @@ const (
 )
 
 // Pin adds an entry to the file at path. If another key is pinned for the same origin and data
-// directory, Pin calls follows with that key. It replaces the key only if follows returns true.
-// before is the entry that was pinned until now.
+// directory, Pin replaces it only if the function follows returns true for that key. before is the
+// entry that was pinned until now.
 func Pin(ctx context.Context, path string, e Entry, follows func(key string) bool) (o Outcome, before Entry, err error) {
 	if e.Key, err = Canonical(e.Key); err != nil {
 		return "", before, err

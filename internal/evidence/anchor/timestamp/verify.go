@@ -27,8 +27,8 @@ type algorithm struct {
 	is     x509.SignatureAlgorithm
 }
 
-// algorithms are the accepted signature algorithms. If an algorithm does not name a hash function,
-// the signer's digest names it.
+// algorithms are the accepted signature algorithms. If one names no hash function, the signer's
+// digest algorithm does.
 var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 	{oidRSA, crypto.SHA256, x509.SHA256WithRSA},
 	{oidRSA, crypto.SHA384, x509.SHA384WithRSA},
@@ -71,8 +71,8 @@ func Roots(text []byte) (*x509.CertPool, error) {
 }
 
 // CheckSignature checks the signature of the token and returns the signer's certificate. The signed
-// attribute signing-certificate must name this certificate, and its purpose must be time stamping.
-// CheckSignature does not check who issued it.
+// attribute signing-certificate must name this certificate, which must be for time stamping.
+// CheckSignature does not check who issued the certificate.
 func (t *Token) CheckSignature() (*x509.Certificate, error) {
 	s := t.signer
 	if err := s.checkContent(t.content); err != nil {
@@ -128,8 +128,8 @@ func (t *Token) signingCert() (*x509.Certificate, error) {
 	return nil, errors.New("the token lacks the certificate of its signer")
 }
 
-// certHash returns the hash of the signer's certificate from the first ESSCertID or ESSCertIDv2,
-// and the hash function.
+// certHash returns the hash in the first ESSCertIDv2 or ESSCertID, which identifies the signer's
+// certificate, and its hash function.
 func (s signerInfo) certHash() (hash func([]byte) []byte, want []byte, err error) {
 	value, v2 := s.attributes[oidSigningCertV2.String()]
 	if !v2 {

@@ -36,17 +36,17 @@ type Pin struct {
 	Origin string        // origin of the ledgers; empty for all
 	Of     string        // data directory of the key, if known
 	Seen   time.Time
-	// Binding means that the pin is for this very ledger. The result is then [AnchorDiverged] if
-	// the ledger has another key and no signed key changes connect the keys.
+	// Binding means that the pin is for this very ledger. If the ledger has another key and no
+	// signed key changes connect the two keys, the result is [AnchorDiverged].
 	Binding bool
 }
 
-// Anchoring lists the evidence that can confirm a key. It is nil if the caller has checked the key.
-// The report then has no anchor.
+// Anchoring lists the evidence that can confirm a key. If the caller has already checked the key,
+// it is nil and the report has no anchor.
 type Anchoring struct {
 	Given string // option that named the key, such as "--key", if any
 	Pins  []Pin
-	// Void is why the key that the user named confirms nothing, if so.
+	// If the key that the user named confirms nothing, Void has the reason.
 	Void string
 }
 
@@ -58,12 +58,13 @@ func (p Pin) covers(tenant string) bool {
 	return err == nil && origin == p.Origin
 }
 
-// Vouch looks for a pin that confirms the ledger's key. It tries the pins for the tenant, or only
-// the binding ones if there are any. It passes each pinned key to leads, with the keys that orders
-// connect with it. A pin confirms the key if leads returns true.
+// Vouch looks for a pin that confirms the ledger's key. It tries the binding pins for the tenant,
+// or all pins for the tenant if none is binding. It calls the function leads with the pinned key
+// and the keys that orders connect with that key. If leads returns true, the pin confirms the
+// ledger's key.
 //
-// Vouch returns the keys of that pin. Without such a pin, or if the user named the key, it returns
-// the keys that orders connect with key, which may be nil. The anchor is nil if a is nil.
+// Vouch returns the keys of that pin. If there is no such pin, or if the user named the key, it
+// returns the keys that orders connect with key, which may be nil.
 func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyOrder, leads func(ledger.Keys) bool) (ledger.Keys, *Anchor) {
 	var own ledger.Keys
 	if key != nil {
@@ -121,7 +122,7 @@ func diverged(p Pin, key note.Verifier) *Anchor {
 	}
 }
 
-// anchorKeys is called without orders first, and again when the orders have been read.
+// The verifier calls anchorKeys before it reads the ledger, and again with the ledger's orders.
 func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
 	v.keys, v.report.Anchor = v.opts.Anchor.Vouch(v.opts.Key, tenant, orders, func(k ledger.Keys) bool {
 		return k.Chain.Index(v.opts.Key, 0) >= 0
@@ -163,7 +164,8 @@ func (a *Anchor) Witnessed(w *Witnesses) {
 	}
 }
 
-// Remedy adds the remedy to the reason of [AnchorNone]. key is the id of the ledger's key.
+// Remedy adds to the reason of [AnchorNone] how to confirm the key. key is the id of the ledger's
+// key.
 func (a *Anchor) Remedy(key string) {
 	if a.Reason != "" {
 		a.Reason += ", and "

@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// arrivals is the digest of the arrivals that the walk has read, with the last arrival.
+// arrivals has the last arrival that the verifier has read, and the digest of all arrivals so far.
 type arrivals struct {
 	ledger.Arrivals
 
@@ -45,8 +45,8 @@ type Break struct {
 	Noticed  time.Time `json:"noticed"`
 }
 
-// breaks reports whether a checkpoint records a break of the stream. The position of such a
-// checkpoint is after the last arrival.
+// breaks reports whether a checkpoint records a break of the stream. This is the case if its
+// position is after the last arrival.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p, last := c.Position, w.arrivals.last
 	if w.arrivals.Count == 0 || !p.After(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {

@@ -29,7 +29,7 @@ type completeness struct {
 
 	partial bool // the records are only a part of a ledger
 	counter func(producerRunKey, uint64) (t tally, _ error)
-	// contents returns the contents of all events with each number, in the order of arrival.
+	// contents returns all contents that arrived under each number, in the order of arrival.
 	contents func(s *sender, first, last uint64) (map[uint64][]events.Hash, error)
 }
 
@@ -99,7 +99,7 @@ func (c *completeness) manifest(r row, f fact, a ledger.Arrival) {
 	}
 }
 
-// again counts a repetition as an event with the run and kind of the repeated leaf.
+// again counts a repetition with the run and kind of the repeated leaf.
 func (c *completeness) again(producer int64, a ledger.Arrival) error {
 	stmt := c.conn.Prep("SELECT l.run, coalesce(r.name, ''), l.kind FROM leaves l LEFT JOIN runs r ON r.run = l.run WHERE l.leaf = ?")
 	stmt.BindInt64(1, a.Leaf)
@@ -114,7 +114,7 @@ func (c *completeness) again(producer int64, a ledger.Arrival) error {
 	return nil
 }
 
-// A repetition does not prolong the time for which the run counts as open.
+// A repetition is not a new event, so it does not keep its run open.
 func (c *completeness) repetition(key producerRunKey, run string, kind events.Kind, a ledger.Arrival) {
 	s, sequence, hash := c.sender(key.producer, a.Producer), uint64(a.Sequence), events.Hash(a.Hash)
 	if c.found.isForeign(numberedContent{s.name, sequence, hash}, ledger.ClassEvent, a) {
@@ -180,8 +180,8 @@ func (c *completeness) concludeSender(s *sender) (Producer, []Gap, error) {
 	return p, c.countable(gaps), nil
 }
 
-// silentBefore returns the limit for open runs. A run whose last event is older counts as ended. A
-// later trusted checkpoint raises the limit, because it shows that no event had arrived by then.
+// silentBefore returns the time after which an open run must have had an event. Other open runs
+// count as ended. A trusted checkpoint may be later and show that no event had arrived by then.
 func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Duration) time.Time {
 	if silence <= 0 {
 		silence = DefaultSilence
@@ -189,14 +189,14 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 	return later(newest.Time, c.asOf).Add(-silence)
 }
 
-// unproven reports whether the producer may have sent events that no check covers. tail is true if
+// unproven reports whether events of the producer may be missing without a trace. tail is true if
 // no manifest lists the producer's last events.
 func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }
 
-// countable returns the gaps that count. In a partial export, only altered events count, because
-// the missing numbers can be outside the export.
+// countable returns the gaps that affect the verdict. In a partial export, these are only altered
+// events, because missing numbers can be outside the export.
 func (c *completeness) countable(gaps []Gap) []Gap {
 	if !c.partial {
 		return gaps

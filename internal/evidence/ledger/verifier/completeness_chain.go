@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// link is the end of a manifest in a producer's chain. The next manifest names this hash and begins
-// with the number after last.
+// link is the place in a producer's chain where a manifest ended. The next manifest names hash and
+// begins with the number after last.
 type link struct {
 	hash string // hash of the previous manifest; "" at the start
 	last uint64
@@ -22,8 +22,8 @@ const (
 	maxReread = 1 << 18 // maximum sum of the counts of resent manifests
 )
 
-// other is an event with the number of an earlier event. Either event can be forged until a
-// manifest lists the number.
+// other is an event with the number of an earlier event. Until a manifest lists the number, nothing
+// shows which of the two is forged.
 type other struct {
 	hash events.Hash
 	at   ledger.Arrival
@@ -44,7 +44,7 @@ type chain struct {
 	enrolment      Enrolment
 	unsignedLast   uint64 // last number that only unsigned manifests list
 	unsignedBefore time.Time
-	// unsignedMissing is how many ranges at the start of missing are from unsigned manifests.
+	// The first unsignedMissing ranges of missing are from unsigned manifests.
 	unsignedMissing int
 	tip             link
 	links           []link // recent places, including tip
@@ -72,8 +72,8 @@ func (s *sender) adopt(l listing) {
 // manifest adds a manifest to the producer's chain, or returns why the manifest is foreign.
 //
 // Normally a manifest must continue the previous one. A producer with a key may also continue an
-// earlier manifest and list events again. The producer does so if a foreign manifest made it
-// believe that these events are not in the stream.
+// earlier manifest and list the same events again. This happens after a foreign manifest, if the
+// producer then believes that the stream lacks these events.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -156,9 +156,9 @@ func (s *sender) reuse(sequence uint64, o other) {
 	})
 }
 
-// settleOthers decides which contents belong to the producer if several events have the same
-// number. It returns false if no combination of contents has the root of the manifest. hashes are
-// the first contents of the numbers.
+// settleOthers decides which events are from the producer if several have the same number. It looks
+// for events that have the root of the manifest, and returns false if there are none. hashes are
+// the first ones.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {
@@ -193,9 +193,9 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 // maxChoices limits how many hashes choose tries, for all producers together.
 const maxChoices = 1 << 21
 
-// choose picks one content for each number so that all of them have the given root. ok is false if
-// it finds no such choice. It tries the last contents, then the first ones, then other
-// combinations.
+// choose picks one content for each number so that the picked contents have the given root. ok is
+// false if it finds no such combination. It tries the last contents, then the first ones, then
+// others.
 func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
 	hashes := make([]events.Hash, len(choices))
 	fits := func(picked []int) bool {

@@ -13,8 +13,9 @@ type loss struct {
 	cause Cause
 }
 
-// losses returns the declared losses as ascending ranges that do not overlap. If several declare a
-// number, a gap.recorded event counts before a manifest, and an earlier record before a later one.
+// losses returns the declared losses as ascending ranges that do not overlap. For a number that
+// several records declare, a gap.recorded event counts before a manifest, and an earlier record
+// before a later one.
 func (s *sender) losses() (list []loss) {
 	for _, r := range s.recorded {
 		r.Last = min(r.Last, math.MaxInt64)
@@ -26,7 +27,7 @@ func (s *sender) losses() (list []loss) {
 	return flattened(list)
 }
 
-// flattened gives each number to the first loss in list that contains it.
+// flattened splits losses so that each number is in only one loss, the first in list.
 func flattened(list []loss) (all []loss) {
 	var bounds []uint64
 	for _, l := range list {
@@ -34,7 +35,7 @@ func flattened(list []loss) (all []loss) {
 	}
 	slices.Sort(bounds)
 	bounds = slices.Compact(bounds)
-	owner := make([]int, len(bounds))  // index in list plus 1 of the loss from this bound to the next one
+	owner := make([]int, len(bounds))  // owner of the range from each bound, as an index in list plus 1
 	behind := make([]int, len(bounds)) // a later bound, if all bounds before it have an owner
 	free := func(i int) int {          // first bound from i on that has no owner
 		for ; owner[i] > 0; i = behind[i] {

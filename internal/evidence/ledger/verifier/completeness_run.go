@@ -71,7 +71,8 @@ func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash,
 		if seal == nil || sequence <= p.sealNo {
 			return
 		}
-		// A replayed run can contain the seal of another producer. It counts only if it matches.
+		// In a replayed run, the seal may be from another producer. It then counts only if it
+		// matches.
 		if matched := !p.disordered && p.matches(&seal.RunSealedData); matched || seal.own {
 			p.seal, p.sealNo, p.sealOrder, p.matched = &seal.RunSealedData, sequence, at, matched
 		}
@@ -194,8 +195,8 @@ const (
 
 // stateOf returns the state of a run from its parts, one for each producer.
 //
-// A producer that must restart its numbers continues the run under another name. If settles returns
-// true, the seal under the new name also covers the events under the old name.
+// A producer that must restart its numbers continues the run as another producer. If settles
+// returns true, the seal of the new producer also covers the events of the old one.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxUnlisted limits how many events of a producer wait in memory for a manifest. A batch is
-// smaller, but a producer may never send a manifest.
+// maxUnlisted limits how many events of a producer wait in memory for a manifest, because a
+// producer may never send one.
 const maxUnlisted = 1 << 17
 
 type sender struct {
@@ -59,8 +59,8 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	return true
 }
 
-// lostManifest adds a gap for a missing manifest that listed the numbers first to last. Missing
-// events with these numbers are reported separately.
+// lostManifest adds a gap for a missing manifest that listed the events first to last. If these
+// events are missing too, other gaps report them.
 func (s *sender) lostManifest(first, last uint64) {
 	if first > last { // the numbers continue, but the chain of hashes does not
 		n := max(1, first-1)
@@ -75,9 +75,9 @@ func (s *sender) lostManifest(first, last uint64) {
 	}
 }
 
-// resolve compares the root of a manifest with the listed events. It returns false if later events
-// may change the result, because a listed event is missing or the root of a signed manifest does
-// not match. isLast is true if no more events arrive.
+// resolve compares the root of a manifest with the listed events. It returns false if the
+// comparison must wait for later events, because a listed event is missing or the root of a signed
+// manifest does not match. isLast is true if no more events arrive.
 func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	if m.Count > uint64(len(s.hashes)) {
 		return false
@@ -153,11 +153,11 @@ func (s *sender) conclude() (Producer, []Gap) {
 		p.Received += r.Last - r.First + 1
 	}
 	for _, m := range s.partial {
-		// Some events may have arrived after m. Without their hashes in memory, m cannot be
-		// checked.
+		// All events of m may have arrived, but without their hashes in memory nothing can check m.
 		p.Unchecked = !s.resolve(m, true) && s.hasAllOf(m) || p.Unchecked
 	}
-	// Drop gaps in which no event arrived. Their events are reported as missing.
+	// Drop lost manifests for which no event arrived, because lacking reports these events as
+	// missing.
 	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.received.hasAny(g.First, g.Last) })
 	gaps = append(gaps, s.lacking(p.Sent)...)
 	slices.SortFunc(gaps, func(a, b Gap) int { return cmp.Compare(a.First, b.First) })

@@ -12,7 +12,7 @@ import (
 )
 
 // DeniedResult is a successful result of a denied tool call. Either the denial was ignored, or the
-// result is forged. If several results came before the denial, it is the first one.
+// result is forged. If several results came before the denial, DeniedResult has the first.
 type DeniedResult struct {
 	Denied   int64  `json:"denied"` // leaf of the denial
 	Result   int64  `json:"result"` // leaf of the result
@@ -54,7 +54,7 @@ func callOf(e events.Event) *call {
 	return nil
 }
 
-// mayContain reports whether word can be a text in data. It saves decoding most payloads.
+// mayContain reports whether JSON data may contain the text word. It saves decoding most payloads.
 func mayContain(data []byte, word string) bool {
 	return bytes.Contains(data, []byte(word)) || bytes.Contains(data, []byte(`\u`))
 }
@@ -71,8 +71,8 @@ type success struct {
 	producer string
 }
 
-// add stores a denial or a result. ok is true if d is the result of a denied call. Results in
-// quarantine do not count.
+// add stores a denial or a result. If a denied call succeeded, it returns the finding and true.
+// Results in quarantine do not count.
 func (c *calls) add(f fact, producer string, isQuarantined bool) (d DeniedResult, ok bool) {
 	if f.call == nil {
 		return d, false
@@ -166,8 +166,7 @@ func (c *contradictions) fill(r *Report) {
 	r.DeniedResults, r.DeniedResultCount = c.denied, c.deniedCount
 }
 
-// originals adds the leaf of the first event to each finding. It does nothing for an export, which
-// has no database.
+// originals sets First in each finding. It needs the database, which an export does not have.
 func (c *contradictions) originals() error {
 	if c.conn == nil {
 		return nil

@@ -16,8 +16,8 @@ import (
 type Enrolment struct {
 	Enrolled bool   `json:"enrolled"`         // an accepted issuer granted the key
 	Issuer   string `json:"issuer,omitempty"` // public key of the issuer
-	// EnrolledFrom is when the grant arrived, if it came after the first manifest. The grant
-	// also covers earlier manifests, because the same key signed them.
+	// EnrolledFrom is when the grant arrived, if the producer's first manifest was earlier. The
+	// grant also covers the manifests before it, because the same key signed them.
 	EnrolledFrom time.Time `json:"enrolled_from,omitzero"`
 	GrantFault   string    `json:"grant_fault,omitempty"` // why a grant was not accepted
 }
@@ -32,7 +32,7 @@ func isGranted(g *events.Grant) bool {
 	return err == nil && ed25519.Verify(public, g.SignedText(), g.Signature())
 }
 
-// The walk checks later that the leaves of these orders are in the ledger.
+// readIssuers reads the orders about issuers. The verifier checks their leaves later.
 func (v *verifier) readIssuers(conn *sqlite.Conn, tenant string) error {
 	leaves, err := ledger.IssuerLeaves(conn)
 	if err != nil {
@@ -74,11 +74,11 @@ func (l listing) isGranted() bool {
 type beginning struct {
 	key     string
 	granted bool
-	first   bool // it starts at number 1, so unsigned manifests before it are foreign
+	first   bool // the manifest starts at number 1, so earlier unsigned manifests are foreign
 }
 
-// refusal returns why a manifest is foreign, or "". The producer's key is from the first manifest
-// with an accepted grant, or else from the first signed manifest.
+// refusal returns why a manifest is foreign, or "". The first manifest with an accepted grant
+// decides the producer's key. Without any grant, the first signed manifest does.
 func (s *sender) refusal(l listing) string {
 	began := s.found.known.began[s.name]
 	key := cmp.Or(s.key, began.key)
@@ -94,13 +94,13 @@ func (s *sender) refusal(l listing) string {
 }
 
 // repeatsKeyChange reports whether l repeats the manifest that introduced the current key. The
-// producer does so if a foreign manifest made it believe that the stream lacks the key change.
+// producer repeats it if a foreign manifest suggests that the stream lacks the key change.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }
 
-// overtakes reports whether l is the true beginning of the chain. This is the case if l is the
-// first manifest with a grant and has another key.
+// overtakes reports whether l replaces the beginning of the producer's chain. This is the case if l
+// is the first manifest with a grant and has another key.
 func (s *sender) overtakes(l listing) bool {
 	return l.isGranted() && !s.enrolment.Enrolled && s.key != "" && l.Key != s.key && !s.found.known.began[s.name].granted
 }

@@ -17,8 +17,8 @@ import (
 // ExportChecker checks the records of an export and computes the verdict on completeness. The
 // caller adds the records in stream order, and checks that their leaves are in a signed tree.
 //
-// An export of one run does not have the producers' other runs, so gaps in their numbers prove
-// nothing. Only the seals decide about completeness.
+// An export of one run lacks the producers' other runs. Gaps in the numbers of a producer then
+// prove nothing, and only the seals decide about completeness.
 type ExportChecker struct {
 	facts           *completeness
 	producers, runs map[string]int64
@@ -37,8 +37,8 @@ const (
 	TimeRange          // can cut a run in two
 )
 
-// NewExportChecker returns a checker without records. It accepts orders for the tenant that one of
-// the keys signed. issuers are the orders about issuers in the export.
+// NewExportChecker returns a checker without records. It accepts an order only if it is for the
+// tenant and one of the keys signed it.
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
@@ -82,7 +82,7 @@ func (c *ExportChecker) Add(k ExportedRecord) error {
 	if !k.Removal.Done() && !fits(r, f) {
 		return errors.New("it says something else than its record")
 	}
-	// The export contains some orders only as proof. They do not belong to its runs.
+	// In a partial export, orders that serve only as proof are not events of its runs.
 	c.noteRule(k, f)
 	if !c.facts.partial || !c.ExpectsOrder(k.Index) && !c.SetsRule(k.Index) {
 		c.facts.leaf(r, f, a)
@@ -110,8 +110,8 @@ func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
 	return f, nil
 }
 
-// AddRepetition adds a repetition. Nothing proves its run and kind. The digest of arrivals or a
-// seal proves the other fields.
+// AddRepetition adds a repetition. The digest of arrivals or a seal proves its fields, except for
+// run and kind.
 func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	arrived := ledger.Arrival{
 		Leaf: a.Leaf, Epoch: int64(a.Epoch), Stream: int64(a.Stream), Stored: nanoseconds(a.Stored), Repeated: true,
@@ -126,8 +126,8 @@ func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 func (c *ExportChecker) Arrivals() (int64, tlog.Hash) { return c.arrivals.Count, c.arrivals.Digest }
 
 // Conclude writes the verdict on completeness to r. newest is the newest checkpoint that covers the
-// records. leaves and again yield all leaves and repetitions a second time. Conclude reads them
-// only if necessary.
+// records. If necessary, Conclude reads all leaves and repetitions a second time from the last two
+// parameters.
 func (c *ExportChecker) Conclude(
 	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
 ) error {
@@ -151,8 +151,8 @@ func (c *ExportChecker) Without(f ForeignRecords) {
 	c.facts.found.known = ForeignRecords{}.With(f)
 }
 
-// Foreign returns the foreign events that Conclude found. If there are any, the caller adds all
-// records to another checker and calls [ExportChecker.Without] on it.
+// Foreign returns the foreign events that Conclude found. If there are any, the caller repeats the
+// check with another checker that ignores them, see [ExportChecker.Without].
 func (c *ExportChecker) Foreign() ForeignRecords { return c.facts.found.next }
 
 // Findings writes the records that contradict others to r, as [ExportChecker.Conclude] does.
@@ -193,7 +193,7 @@ func (c *ExportChecker) isSealChecked(key producerRunKey) bool {
 	return ok && p.seal != nil && !p.matched
 }
 
-// tallyOf counts the events up to number last. Only the first content of a number counts.
+// tallyOf counts the events up to number last, but only the first event with each number.
 func tallyOf(list []numbered, last uint64) (t tally) {
 	slices.SortStableFunc(list, func(a, b numbered) int { return cmp.Compare(a.sequence, b.sequence) })
 	for _, n := range list {

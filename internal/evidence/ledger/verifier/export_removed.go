@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// exportRemovals collects the orders of an export, and the destroyed records by the leaf of
-// their order.
+// exportRemovals collects the orders of an export. It groups the destroyed records by order.
 type exportRemovals struct {
 	orderLog
 
@@ -26,7 +25,7 @@ type exportClaim struct {
 	leaves   ledger.LeafRanges
 	word     ledger.Word
 	runs     map[string]bool
-	youngest int64 // when the server stored the newest of these leaves, in nanoseconds since 1970
+	youngest int64 // when the server stored the newest record, in nanoseconds since 1970
 }
 
 // The order that destroyed the record comes later in the export.
@@ -54,8 +53,7 @@ func (r *exportRemovals) add(k ExportedRecord) error {
 	return nil
 }
 
-// order compares an order with the destroyed records that refer to it. If the order is not valid,
-// MissingOrders reports these records.
+// order checks that an order covers all destroyed records that name it.
 func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) error {
 	if ledger.IsKeyChange(signed) {
 		r.changeKey(leaf, r.tenant, signed)
@@ -87,9 +85,8 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether an order covers all records that refer to it. If the order's tree has
-// more leaves than there are before the order, it was made for another ledger. Its Leaves then do
-// not apply.
+// isCoveredBy reports whether an order covers all records that name it. If its tree is larger than
+// the ledger before the order, it was made for another ledger, and its Leaves do not apply.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false
@@ -100,8 +97,8 @@ func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	return !slices.ContainsFunc(c.leaves, func(r ledger.LeafRange) bool { return !o.Leaves.HasAll(r) })
 }
 
-// SetsRule reports whether the record at leaf is an order that sets a rule. Every bundle has these
-// orders.
+// SetsRule reports whether the record at leaf is an order that sets a rule. Every bundle has all
+// such orders.
 func (c *ExportChecker) SetsRule(leaf int64) bool { return c.ruleAt[leaf] }
 
 func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
@@ -125,7 +122,7 @@ func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	}
 }
 
-// Matters adds the list of acknowledgeable findings to r. Call it when r has all findings.
+// Matters lists in r the findings that an order can acknowledge. Call it when r has all findings.
 func (c *ExportChecker) Matters(r *Report) { c.facts.matters(r) }
 
 // ExpectsOrder reports whether the export needs the order at leaf as proof.
@@ -144,8 +141,8 @@ func (c *ExportChecker) Redacted() Redacted {
 	return r
 }
 
-// MissingOrders returns an error for each order that destroyed records of the export but is not in
-// the export. Call it after the last record.
+// MissingOrders returns an error for each order that the export lacks although destroyed records
+// name it. Call it after the last record.
 func (c *ExportChecker) MissingOrders() (errs []error) {
 	for order, c := range c.removed.claims {
 		errs = append(errs, fmt.Errorf("%d records are missing, from that of leaf %d on: leaf %d, which they name, brings no order",

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Foreign is a record under the name of a producer that did not send it. The producer's key proves
-// this. The record does not affect the verdict on the producer.
+// Foreign is a record under the name of a producer that did not send it, as the producer's key
+// proves. The record does not affect the verdict on the producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
 	Class          ledger.Class `json:"class"`
@@ -128,7 +128,6 @@ func (f *ForeignRecords) addRange(producer string, r events.Range) {
 	}
 }
 
-// addBeginning replaces an earlier beginning only if b is the first with a grant.
 func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	if f.began == nil {
 		f.began = make(map[string]beginning)
@@ -138,8 +137,8 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// dropOvertaken removes the events of each producer whose chain begins with another manifest than
-// in known. This reading used the wrong key for them.
+// dropOvertaken removes the foreign events of each producer whose beginning differs from known,
+// because they were judged with the wrong key.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -150,7 +149,7 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// reason returns why an event is foreign, or "". The ranges in f must not overlap.
+// reason returns why an event is foreign, or "". The ranges of a producer must not overlap.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent
@@ -173,7 +172,7 @@ type foreigners struct {
 	list  []Foreign      // more than in a report
 	count int64
 	tried int // hashes that choose has combined
-	// second has the events whose number an earlier event already had. They belong to no run.
+	// second has each event with the number of an earlier event. These events belong to no run.
 	second map[numberedContent]bool
 }
 
@@ -186,7 +185,8 @@ func (f *foreigners) addSecond(c numberedContent) {
 	}
 }
 
-// isEvent reports whether c counts for its number. The first content that is not foreign counts.
+// isEvent reports whether c is the first content of its number that is not foreign. Only that
+// content counts.
 func (f *foreigners) isEvent(c numberedContent) bool {
 	return !f.second[c] && (f.known.IsEmpty() || f.known.reason(c) == "")
 }
@@ -213,9 +213,9 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// unlisted finds foreign events of a producer with a key. An event is foreign if a manifest
-// declares its number as missing. It is also foreign if no manifest lists it and numbers before it
-// are missing. isPartial is true if the export lacks other events of the producer.
+// unlisted finds foreign events of a producer with a key. They are events that a manifest declares
+// as missing, and events after missing numbers that no manifest lists. isPartial is true if the
+// export lacks other events of the producer.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {

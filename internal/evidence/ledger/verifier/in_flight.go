@@ -19,7 +19,7 @@ func (t *tail) add(sequence uint64, stored time.Time) {
 	}
 }
 
-// list removes the events up to a number that a manifest has listed.
+// list removes the events up to number, which a manifest has listed.
 func (t *tail) list(number uint64) {
 	*t = slices.DeleteFunc(*t, func(e tailEvent) bool { return e.sequence <= number })
 }
@@ -28,8 +28,9 @@ func (t *tail) list(number uint64) {
 // still list them. Producers send manifests soon after the events, so events that wait longer may
 // be forged. now is the time of the newest checkpoint.
 //
-// If the producer announced an interval, the oldest event may wait for silentIntervals of it, but
-// not longer than silence. For other producers, only the latest event must be newer than silence.
+// If the producer announced an interval for its manifests, the oldest event may wait for
+// silentIntervals intervals or for silence, whichever is shorter. For other producers, only the
+// latest event must be newer than silence.
 func (p *Producer) setFlight(s *sender, now time.Time, silence time.Duration) {
 	if p.Received == 0 || p.Manifests == 0 || s.received.highest() <= p.Listed {
 		return

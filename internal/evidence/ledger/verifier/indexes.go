@@ -104,7 +104,8 @@ func (r *records) blobIndex() error {
 	return err
 }
 
-// seed is random, so that an attacker cannot construct two multisets with the same sum.
+// Multisets with equal sums count as equal. seed is random, so that an attacker cannot construct
+// them.
 var seed = maphash.MakeSeed() //nolint:gochecknoglobals // one for both sides of every comparison
 
 type multiset struct {

@@ -45,7 +45,7 @@ type Powerless struct {
 	Action events.AuditAction `json:"action"`
 }
 
-// The walk checks later that the leaves of the orders are in the ledger.
+// readKeys reads the orders about the key. The verifier checks their leaves later.
 func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	tenant := v.opts.Tenant
 	if tenant == "" {
@@ -136,7 +136,6 @@ func (s *orders) powerless(leaf int64, key note.Verifier, o ledger.Order) {
 	}
 }
 
-// reasonOfKey explains that one of the replaced keys may have signed the checkpoint.
 func reasonOfKey(err error, replaced int) error {
 	if replaced > 0 && errors.As(err, new(*note.UnverifiedNoteError)) {
 		return fmt.Errorf("none of the keys in charge there has signed it: %w", err)

@@ -78,7 +78,7 @@ func (l *orderLog) acknowledge(leaf int64, o ledger.Order) {
 	}
 }
 
-// maxMatters is small enough for one order to acknowledge all findings of a report.
+// A report lists at most maxMatters findings, so that one order can acknowledge them all.
 const maxMatters = ledger.MaxOrderFindings
 
 type matters struct {
@@ -142,8 +142,8 @@ type foreignNumber struct {
 	sequence uint64
 }
 
-// foreign adds findings about foreign records, misaddressed records and reused ids. A conflict over
-// a number counts as acknowledged if all foreign records with that number are acknowledged.
+// foreign adds findings about foreign records, misaddressed records and reused ids. A conflict is
+// several records with one number. It counts as acknowledged if all its foreign records are.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {
@@ -200,8 +200,8 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// extentOf describes how many events a run has so far. This is part of the id of a finding about
-// the run. If the run continues, an earlier acknowledgement no longer applies.
+// extentOf describes how many events a run has so far. The id of a finding about the run contains
+// this, so that an acknowledgement of the finding no longer applies if the run continues.
 func (c *completeness) extentOf(run int64) (facts []detail) {
 	for key, p := range c.producerRuns {
 		if key.run == run {

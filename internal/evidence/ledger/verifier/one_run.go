@@ -47,7 +47,7 @@ func (r *Report) judge(unproven bool) {
 		r.Completeness = Gaps
 	case len(r.Unsealed) > 0:
 		r.Completeness = Unsealed
-	// Without a seal, a finished run looks like a run that continues.
+	// Without a seal, nothing proves that the run has ended.
 	case unproven || r.Run != "" && r.Runs.Sealed == 0:
 		r.Completeness = Unproven
 	default:
@@ -63,8 +63,8 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// mayLack reports whether the gap may contain events of the run. If the producer's seal matches, no
-// event before the seal is missing.
+// mayLack reports whether the gap may contain events of the run. If the events match the producer's
+// seal, a stream gap before the seal contains none.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name
@@ -87,11 +87,10 @@ func (p *producerRun) lowest() uint64 {
 	return first
 }
 
-// IsOfNothing reports whether the ledger has no records of the run and the time range.
+// IsOfNothing reports whether the ledger has no records in the run or time range of the report.
 func (r Report) IsOfNothing() bool { return len(r.Producers) == 0 && len(r.Gaps) == 0 }
 
-// isQuiet reports whether nothing happened in the time range, which is normal. It returns false for
-// an empty ledger.
+// isQuiet reports whether the time range is empty but the ledger is not. Such a range is normal.
 func (r *Report) isQuiet() bool {
 	return r.Completeness == Empty && r.Leaves > 0 && (!r.From.IsZero() || !r.To.IsZero())
 }

@@ -28,8 +28,8 @@ func newOrderLog(keys ledger.Keys) orderLog {
 }
 
 // open opens the signed order at leaf. at is when the server stored the order. ok is false if no
-// valid key signed it, if it is for another tenant, or if the ledger already has it. said.Effect is
-// set if the approval is missing or late.
+// valid key signed it, if it is for another tenant, or if the ledger already has it. If the
+// approval is missing or late, said.Effect says so.
 func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledger.Order, said OrderAt, ok bool) {
 	o, approver, effect, err := l.rules.Open([]byte(signed), l.keys.At(leaf), at)
 	if err != nil || o.Tenant != tenant {
@@ -58,7 +58,7 @@ func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledg
 	return o, said, true
 }
 
-// change executes an order and returns its effect, or "" if the order destroys payloads.
+// change applies an order and returns its effect. For orders that destroy payloads it returns "".
 func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	switch o.Action { //nolint:exhaustive // the others destroy records
 	case events.AuditFloor, events.AuditApprovers:
@@ -194,8 +194,8 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// selected reports whether the order at leaf selects a record. If the order destroyed the record,
-// its user and the event of a chunk are unknown. selected then trusts the table "erased".
+// selected reports whether the order at leaf selects a record. If that order destroyed the record,
+// the table "erased" decides, because the record's user and the event of a chunk are unknown.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {
@@ -215,8 +215,8 @@ func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64
 	return err == nil && e.User == sel.User
 }
 
-// isTree reports whether o refers to the tree of this ledger. It uses the stored hashes, because
-// the walk has already checked them.
+// isTree reports whether o refers to the tree of this ledger. It uses the stored hashes, which the
+// verifier has already checked.
 func (s *orders) isTree(o ledger.Order) bool {
 	if o.Size > s.w.tree.size {
 		return false

@@ -49,8 +49,8 @@ func (p pulse) isSilentAt(now time.Time) bool {
 }
 
 // settles reports whether a seal of s also ends the run for another producer. This requires that
-// all earlier events of the other producer are known. A producer that announces no state counts as
-// ended. So does a producer with a lost outbox, because the loss is reported separately.
+// all earlier events of the other producer are known. If the other producer announces no state or
+// lost its outbox, it counts as ended. A lost outbox is reported separately.
 func settles(s, other *sender, seal order) bool {
 	switch {
 	case s.standing() < other.standing():
@@ -63,8 +63,8 @@ func settles(s, other *sender, seal order) bool {
 	return seal.before(other.at)
 }
 
-// standing ranks producers by the proof of their identity. A seal ends a run only for producers
-// with the same or a lower standing. Otherwise any client could seal the runs of others.
+// standing ranks producers by the proof of their identity. A seal ends a run only for producers of
+// the same or a lower rank, so that an unknown client cannot seal the runs of others.
 func (s *sender) standing() int {
 	switch {
 	case s.enrolment.Enrolled:
@@ -87,8 +87,8 @@ func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arriva
 	}
 }
 
-// assign sets the latest loss of each producer, unless a later manifest ended it. It returns the
-// lost producers without records in the ledger.
+// assign stores in each producer its latest loss, unless a later manifest ended the loss. It
+// returns producers with a loss but without records in the ledger.
 func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	known := make(map[string]*sender, len(producers))
 	for _, s := range producers {
@@ -117,9 +117,9 @@ func (l *Lost) orLater(other *Lost) *Lost {
 	return l
 }
 
-// isEndedBy reports whether a producer signed a manifest after the loss with the key in the event.
-// If the event has no key, the producer must be enrolled, or must have signed a manifest before the
-// loss.
+// isEndedBy reports whether a manifest of the producer came after the loss, signed with the key in
+// the event of the loss. Without that key, the producer must be enrolled, or must have signed a
+// manifest before the loss.
 func (l *Lost) isEndedBy(s *sender) bool {
 	switch {
 	case !l.at.before(s.signed.last):

@@ -15,9 +15,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recording identifies the payload of a hook event. Two recordings of a payload are equal. They
-// omit the executions of hooks, because each recording runs its hooks separately. They also omit
-// the verdict "none", because a recording without hooks has no verdict.
+// recording identifies the payload of a hook event, so that two recordings of a payload are equal.
+// It omits the executions of hooks, because each recording has its own. It also omits the verdict
+// "none", because a recording without hooks has no verdict.
 type recording struct {
 	sum    events.Hash // zero if the event is unreadable
 	pruned bool        // only run and kind remain
@@ -26,8 +26,8 @@ type recording struct {
 	user   string // an import of a log names none
 }
 
-// matches reports whether two recordings can be of the same payload. If either was pruned, only run
-// and kind decide, so that pruning does not create a contradiction.
+// matches reports whether two recordings can be of the same payload. A pruned payload cannot be
+// compared, so then only run and kind decide.
 func (r recording) matches(other recording) bool {
 	if r.pruned || other.pruned {
 		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
@@ -69,7 +69,7 @@ type common struct {
 	Binary   []byte
 }
 
-// leaveOutDispatch removes the executions of hooks and a verdict of "none" from c.
+// leaveOutDispatch removes "executions" from c, and "verdict" if it is "none".
 func (c *common) leaveOutDispatch(e events.Event) error {
 	out, err := events.Payload[events.Outcome](e)
 	if err != nil {
@@ -122,8 +122,8 @@ func membersOf(data json.RawMessage) (names []string, values []json.RawMessage, 
 	return names, values, nil
 }
 
-// twin is a record of an export with the id of an earlier event. It waits until CompareFirst reads
-// that event again.
+// twin is a record of an export with the id of an earlier event. CompareFirst later compares it
+// with that event.
 type twin struct {
 	FindingAt
 	recording
@@ -135,7 +135,7 @@ const maxTwins = 1 << 17
 const maxFirsts = 1 << 12
 
 // twin reports whether a record with the id of an earlier event records the same payload. For an
-// export it returns true, and CompareFirst decides later.
+// export it returns true, because only CompareFirst can read the earlier event.
 func (c *contradictions) twin(at FindingAt, r recording) bool {
 	if c.conn == nil {
 		if len(c.twins) == maxTwins {
@@ -159,7 +159,7 @@ func (c *contradictions) twin(at FindingAt, r recording) bool {
 	return false
 }
 
-// firstRecording remembers its results, because many small records can have the id of a large one.
+// firstRecording caches its results, because many small records can need the same large record.
 func (c *contradictions) firstRecording(leaf int64) (recording, error) {
 	if r, ok := c.firsts[leaf]; ok {
 		return r, nil
@@ -197,9 +197,8 @@ func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	return r, err
 }
 
-// CompareFirst compares each record that has the id of an earlier record with that record. records
-// yields all added records again. Call CompareFirst before [ExportChecker.Conclude] and
-// [ExportChecker.Findings].
+// CompareFirst compares records of the same id with the first of them. The caller passes all added
+// records again. Call CompareFirst before [ExportChecker.Conclude] and [ExportChecker.Findings].
 func (c *ExportChecker) CompareFirst(records iter.Seq2[ExportedRecord, error]) error {
 	contrary := &c.facts.contrary
 	ids := make(map[string][]int)

@@ -48,7 +48,7 @@ const (
 	formManifest
 )
 
-// side is the result of reading the records on the second connection.
+// side has the results of a second connection, which reads the records in parallel.
 type side struct {
 	problems  []string
 	id        multiset // id, producer, run, erased and seen come from indexes
@@ -257,8 +257,8 @@ type recordQueue struct {
 	pending []fact
 }
 
-// next returns the record of a leaf, or false if there is none. The leaf must be higher than in the
-// last call. next reports skipped records, because they have no leaf.
+// next returns the record of a leaf, or false if there is none. The caller must ask for leaves in
+// ascending order. next reports skipped records, because they have no leaf.
 func (q *recordQueue) next(leaf int64) (fact, bool) {
 	for {
 		if len(q.pending) == 0 {

@@ -37,7 +37,7 @@ const (
 	ExitContradicts = 12 // records contradict others, or a denied call succeeded
 	ExitUntrusted   = 20 // a trusted checkpoint was required but is missing
 	ExitUnanchored  = 21 // neither a pin nor the user confirms the key
-	ExitDiverged    = 30 // differs from a trusted checkpoint, or has another key than the pinned one
+	ExitDiverged    = 30 // the ledger differs from a trusted checkpoint or from the pinned key
 	ExitInvalid     = 40
 )
 
@@ -146,7 +146,8 @@ type FindingAt struct {
 	StreamSequence uint64         `json:"stream_sequence"`
 	SHA256         string         `json:"sha256"`          // hash of the record
 	First          *int64         `json:"first,omitempty"` // leaf of the first content; nil in a bundle
-	// RecordedTwice is true if the first record differs only in the executions of hooks.
+	// RecordedTwice is true if the first record with this id differs only in the executions of
+	// hooks.
 	RecordedTwice bool `json:"recorded_twice,omitempty"`
 }
 
@@ -172,8 +173,8 @@ type Producer struct {
 	Silent   bool         `json:"silent,omitempty"` // open, but its manifests stopped
 	Lost     *Lost        `json:"lost,omitempty"`   // its lost outbox, if any
 
-	// UnsignedBefore is when the first signed manifest arrived, if unsigned ones came before it.
-	// Nothing proves who sent the unsigned ones.
+	// UnsignedBefore is when the producer's first signed manifest arrived, if unsigned manifests
+	// came before it. Nothing proves who sent these.
 	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
 
 	Enrolment
@@ -242,7 +243,8 @@ func (r *Report) Conclude(requireTrusted bool) {
 	})
 }
 
-// LedgerExit returns the exit status without the anchor, witnesses and trusted checkpoints.
+// LedgerExit returns the exit status for the ledger alone, without the anchor, witnesses and
+// trusted checkpoints.
 func (r *Report) LedgerExit() int {
 	return highest(ExitVerified, map[int]bool{
 		ExitIncomplete:  r.incomplete() || r.RequireEnrolled && len(r.NotEnrolled) > 0,
@@ -260,8 +262,8 @@ func highest(exit int, statuses map[int]bool) int {
 	return exit
 }
 
-// isLifecycle reports whether an event of kind k continues its run. The run then needs a seal after
-// the event.
+// isLifecycle reports whether an event of kind k continues its run. A run needs a seal after its
+// last such event.
 func isLifecycle(k events.Kind) bool {
 	return k != "" && k != events.Custom && k != events.BlobChunk && !ledger.IsServiceRecord(k)
 }

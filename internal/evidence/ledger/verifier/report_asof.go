@@ -8,7 +8,8 @@ import (
 )
 
 // AsOf describes the last message of the stream that a report covers, and the events that the
-// ledger lacks. If only the file was verified, only Time, Created and Position are set.
+// ledger lacks. If the ledger file was verified without the stream, only Time, Created and Position
+// are set.
 type AsOf struct {
 	Time time.Time `json:"time"` // time of the newest checkpoint
 	// Age is the age of the checkpoint by the clock of the reader, or 0 if unknown.
@@ -32,7 +33,7 @@ type MissingOutbox struct {
 	Damaged  bool   `json:"damaged,omitempty"` // it exists and cannot be read
 }
 
-// Later counts the tenant's messages in the stream that the ledger lacks.
+// A Later counts the tenant's messages that are in the stream but not in the ledger.
 type Later struct {
 	Last      uint64 `json:"last"`   // stream sequence of the tenant's last message
 	Events    int64  `json:"events"` // without manifests
@@ -40,8 +41,8 @@ type Later struct {
 	AtLeast   bool   `json:"at_least,omitempty"` // counting stopped early
 }
 
-// Any reports whether the ledger lacks an event. Manifests alone do not count, because they can
-// be heartbeats.
+// Any reports whether the stream has an event that the ledger lacks. Any ignores manifests, because
+// they can be heartbeats.
 func (l Later) Any() bool { return l.Events > 0 || l.AtLeast }
 
 // Waiting counts the unsent events of the tenant in one outbox.
@@ -50,13 +51,13 @@ type Waiting struct {
 	Events  uint64 `json:"events"`
 	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
-	// Uses is true if the events only record uses of the evidence. [AsOf.Behind] ignores such
-	// events.
+	// Uses is true if the events only record that someone used the evidence. [AsOf.Behind] ignores
+	// such events.
 	Uses bool `json:"uses,omitempty"`
 }
 
-// AsOfCheckpoint returns the AsOf for a ledger file alone. c is the newest checkpoint of the
-// ledger.
+// AsOfCheckpoint returns the AsOf of a ledger file that is verified without the stream. c is its
+// newest checkpoint.
 func AsOfCheckpoint(c ledger.Checkpoint) AsOf {
 	return AsOf{Time: c.Time, Created: c.Position.Stream, Position: c.Position.Sequence, Outboxes: []Waiting{}}
 }
@@ -77,7 +78,7 @@ func (a AsOf) Behind() bool {
 	return false
 }
 
-// SetAsOf adds a to the report. If the ledger lacks events, [Complete] and [Empty] become
+// SetAsOf sets AsOf in the report. If the ledger lacks events, [Complete] and [Empty] become
 // [Unproven].
 func (r *Report) SetAsOf(a AsOf) {
 	r.AsOf = &a

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// signedCheckpoints checks signatures in parallel with the walk, because they take the most
-// time.
+// Checking signatures takes the most time, so signedCheckpoints does it in parallel with the walk
+// over the ledger.
 type signedCheckpoints struct {
 	v    *verifier
 	stmt *sqlite.Stmt
@@ -29,7 +29,7 @@ type signedCheckpoints struct {
 	moved   bool // a digest of arrivals differed, so all later ones do too
 
 	group    errgroup.Group
-	mu       sync.Mutex // guards problems while group runs; no other lock is taken while it is locked
+	mu       sync.Mutex // guards problems; no other lock is taken while it is locked
 	problems []checkpointProblem
 }
 

@@ -24,7 +24,8 @@ type TimeStamps struct {
 	// checkpoint of this ledger. BadCount counts all of them.
 	Bad      []BadTimeStamp `json:"bad,omitempty"`
 	BadCount int            `json:"bad_count,omitempty"`
-	// Diverged lists the first time stamps with a checkpoint that this ledger does not continue.
+	// Diverged lists the first time stamps with a checkpoint of another history. DivergedCount
+	// counts all of them.
 	Diverged      []BadTimeStamp `json:"diverged,omitempty"`
 	DivergedCount int            `json:"diverged_count,omitempty"`
 }
@@ -48,8 +49,8 @@ type BadTimeStamp struct {
 
 const maxStamps = 20 // number of listed time stamps
 
-// Lacks reports whether a time stamp is bad or no time stamp is good. Without certificates it
-// returns false.
+// Lacks reports whether a time stamp is bad or all are missing. Without certificates it returns
+// false.
 func (t *TimeStamps) Lacks() bool { return t != nil && t.Checked && (t.Good == 0 || t.BadCount > 0) }
 
 func (t *TimeStamps) diverges() bool { return t != nil && t.DivergedCount > 0 }
@@ -83,7 +84,7 @@ func (t *TimeStamps) good(s Stamp) {
 	}
 }
 
-// A Stamp is a stored time stamp after the check of its token.
+// A Stamp is a stored time stamp with the result of checking its token.
 type Stamp struct {
 	ledger.Checkpoint
 
@@ -124,7 +125,7 @@ func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 // must also be from a trusted authority.
 func (s Stamp) Usable() bool { return s.bad == "" }
 
-// checkStamps checks the tokens in parallel. It sorts the result by the checkpoints' arrivals.
+// checkStamps returns the stamps sorted by arrivals.
 func (o Options) checkStamps() []Stamp {
 	list := make([]Stamp, len(o.Stamps))
 	var group errgroup.Group
@@ -137,8 +138,8 @@ func (o Options) checkStamps() []Stamp {
 	return list
 }
 
-// Open checks the signature of the checkpoint. If another key signed it but the token is valid, the
-// ledger was replaced.
+// Open checks the signature of the checkpoint. If another key signed it but the token is valid,
+// this ledger replaced an earlier one.
 func (s *Stamp) Open(keys ledger.Keys) {
 	if s.foreign {
 		return
@@ -155,8 +156,8 @@ func (s *Stamp) Open(keys ledger.Keys) {
 	}
 }
 
-// compareStamps compares the ledger with the time stamped checkpoints that have as many arrivals as
-// the walk has read. The stamps are sorted by arrivals.
+// compareStamps compares the ledger with a time stamped checkpoint when the walk has read the
+// number of arrivals in that checkpoint.
 func (w *walk) compareStamps() {
 	list := w.v.stamps
 	for ; w.nextStamp < len(list) && list[w.nextStamp].Arrivals <= w.arrivals.Count; w.nextStamp++ {

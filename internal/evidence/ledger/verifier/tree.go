@@ -85,7 +85,7 @@ func (s *storedHashes) fill() (bool, error) {
 	if number := s.stmt.ColumnInt64(0); number != s.rows {
 		s.bad = fmt.Sprintf("hashes: row %d is where row %d should be", number, s.rows)
 	}
-	// Only the last row may be shorter, because readers compute the row of a hash.
+	// Every row but the last must be full, because readers compute in which row a hash is.
 	if s.rows > 0 && s.length < ledger.HashesPerRow*tlog.HashSize {
 		s.bad = fmt.Sprintf("hashes: row %d is too short", s.rows-1)
 	}

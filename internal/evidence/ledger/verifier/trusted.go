@@ -48,7 +48,8 @@ type trusted struct {
 	foreign  bool // signed with another ledger's key, which counts as a divergence
 }
 
-// trusted returns all checkpoints from outside, even unusable ones, because the report lists them.
+// trusted returns the checkpoints from the user and the anchors. The report also lists unusable
+// ones.
 func (o Options) trusted() (all []trusted, err error) {
 	if o.Trusted != nil {
 		c, signed, err := ReadTrusted(o.Trusted)
@@ -117,7 +118,7 @@ func (v *verifier) concludeTrusted() {
 			if !t.compared {
 				t.found.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
 			}
-			// Compare the positions, because a break of the stream adds a checkpoint but no leaf.
+			// A break of the stream adds a checkpoint but no leaf, so only the positions show it.
 			if t.Arrivals == v.newest.Arrivals && t.Position.After(v.newest.Position) {
 				t.found.diverge("the ledger ends before it, and does not say that the stream broke off")
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// ReadTrusted reads a checkpoint that the user trusts, and trims its note. It checks no
-// signature.
+// ReadTrusted reads a checkpoint that the user trusts and returns it with its trimmed note. It
+// checks no signature.
 func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	signed = ledger.TrimNote(text)
 	if c, err = ledger.ReadCheckpoint(signed); err == nil {
@@ -25,8 +25,8 @@ func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	return c, signed, nil
 }
 
-// openTrusted checks the signatures of the trusted checkpoints. A checkpoint by another key counts
-// as a divergence, because this ledger may have replaced the ledger of that key.
+// openTrusted checks the signatures of the trusted checkpoints. A checkpoint of another key counts
+// as a divergence, because someone may have replaced the ledger of that key with this ledger.
 func (v *verifier) openTrusted() {
 	for i := range v.trusted {
 		t := &v.trusted[i]
@@ -49,8 +49,8 @@ func (v *verifier) openTrusted() {
 	}
 }
 
-// OtherKey explains an error of [ledger.OpenCheckpoint] for a checkpoint that only other keys
-// signed. For any other error it returns "". size is the number of leaves in the checkpoint.
+// OtherKey explains the error of [ledger.OpenCheckpoint] if none of the keys signed the checkpoint.
+// For any other error it returns "". size is the number of leaves in the checkpoint.
 func OtherKey(err error, keys ledger.Keys, size int64) string {
 	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
 	if !ok {

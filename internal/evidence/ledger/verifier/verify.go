@@ -47,8 +47,8 @@ type Options struct {
 	Stamps []timestamp.Stored
 	TSA    *x509.CertPool
 
-	// Progress receives the numbers of checked and of all leaves. One goroutine calls it. The count
-	// restarts if the file changed meanwhile. Progress may be nil.
+	// Progress receives the number of checked leaves and the total. One goroutine calls it. The
+	// count restarts if the file changed meanwhile. Progress may be nil.
 	Progress func(done, total int64)
 
 	AllowAcknowledged bool

@@ -106,8 +106,8 @@ func (w *walk) arrived() error {
 	return w.checkpoints()
 }
 
-// streamPosition returns the stream position of the current leaf, or the maximum if there is no
-// row.
+// streamPosition returns the stream position of the current leaf, or the maximum after the last
+// leaf.
 func (w *walk) streamPosition(row bool) (epoch, stream int64) {
 	if !row {
 		return math.MaxInt64, math.MaxInt64

@@ -24,8 +24,8 @@ type window struct {
 	foreign map[foreignPlace]bool
 }
 
-// foreignPlace is the leaf and the stream sequence of a foreign record. A repetition has the
-// leaf of the first content.
+// foreignPlace is the leaf and the stream sequence of a foreign record. A repetition has the leaf
+// of the record that it repeats.
 type foreignPlace struct {
 	leaf   int64
 	stream uint64
@@ -104,8 +104,8 @@ func (w *window) read() error {
 	return nil
 }
 
-// each calls do for each row that does not belong to a foreign record. The first columns of
-// the query are the leaf and the stream sequence.
+// each calls do for each row except the rows of foreign records. The first columns of the query are
+// the leaf and the stream sequence.
 func (w *window) each(query string, do func(*sqlite.Stmt) error, args ...any) error {
 	return sqlitex.Execute(w.facts.conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error {
 		if w.foreign[foreignPlace{stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1))}] {
@@ -118,9 +118,9 @@ func (w *window) each(query string, do func(*sqlite.Stmt) error, args ...any) er
 // errFirst ends a query after the first row.
 var errFirst = errors.New("only the first row counts")
 
-// timesOf returns the times between which the server would have stored the missing events. after is
-// the time of the event before the gap. until is the time of the event after the gap, or of an
-// earlier manifest that reaches the end of the gap.
+// timesOf returns the earliest and the latest time at which the server would have stored the
+// missing events. after is the time of the event before the gap. until is the time of the event
+// after the gap, or of an earlier manifest that reaches the end of the gap.
 func (w *window) timesOf(g Gap) (after, until int64, err error) {
 	producer := w.number(g.Producer)
 	until = math.MaxInt64
@@ -155,7 +155,7 @@ func (w *window) timesOf(g Gap) (after, until int64, err error) {
 			return 0, 0, err
 		}
 	}
-	// The event before the gap may have arrived later than the event after it.
+	// after is later than until if the event before the gap arrived last.
 	return min(after, until), until, nil
 }
 

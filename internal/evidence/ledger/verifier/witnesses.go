@@ -14,7 +14,8 @@ const WitnessLag = time.Minute
 
 // Witnesses reports how much of the ledger the witnesses of a policy have cosigned.
 type Witnesses struct {
-	Met    bool                      `json:"met"` // a checkpoint that is recent or has all records has enough cosignatures
+	// Met means that a recent or complete checkpoint has enough cosignatures.
+	Met    bool                      `json:"met"`
 	By     []transparency.CosignedBy `json:"by"`
 	Of     int                       `json:"of"` // number of witnesses in the policy
 	Quorum bool                      `json:"quorum"`

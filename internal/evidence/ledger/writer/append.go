@@ -70,8 +70,8 @@ func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Append
 	return b.done, err
 }
 
-// Renew signs another checkpoint of the same tree. Its later time shows the verifier that no events
-// have arrived, so that silent runs count as ended.
+// Renew signs another checkpoint of the same tree. Its later time shows that no events have arrived
+// since, so that the verifier counts silent runs as ended.
 func (l *Ledger) Renew(ctx context.Context) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {
@@ -87,9 +87,9 @@ func (l *Ledger) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Break records that the stream does not continue where the ledger ended. [verifier.Verify] reports
-// this. Break signs a checkpoint with the position at, and the caller then resumes reading after
-// that position. If the ledger and the stream share that message, at contains its hash.
+// Break records that the stream does not continue where the ledger ended. Break signs a checkpoint
+// with the position at, after which the caller resumes reading. If the ledger has the message at
+// this position, at contains its hash.
 //
 // Break does nothing if the ledger is empty or has already reached the position, so the caller may
 // repeat it. When it returns nil, the checkpoint is on disk.

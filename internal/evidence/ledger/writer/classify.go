@@ -78,7 +78,7 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 }
 
 // compareQuarantine sets r.copy if the message has been in quarantine since an earlier epoch. Such
-// messages arrive again when the auditor reads a restored stream.
+// messages arrive again with a restored stream, which has a new epoch.
 func (c classifier) compareQuarantine(r *record) error {
 	var number int64
 	if p := c.names.producers[r.leaf.Producer]; p != nil {
@@ -168,8 +168,8 @@ func (c classifier) content(leaf int64) (content, error) {
 	return c.contents[leaf], nil
 }
 
-// content identifies the content of an event. A small event with the id of a large one is compared
-// with it, so that hashes save reading the large one for each small one.
+// content identifies the content of an event. Its hashes save reading a large event again for each
+// small event with the same id.
 type content struct {
 	kind, run, call string
 	user            string // an import of a log names none
@@ -187,8 +187,8 @@ func (c content) matches(d content) bool {
 	return c == d
 }
 
-// sameAsRemoved reports whether r has the run and kind of the event at leaf number first, whose
-// payload was destroyed. Otherwise a new copy of the event would restore the payload.
+// sameAsRemoved reports whether r has the run and kind of an event whose payload was destroyed.
+// Such a copy must not be stored, because it would restore the payload.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)

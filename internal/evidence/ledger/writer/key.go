@@ -136,8 +136,7 @@ func writeTemporary(path, text string, mode fs.FileMode) (name string, err error
 	return f.Name(), f.Sync()
 }
 
-// publicHalf returns the verifier key of a signer key. The last part of a signer key contains the
-// algorithm and the seed.
+// publicHalf computes the verifier key from the seed in the last part of a signer key.
 func publicHalf(private string) (string, error) {
 	parts := strings.SplitN(private, "+", 5)
 	seed, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])

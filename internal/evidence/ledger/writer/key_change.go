@@ -17,7 +17,7 @@ import (
 //
 // Several orders can name different successors of one key. changeKey accepts only the successor in
 // the local key folder, so that a thief of an old key cannot choose the new one. If the folder has
-// no successor, the error wraps [ErrKey], because another auditor or a thief has the new key.
+// none, another auditor or a thief has the new key, and the error wraps [ErrKey].
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != s.tenant {
@@ -56,7 +56,7 @@ func foreignKey(o ledger.Order, leaf int64) error {
 func (l *Ledger) Missing() []string { return l.opts.Key.Changes(l.tenant, l.orders.replaced) }
 
 // signAgain signs all checkpoints with the current key if an older key signed the newest one. Only
-// the ledger of the unnamed tenant needs this, because it has no readable events and so no orders.
+// the ledger of the unnamed tenant needs this, because it cannot have orders.
 func (l *Ledger) signAgain(ctx context.Context) error {
 	newest, err := ledger.NewestNote(l.conn)
 	if err != nil || newest == nil {

@@ -149,8 +149,8 @@ func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets 
 	return targets, young, nil
 }
 
-// bySelection returns the leaves that an order for another tree destroys here. An order to prune
-// destroys none, because the next pruning covers the expired records of this tree.
+// bySelection returns the leaves of this ledger for an order that was made for another tree. For an
+// order to prune it returns none, because the auditor prunes again.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

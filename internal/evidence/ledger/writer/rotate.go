@@ -30,8 +30,8 @@ type Rotation struct {
 	Newest map[string][]byte
 	Order  ledger.Order // only By, Reason, Ticket and Time are set
 	Signer Place        // a file by default
-	// Destroy deletes the private half of the old key. By default, Rotate moves it to the folder
-	// retired.
+	// Destroy deletes the private half of the old key. Otherwise, Rotate moves it to the folder
+	// "retired".
 	Destroy bool
 
 	step func(name string) error // for tests, called after each step
@@ -93,8 +93,8 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	return done, err
 }
 
-// next stores and returns the new key. It uses the key file of an earlier rotation that crashed,
-// unless that file or r.Signer names a key in an ssh-agent.
+// next stores and returns the new key. It reuses the key file of a crashed rotation, unless one of
+// the two keys is in an ssh-agent.
 func (r Rotation) next(old *Key) (*Key, error) {
 	next, path := &Key{}, filepath.Join(r.Dir, nextFile)
 	if err := next.read(path); err == nil && (next.agent || r.Signer.Agent) {
@@ -152,7 +152,7 @@ func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 		Orders: make(map[string]string), Checkpoints: make(map[string]string),
 	}
 	tenants := r.Tenants
-	for _, before := range old.changes { // a ledger that is missing now may be restored from a backup later
+	for _, before := range old.changes { // a backup may restore their ledgers later
 		for tenant := range before.Orders {
 			tenants = append(slices.Clip(tenants), tenant)
 		}
@@ -175,7 +175,7 @@ func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 }
 
 // countersign signs the newest checkpoint of a ledger with the next key. It returns nil if the old
-// key did not sign that checkpoint, so that the new key confirms no foreign history.
+// key did not sign that checkpoint, because the records may be of another ledger.
 func countersign(newest []byte, tenant string, old, next *Key) []byte {
 	newest = ledger.Countersigned(newest, tenant, old.changes)
 	c, err := ledger.OpenCheckpoint(newest, note.VerifierList(old.verifier))

@@ -73,8 +73,8 @@ func (s *scrubber) find() (err error) {
 	return err
 }
 
-// mark writes the marker file. Call it before destroying a payload, in case the process crashes
-// right after the commit.
+// mark writes the marker file, which requests a scrub. Call it before destroying a payload, in case
+// the process crashes right after that.
 func (s *scrubber) mark() error {
 	s.rebuilt = false
 	if s.unclean {
@@ -116,8 +116,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 	return atomicfile.SyncDir(folder)
 }
 
-// SQLite puts the temporary file of vacuum in the ledger's folder. The file can be too large for
-// memory, and some containers cannot write to /tmp.
+// The temporary file of VACUUM can be too large for memory, and some containers cannot write to
+// /tmp. It is therefore in the ledger's folder.
 func (s *scrubber) vacuum() error {
 	folder := strings.ReplaceAll(filepath.Dir(s.path), "'", "''")
 	return errors.Join(

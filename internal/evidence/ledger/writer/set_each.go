@@ -10,11 +10,11 @@ import (
 // disk, so it can exceed the number of CPUs.
 const maxParallel = 16
 
-// Each calls fn for each tenant, in parallel, with the ledger or with the error of [Open]. The
-// tenants must be distinct. Each returns when all calls have returned.
+// Each calls fn for each tenant, in parallel, with the ledger or with the error of [Open]. It
+// returns when all calls have returned. The tenants must be distinct.
 //
-// During its call, only fn may use the ledger. If fn returns true, the caller retains the ledger
-// and returns it later with [Set.Release].
+// During its call, only fn may use the ledger. If fn returns true, the ledger stays out of the Set
+// until [Set.Release].
 func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error) (retained bool)) {
 	next := make(chan string)
 	var wg sync.WaitGroup
@@ -35,8 +35,8 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	wg.Wait()
 }
 
-// openFirst sorts the tenants whose ledgers are open to the front. Otherwise, opening another
-// ledger could close theirs before they are used.
+// openFirst sorts tenants with open ledgers to the front. Opening another ledger could close one of
+// theirs.
 func (s *Set) openFirst(tenants []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,9 +51,9 @@ func (s *Set) openFirst(tenants []string) []string {
 	return append(first, rest...)
 }
 
-// Acquire takes the ledger of a tenant out of the Set, and opens it like [Open] if necessary. Until
-// [Set.Release], the caller may use it in parallel with the Set, but must not ask the Set for that
-// tenant. Acquire may close another ledger.
+// Acquire takes the ledger of a tenant out of the Set, and opens it like [Open] if necessary. The
+// caller may use it in parallel with the Set. Until [Set.Release], no call of the Set may name that
+// tenant.
 func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	l, old, opts, err := s.reserve(tenant)
 	if old != nil {
@@ -71,8 +71,8 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// reserve counts the ledger of a tenant as acquired, and returns it if it is open. Otherwise it
-// returns the options for opening it. The caller must then close old, if it is not nil.
+// reserve counts one more acquired ledger. It returns the tenant's ledger if it is open, or else
+// the options for opening it. If old is not nil, the caller must close it.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

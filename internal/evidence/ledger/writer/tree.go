@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// merkleTree is the tree of a ledger. During a batch, its newest hashes are only in pending.
+// merkleTree is the tree of a ledger. During a batch, its newest hashes are in the field pending.
 type merkleTree struct {
 	conn    *sqlite.Conn
 	edge    edge
@@ -87,7 +87,7 @@ type edge struct {
 	levels [64]tlog.Hash // last complete hash of each level
 }
 
-// append adds a leaf and returns the hashes that it completes, in stored order.
+// append adds a leaf and returns the new hashes, in the order of storage.
 func (e *edge) append(leaf []byte) ([]tlog.Hash, error) {
 	hashes, err := tlog.StoredHashes(e.size, leaf, tlog.HashReaderFunc(e.read))
 	if err != nil {

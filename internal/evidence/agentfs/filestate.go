@@ -127,8 +127,8 @@ type partList struct {
 
 const partsKey = "hooktrail:parts"
 
-// If the agent has several files, listParts writes their ids into f. The key-value entry has time
-// 0, so that a rebuilt file is identical.
+// If the agent has several files, listParts writes their ids into f. Their entry has time 0, so
+// that a rebuilt file is identical.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

@@ -77,8 +77,8 @@ func (e *streamEnd) later(ctx context.Context, at ledger.Position) (l verifier.L
 
 var errTooMany = errors.New("the stream has too many messages to compare them in time")
 
-// missing calls found for each message after the position at that the ledger lacks, until found
-// returns false. If the stream is not the stream of the ledger, missing starts at the first
+// missing calls found for each message that follows the position at and is not in the ledger, until
+// found returns false. If the stream is not the stream of the ledger, missing starts at the first
 // message, because a restored stream repeats messages.
 func (e *streamEnd) missing(ctx context.Context, at ledger.Position, found func(manifest bool) bool) error {
 	after := at.Sequence

@@ -31,7 +31,7 @@ type Options struct {
 	// signature, [Check] never reports the bundle as complete.
 	Signer note.Signer
 	// Changes are the key changes in the key folder. If the ledger has not recorded the last change
-	// yet, WriteBundle takes the new key's signature of the checkpoint from it.
+	// yet, WriteBundle takes the new key's signature of the checkpoint from that change.
 	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
 }

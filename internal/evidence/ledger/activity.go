@@ -179,7 +179,7 @@ func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) 
 
 // SilentProducers returns the sorted names of the producers that sent messages before the newest
 // break of the stream, but none between the break and the checkpoint. A break is a hole in the
-// stream.
+// stream or a new stream.
 func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
 		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')

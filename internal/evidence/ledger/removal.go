@@ -93,7 +93,7 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 }
 
 // runsOfNext finds the first order after a leaf that destroyed payloads, and returns the runs that
-// lost events. If no run did, one RemovedRun without a name returns the order.
+// lost events. If no run did, one RemovedRun without a name has the leaf of the order.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

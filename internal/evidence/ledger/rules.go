@@ -116,8 +116,8 @@ func (r Rules) Needs(o Order) bool {
 func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
 
 // Protects reports whether the ledger's retention floor protects a record from an order to prune
-// it. The server stored the record at stored, in nanoseconds since 1970, and the order at at. If a
-// time is unknown, the floor protects the record.
+// it. stored is the time of the record on the server, in nanoseconds since 1970, and at is the time
+// of the order. If a time is unknown, the floor protects the record.
 func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
 	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
 }
@@ -142,8 +142,8 @@ func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, 
 	return o, approver, effect, err
 }
 
-// ApprovedOrder returns the order in a signed note. ok is true if the note also has the signature
-// of an approver, which is not checked.
+// ApprovedOrder returns the order in a signed note. ok is true if the note has the signatures of
+// the ledger and an approver, which are not checked.
 func ApprovedOrder(signed string) (o Order, ok bool) {
 	o, err := readSignedOrder([]byte(signed))
 	_, signatures, _ := strings.Cut(signed, "\n\n")

@@ -62,7 +62,7 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses adds the tokens of responses to steps whose step.finished has no tokens.
+// countResponses adds the tokens of responses to steps whose step.finished event has none.
 func (t *tracer) countResponses() {
 	for _, x := range slices.SortedFunc(maps.Values(t.responses), byTime) {
 		s := t.steps[t.stepOf(x)]

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Error codes of the NATS server, if another process wrote to the subject first or has an open
-// batch for it.
+// Error codes of the NATS server. The first two mean that another process wrote to the subject
+// first, or has an open batch for it.
 const (
 	codeWrongLast      = 10071
 	codeWrongLastBatch = 10164

@@ -99,7 +99,6 @@ func (c *completeness) manifest(r row, f fact, a ledger.Arrival) {
 	}
 }
 
-// again counts a repetition with the run and kind of the repeated leaf.
 func (c *completeness) again(producer int64, a ledger.Arrival) error {
 	stmt := c.conn.Prep("SELECT l.run, coalesce(r.name, ''), l.kind FROM leaves l LEFT JOIN runs r ON r.run = l.run WHERE l.leaf = ?")
 	stmt.BindInt64(1, a.Leaf)
@@ -181,7 +180,8 @@ func (c *completeness) concludeSender(s *sender) (Producer, []Gap, error) {
 }
 
 // silentBefore returns the time after which an open run must have had an event. Other open runs
-// count as ended. A trusted checkpoint may be later and show that no event had arrived by then.
+// count as ended. A newer trusted checkpoint makes the time later, because no event had arrived by
+// then.
 func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Duration) time.Time {
 	if silence <= 0 {
 		silence = DefaultSilence

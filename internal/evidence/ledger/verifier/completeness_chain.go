@@ -157,8 +157,8 @@ func (s *sender) reuse(sequence uint64, o other) {
 }
 
 // settleOthers decides which events are from the producer if several have the same number. It looks
-// for events that have the root of the manifest, and returns false if there are none. hashes are
-// the first ones.
+// for a combination with the root of the manifest, and returns false if there is none. hashes are
+// from the first events.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {

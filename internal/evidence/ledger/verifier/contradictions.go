@@ -54,7 +54,7 @@ func callOf(e events.Event) *call {
 	return nil
 }
 
-// mayContain reports whether JSON data may contain the text word. It saves decoding most payloads.
+// mayContain reports whether JSON data may contain word as a text. It saves decoding most payloads.
 func mayContain(data []byte, word string) bool {
 	return bytes.Contains(data, []byte(word)) || bytes.Contains(data, []byte(`\u`))
 }
@@ -166,7 +166,7 @@ func (c *contradictions) fill(r *Report) {
 	r.DeniedResults, r.DeniedResultCount = c.denied, c.deniedCount
 }
 
-// originals sets First in each finding. It needs the database, which an export does not have.
+// originals sets First in each finding, from the database. An export has none.
 func (c *contradictions) originals() error {
 	if c.conn == nil {
 		return nil

@@ -104,8 +104,8 @@ func (r *records) blobIndex() error {
 	return err
 }
 
-// Multisets with equal sums count as equal. seed is random, so that an attacker cannot construct
-// them.
+// Multisets with the same sum count as equal. seed is random, so that an attacker cannot construct
+// two.
 var seed = maphash.MakeSeed() //nolint:gochecknoglobals // one for both sides of every comparison
 
 type multiset struct {

@@ -90,7 +90,7 @@ func (p *producerRun) lowest() uint64 {
 // IsOfNothing reports whether the ledger has no records in the run or time range of the report.
 func (r Report) IsOfNothing() bool { return len(r.Producers) == 0 && len(r.Gaps) == 0 }
 
-// isQuiet reports whether the time range is empty but the ledger is not. Such a range is normal.
+// isQuiet reports whether the time range is empty but the ledger is not. This is normal.
 func (r *Report) isQuiet() bool {
 	return r.Completeness == Empty && r.Leaves > 0 && (!r.From.IsZero() || !r.To.IsZero())
 }

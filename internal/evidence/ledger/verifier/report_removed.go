@@ -20,7 +20,7 @@ type Redacted struct {
 	Rules   []OrderAt `json:"rules,omitempty"`
 	Waiting []OrderAt `json:"waiting,omitempty"`
 
-	// Part is true for a part of a ledger. Orders elsewhere in the ledger may hold records too.
+	// Part is true for a part of a ledger. Other parts may have holds in force too.
 	Part bool `json:"part,omitempty"`
 }
 

@@ -139,7 +139,7 @@ func (o Options) checkStamps() []Stamp {
 }
 
 // Open checks the signature of the checkpoint. If another key signed it but the token is valid,
-// this ledger replaced an earlier one.
+// this ledger replaced an earlier ledger.
 func (s *Stamp) Open(keys ledger.Keys) {
 	if s.foreign {
 		return

@@ -26,8 +26,7 @@ func (k *Key) first(tenant string) int {
 	return len(k.changes)
 }
 
-// Changes returns the tenant's signed key changes from the key at the given position of the chain
-// on.
+// Changes returns the tenant's signed orders for the key changes after a position in the chain.
 func (k *Key) Changes(tenant string, position int) (signed []string) {
 	return ledger.RotationOrders(k.changes[min(position, len(k.changes)):], tenant)
 }

@@ -88,7 +88,6 @@ func shapeOf(t reflect.Type) *shape {
 	return &shape{is: forms[t.Kind()], enum: enums[t]}
 }
 
-// hasRequired reports whether t can have required fields. Only payloads and blob references can.
 func hasRequired(t reflect.Type) bool {
 	_, payload := t.FieldByName("Common")
 	return payload || t == reflect.TypeFor[BlobRef]()

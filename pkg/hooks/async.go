@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// startAsync starts the asynchronous hooks of a recorded dispatch. invoke calls one hook, possibly
-// after the dispatch has returned, so invoke must not access the result.
+// startAsync starts the asynchronous hooks of a recorded dispatch. invoke may run after the
+// dispatch has returned, so it must not access the result.
 func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	for i, h := range f.chain.async {
 		if !h.applies(&f.meta, f.tool, f.ending) {
@@ -76,7 +76,6 @@ type outstanding struct {
 	ended  chan struct{} // closed when n becomes 0
 }
 
-// add counts an execution. If isNew is true and the registry is closed, it returns false instead.
 func (s *outstanding) add(isNew bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

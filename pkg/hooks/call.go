@@ -23,8 +23,7 @@ type call struct {
 	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent returns the context of the dispatch. For asynchronous hooks, it removes the cancellation,
-// because only their deadline ends them.
+// parent returns the context of the dispatch. Only the deadline ends an asynchronous hook.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)

@@ -20,8 +20,8 @@ type decisionRules[In, P any] struct {
 	gathered bool              // every hook gets the original input
 	noDeny   bool              // a hook that returns Deny or Ask fails
 	call     func(In) ToolCall // nil if the input has no tool call
-	// apply changes the input with the patch p, and merges p into sum, the patch of all hooks. It
-	// reports whether p changes anything. If it fails, the input and sum are unchanged.
+	// apply changes the input with the patch p, merges p into sum, and reports whether p changes
+	// anything. If it fails, the input and sum are unchanged.
 	apply   func(in *In, sum *P, p P) (bool, error)
 	payload func(asked In, out *Outcome[In, P]) any
 

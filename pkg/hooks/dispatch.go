@@ -117,8 +117,8 @@ func (f *dispatch) begin(c *call) error {
 	return nil
 }
 
-// claim ends the execution c after its hook has returned. It returns false if the caller has
-// meanwhile become the owner. If the deadline has passed, it sets err to ErrTimedOut.
+// claim returns false if the caller has become the owner while the hook ran. If the deadline has
+// passed, it sets err to ErrTimedOut.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)

@@ -167,8 +167,8 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	return true, fn(c, n.meta, e)
 }
 
-// fill stores the result of c in its slot. If the caller has already stored a timeout there, fill
-// records the end of the hook instead.
+// fill stores the result of c in its slot. If the slot already contains a timeout, fill only
+// records the end of the hook.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&errCanceled)
 	now := n.clock()
@@ -186,8 +186,7 @@ func (n *notification[E]) fill(c *call, ran bool, err error) {
 	}
 }
 
-// put stores the result of c in n.slots. After the last result, it wakes the caller of the
-// dispatch. The caller has locked n.mu.
+// The caller of put has locked n.mu.
 func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
 	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, contribution{}, err), err: err}
 	if n.open--; n.open == 0 {

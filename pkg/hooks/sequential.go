@@ -4,7 +4,7 @@ import "time"
 
 // sequence contains the methods that depend on the type of the hook point.
 type sequence interface {
-	// invoke calls the hook of c with the current input, and applies the answer to the input.
+	// invoke calls the hook of c and applies the answer to the input.
 	invoke(c *call) chainState
 	// block handles the failure of a hook whose failure mode is Block.
 	block(h *hook, err error) chainState
@@ -54,8 +54,7 @@ func (f *dispatch) runPooled(g *segment) int {
 	return f.await(g)
 }
 
-// await waits until the worker has called the hooks of g. If a hook takes too long, await abandons
-// the worker. It returns the index of the next hook.
+// If a hook takes too long, await abandons the worker of g. It returns the index of the next hook.
 func (f *dispatch) await(g *segment) int {
 	f.waiter.timer.Reset(f.chain.shortest)
 	defer f.waiter.timer.Stop()

@@ -10,16 +10,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
-// idleBeats is the number of heartbeats without an event after which a tenant is announced as
-// closed. Otherwise an outbox would send heartbeats for all its tenants permanently.
+// idleBeats is the number of heartbeats without an event after which an outbox closes the chain of
+// a tenant. Without this limit, it would send heartbeats for all its tenants permanently.
 const idleBeats = 144
 
 const closeWait = 2 * time.Second
 
 const linkPoll = time.Second
 
-// announcer signs manifests without events. Each heartbeat is one short attempt, so that events do
-// not wait for it.
+// announcer sends manifests without events, such as heartbeats. It tries each heartbeat only once,
+// so that events do not wait.
 type announcer struct {
 	interval time.Duration // 0 if heartbeats are disabled
 	backlog  *waiting
@@ -162,8 +162,7 @@ func (a *announcer) close(ctx context.Context) error {
 }
 
 // retire announces that a producer id is closed, before its unsent events get a new id. It skips
-// tenants for which the stream has more events than the outbox, because their last number is
-// unknown.
+// tenants with events in the stream that the outbox lacks, because their last number is unknown.
 func (f *forwarder) retire(ctx context.Context) error {
 	id := f.backlog.id
 	if id.Key != id.signer.public {
@@ -184,8 +183,8 @@ func (f *forwarder) retire(ctx context.Context) error {
 	return nil
 }
 
-// announceEnd announces the end after the forwarder has stopped. It first reads the events that
-// other processes appended meanwhile.
+// announceEnd announces that the producer has closed, after the forwarder has stopped. It first
+// reads the events that other processes appended meanwhile.
 func (f *forwarder) announceEnd(ctx context.Context) {
 	err := errors.Join(f.save(), f.outbox.shared.takeIn(ctx))
 	if err == nil {

@@ -61,8 +61,8 @@ func (c *chains) invalidate(groups []*group) {
 }
 
 // lookUp compares the chain of a tenant with its last manifest in the stream. It marks batches as
-// sent if only their acknowledgement was lost. If the last manifest is foreign, it cannot find such
-// a batch, and the batch is sent again.
+// sent if only their acknowledgement was lost. If the last manifest is foreign, it hides such a
+// batch, and the batch is sent again.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -90,8 +90,8 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	case err != nil || !c.isOwn(m, tenant, ch.Signed):
 		c.ignore(tenant, sequence)
 	case isEmptyNext(m, ch):
-		// The cursor lacks this heartbeat or key change. The acknowledgement was lost, or the
-		// cursor is an old copy.
+		// m is a heartbeat or key change that the cursor lacks, because its acknowledgement was
+		// lost or the cursor is an old copy.
 		c.settled(&group{tenant: tenant}, m, hash.String())
 	case m.Last == ch.Last && m.Beat == ch.Beat || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
 		return errDiverged
@@ -108,8 +108,8 @@ func isEmptyNext(m events.Manifest, ch *cursor.Chain) bool {
 	return m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat)
 }
 
-// isOwn reports whether this producer sent the manifest. It accepts a manifest without a signature
-// if the producer id is older than its key and the chain has no signature yet.
+// isOwn reports whether this producer sent the manifest. It accepts an unsigned manifest if the
+// producer once had no key and the chain has no signed manifest yet.
 func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) bool {
 	if m.Tenant != tenant || m.Producer != c.backlog.producer {
 		return false
@@ -169,8 +169,8 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp marks the events up to the end of the manifest as sent. It returns errDiverged unless the
-// outbox has exactly the events that the manifest lists.
+// catchUp returns errDiverged unless the outbox has exactly the events that the manifest lists. It
+// then marks the events up to the end of the manifest as sent.
 func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
 	if m.Last > c.outbox.lastNumber(m.Tenant) {
 		return errDiverged
@@ -206,8 +206,8 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether the manifest lists exactly these hashes and proves that a group of size
-// events was sent. A manifest without events proves nothing about earlier events.
+// isAbout reports whether the manifest has exactly the events with the hashes in listed. A manifest
+// without events is not enough if size, the number of events in a group, is positive.
 func isAbout(m events.Manifest, listed []events.Hash, size int) bool {
 	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || size == 0)
 }

@@ -38,12 +38,13 @@ type share struct {
 }
 
 const (
-	// maxGroups keeps the events and manifests of a batch below the message limit of the server.
+	// maxGroups limits the groups of a batch. Each adds a manifest, and the server limits the
+	// messages of a batch.
 	maxGroups = 999 - maxBatchEvents
 	// shares is the number of shares into which a batch is divided for tenants.
 	shares = 8
-	// maxSkim limits the bytes that one reader reads for a batch, because skipped records also take
-	// time.
+	// maxSkim limits the bytes that a reader reads for a batch, because records that do not enter
+	// the batch also take time.
 	maxSkim = 8 << 20
 )
 
@@ -60,7 +61,7 @@ func (c *collector) close() {
 	c.lagging.clear()
 }
 
-// collect reads the next batch. If no records are left, it calls await, and returns the batch once
+// collect reads the next batch. When no records are left, it calls await and reads again, until
 // await returns true.
 func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (bool, error)) (*batch, error) {
 	if c.suspended.retryDue(time.Now()) {
@@ -100,8 +101,8 @@ func (b *batch) isFull(r room) bool {
 	return b.events >= r.events || b.bytes >= r.bytes || len(b.groups) >= r.groups
 }
 
-// readNew reads new records and reports whether it read all of them. If tenants lag behind, it uses
-// only half of the batch.
+// readNew reads new records and reports whether it read all of them. If tenants lag behind, it
+// leaves them half of the batch.
 func (c *collector) readNew(b *batch) (atEnd bool, err error) {
 	for skimmed := 0; skimmed < maxSkim; {
 		r := c.room()

@@ -12,12 +12,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// maxUnexplained is the number of refusals without a reason after which the batch itself counts as
-// the cause.
+// The server can refuse a batch without a reason. After maxUnexplained such refusals, the batch
+// counts as their cause.
 const maxUnexplained = 3
 
-// maxConflicts is the number of conflicts in a row after which another client probably writes to
-// the tenant's chain. The tenant is then suspended if other tenants have events.
+// After maxConflicts conflicts in a row, another client probably writes to the tenant's chain. The
+// tenant is then suspended, so that other tenants do not wait.
 const maxConflicts = 5
 
 const suspendedWait = time.Second
@@ -61,8 +61,8 @@ func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// deliver retries until the stream has each event or lists it as missing. If there is only one
-// tenant and it is suspended, deliver returns errSuspended.
+// deliver retries until the stream has each event or lists it as missing. If groups has only one
+// tenant and this tenant is suspended, deliver returns errSuspended.
 func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 	var pause atomicbatch.Backoff
 	for failures, unexplained := 1, 0; ; failures++ {
@@ -173,8 +173,8 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 }
 
 // isToBlame reports whether groups can be the cause of a refusal without a reason. A single event
-// can be the cause only if the server currently accepts another event of its tenant. To test this,
-// isToBlame sends a batch with a wrong fence, which the server never stores.
+// can be the cause only if the server would accept another event of its tenant. To test this,
+// isToBlame sends one with a wrong fence. The server then reports a conflict and stores nothing.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
@@ -212,8 +212,8 @@ func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) er
 	return errSuspended
 }
 
-// split delivers a batch in halves until it has found the refused event. It returns false if the
-// batch must be sent again.
+// split delivers a refused batch in halves until it finds the event that caused the refusal. It
+// returns false if the batch must be sent again.
 func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err error) {
 	if len(groups) > 1 {
 		return true, d.deliverEach(ctx, groups)
@@ -234,8 +234,8 @@ func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err
 	}
 }
 
-// refuse sends a manifest that lists the only event of g as missing. If the server accepts the
-// manifest, the event caused the refusal.
+// refuse sends a manifest that lists the only event of g as missing, because the server refuses
+// this event.
 func (d *delivery) refuse(ctx context.Context, g *group) error {
 	sequence := g.entries[0].sequence
 	lost := events.Range{First: sequence, Last: sequence, Reason: state.ReasonRefused}

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// forwarder sends the records of an outbox to the stream. Only one goroutine may use it. Other
-// goroutines may use status, seals and now.
+// forwarder sends the records of an outbox to the stream. Only one goroutine may use a forwarder,
+// except for the fields status, seals and now.
 type forwarder struct {
 	opts   Options
 	outbox *outbox
@@ -82,7 +82,7 @@ func newForwarder(nc *nats.Conn, o *outbox, c *cursor.Cursor) (*forwarder, error
 	return f, nil
 }
 
-// restart continues with the records of another producer id. The caller has locked seals.mu.
+// The caller of restart has locked seals.mu.
 func (f *forwarder) restart(id identity, log *segment.Log, c *cursor.Cursor) {
 	*f.backlog = waiting{producer: id.Producer, id: id, log: log, cursor: c}
 	f.chains.forget()
@@ -139,7 +139,8 @@ func (f *forwarder) announce(ctx context.Context) error {
 	if at := f.announcer.alarm(); at.IsZero() || time.Now().Before(at) {
 		return nil
 	}
-	// Store the cursor first, because a heartbeat does not prove which events were sent.
+	// Store the cursor first. After a crash, a heartbeat in the stream cannot show which events
+	// were sent.
 	err := f.save()
 	if err == nil {
 		if err := f.announcer.send(ctx); err != nil {
@@ -155,8 +156,8 @@ func (f *forwarder) announce(ctx context.Context) error {
 
 func (f *forwarder) save() error { return f.seals.withRuns(f.backlog.cursor.Save) }
 
-// await waits for more records and does other due work. It returns true if the batch should be sent
-// now.
+// await waits for more records. Meanwhile it does other work, such as appending due seals. It
+// returns true if the batch should be sent now.
 func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun bool) (isDone bool, err error) {
 	next, err := f.seals.appendDue(ctx, time.Now())
 	if err != nil {
@@ -212,10 +213,11 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 		return errors.Join(f.persist(sent), f.backlog.cursor.RetireRuns(f.opts.runsInMemory, f.seals.isDue))
 	})
 	if err != nil {
-		// No event is lost, because the progress is also in memory and in the stream.
+		// No event is lost, because memory and the stream also show which events were sent.
 		f.status.fail(err)
 	}
-	// Append the seals first. A Flush that waits for the release must find them in the outbox.
+	// Append the due seals before release wakes a Flush, because Flush must find them in the
+	// outbox.
 	if _, err := f.seals.appendDue(ctx, time.Now()); err != nil {
 		f.status.fail(err)
 	}

@@ -41,7 +41,7 @@ func (o *outbox) addLosses(ctx context.Context, list ...state.Gap) {
 	o.tryRecordLosses()
 }
 
-// tryRecordLosses records losses and logs an error, unless there is no room. The caller has locked
+// tryRecordLosses records losses. It logs errors other than a lack of room. The caller has locked
 // o.mu.
 func (o *outbox) tryRecordLosses() {
 	if err := o.recordLosses(); err != nil && !hasNoRoom(err) {

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// identity is the content of "outbox.json". Each producer id has a folder with records, so a new
-// "outbox.json" changes the id and the records in one step.
+// identity is the content of "outbox.json". It names the producer id, and thereby the folder with
+// the records, so a new file changes both in one step.
 type identity struct {
 	Producer string `json:"producer"`
 	Boot     string `json:"boot,omitempty"` // boot id of the machine when last opened
@@ -23,8 +23,8 @@ type identity struct {
 	// Suspect means that the outbox may lack events that the stream has, for example after a power
 	// cut. The unsent events then need a new producer id, so that no number is used twice.
 	Suspect bool `json:"suspect,omitempty"`
-	// Key is the public key that signs the manifests of Producer. Unsigned means that Producer is
-	// older than Key, so its first manifests may have no signature.
+	// Key is the public key that signs the manifests of Producer. Unsigned means that Producer
+	// existed before it had a key, so its first manifests may have no signature.
 	Key      string `json:"key,omitempty"`
 	Unsigned bool   `json:"unsigned,omitempty"`
 	OldKey   string `json:"old_key,omitempty"` // the key before the last key change
@@ -33,7 +33,8 @@ type identity struct {
 	next   *signer // the next key, nil if the key is not being changed
 }
 
-// openKey opens or creates the key of the outbox. If the old key is lost, it sets Suspect.
+// openKey opens or creates the key of the outbox. If this is not id.Key, the old key is lost, and
+// openKey sets Suspect.
 func (id *identity) openKey(opts Options) (err error) {
 	if id.signer, err = openSigner(opts, keyName); err != nil {
 		return err
@@ -75,7 +76,7 @@ func ensureIdentity(opts Options) (identity, error) {
 }
 
 // readIdentity returns an error that wraps [os.ErrNotExist] if the file or the folder with the
-// records is missing. Without its folder, a producer must not continue its numbers.
+// records is missing. A producer must not continue its numbers if its records are lost.
 func readIdentity(dir string) (id identity, err error) {
 	data, err := os.ReadFile(identityFile(dir))
 	if err != nil {
@@ -139,8 +140,8 @@ func openIdentity(opts Options) (identity, error) {
 	return id, id.removeOthers(opts.Dir)
 }
 
-// removeOthers removes the records of other producer ids, which remain after a crash while the id
-// changes.
+// removeOthers removes the records of other producer ids. They remain if a crash interrupts a
+// change of the id.
 func (id identity) removeOthers(outbox string) error {
 	folders, err := recordFolders(outbox)
 	if err != nil {

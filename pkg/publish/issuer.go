@@ -17,9 +17,8 @@ type Issuer struct {
 	sign   func(text []byte) ([]byte, error)
 }
 
-// EndorsedEnding is the ending of the file with an issuer's endorsement. The rest of the name is
-// the file name of the issuer's key. The endorsement is a note signed with the ledger's key. Grants
-// contain it.
+// EndorsedEnding follows the file name of an issuer's key in the name of the file with the
+// endorsement, a note signed with the ledger's key. Grants contain this note.
 const EndorsedEnding = ".endorsed"
 
 // OpenIssuer reads the key of an issuer from the file at path. The file contains the seed of a user

@@ -154,8 +154,8 @@ func lastUsed(next map[string]uint64) map[string]uint64 {
 	return last
 }
 
-// noteFirst updates the journal before the first event of a tenant, and before the first event
-// after a shared outbox was closed. The caller has locked o.mu.
+// noteFirst lists the producer as open in the journal before the first event of a tenant, and again
+// before the first event after a shared outbox was closed. The caller has locked o.mu.
 func noteFirst(o *outbox, tenant string) {
 	_, known := o.numbers.next[tenant]
 	isReopened := o.shared != nil && !o.shared.forwards && !o.id.Open && o.backlog.bytes == 0

@@ -11,7 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// nextKeyName is the file with the seed of the next key. It exists until all chains use this key.
+// nextKeyName is the file with the seed of the next key. The file exists until all chains use the
+// next key.
 const nextKeyName = "producer.next.nk"
 
 // ChangeKey replaces the key of the outbox with a new one. In each chain, the old key signs a
@@ -70,8 +71,8 @@ func (f *forwarder) answerKeyChange(err error) {
 	f.awaitKey = nil
 }
 
-// changeKey announces the next key in each chain that still uses the old one. It leaves the chains
-// of suspended tenants for later.
+// changeKey sends a manifest with the next key to each chain that still uses the old key. It leaves
+// the chains of suspended tenants for later.
 func (f *forwarder) changeKey(ctx context.Context) error {
 	next := f.backlog.id.next
 	if next == nil {
@@ -104,8 +105,8 @@ func (f *forwarder) changeKey(ctx context.Context) error {
 	return err
 }
 
-// endKeyChange makes the next key the key of the outbox. After a crash between its steps, openKey
-// completes them.
+// endKeyChange makes the next key the key of the outbox. If a crash interrupts this change, openKey
+// completes the change.
 func (f *forwarder) endKeyChange(ctx context.Context) error {
 	o := f.outbox
 	if err := o.begin(ctx); err != nil {

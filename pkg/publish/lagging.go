@@ -9,12 +9,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// maxLaggards limits the open files and the repeated reads. Further tenants are sent in the order
-// of the outbox.
+// maxLaggards limits the open files and the repeated reads of laggards. Events of other tenants are
+// sent in the order of the outbox.
 const maxLaggards = 16
 
 // laggards are the tenants whose events exceed their share of a batch. Each laggard has a separate
-// reader, so that other tenants do not wait for it. The cursor does not pass its unsent records.
+// reader, so that other tenants do not wait for it. The cursor stays before the unsent records of
+// every laggard.
 type laggards struct {
 	list []*laggard // in the order of their turns
 }
@@ -35,8 +36,8 @@ func (l *laggards) isAmong(tenant string) bool {
 	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
 }
 
-// add gives the tenant of item a separate reader. item is the last record that r has read. add
-// returns false if there are too many laggards.
+// add makes the tenant of item a laggard, whose reader begins at item, the last record that r has
+// read. add returns false if there are too many laggards.
 func (l *laggards) add(r *segment.Reader, item segment.Item) bool {
 	if len(l.list) >= maxLaggards {
 		return false
@@ -89,8 +90,8 @@ func (c *collector) readLagging(b *batch) error {
 	return nil
 }
 
-// readLaggard adds events of one laggard until the batch is full. It returns true if the laggard
-// has caught up with the collector.
+// readLaggard adds events of the laggard t until the batch reaches the limits r. It returns true if
+// t has read as far as the collector.
 func (c *collector) readLaggard(b *batch, t *laggard, r room) (isLevel bool, err error) {
 	b.hasBegun = true // the cursor can move even if t has no event
 	for skimmed := 0; t.read < c.backlog.read; {

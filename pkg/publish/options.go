@@ -123,8 +123,8 @@ type Options struct {
 	SealDelay   time.Duration // idle time before a continued run is sealed again, default 30 s
 	Heartbeat   time.Duration // announced time between manifests, default 10 min, negative for none
 
-	// Journal is a folder outside of Dir. It lists the outbox, so that its loss is noticed. If
-	// Journal is empty, the outbox is not listed.
+	// Journal is a folder outside of Dir. It lists the outbox, so that a loss of the outbox is
+	// noticed. If Journal is empty, the outbox is not listed.
 	Journal string
 
 	// Issuer is the file with the issuer's key, see [OpenIssuer]. The issuer enrols the outbox. If

@@ -23,9 +23,9 @@ type outbox struct {
 	shared  *sharing      // nil unless other processes append too
 	wake    chan struct{} // capacity 1, signals records to forward
 
-	// mu guards all fields below, intake.isClosed, and the fields of sharing. It stays locked while
-	// events are numbered and written, so that they are written in the order of their numbers.
-	// Changes of the records lock it with begin.
+	// mu guards all fields below, intake.isClosed, and the tail and version of sharing. It stays
+	// locked while events are numbered and written, so that they are written in the order of their
+	// numbers. Functions that change the records lock mu with begin.
 	mu      sync.Mutex
 	id      identity
 	log     *segment.Log
@@ -78,8 +78,8 @@ func (o *outbox) end() {
 	o.shared.lock.Unlock()
 }
 
-// encode gives the events the next numbers, which are used only if write succeeds. The caller has
-// locked o.mu.
+// encode encodes the events with the next numbers. If write then fails, other events get these
+// numbers. The caller has locked o.mu.
 func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 	return o.encoder.encode(batch, o.id.Producer, o.log.End()+1, o.numbers.nextOf(batch[0].Tenant))
 }

@@ -110,8 +110,8 @@ func (p *Publisher) run(ctx context.Context) {
 //
 // If Append returns nil, the event will reach the stream once, after all earlier events of its
 // tenant, within the limits of [Options.Durability]. If it returns an error, the event was not
-// stored. After a failed sync with [DiskDurability], this is not certain. With [ErrShed], Append
-// returns the event with its lost number.
+// stored, except perhaps after a failed sync with [DiskDurability]. With [ErrShed], Append returns
+// the event with its lost number.
 func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	batch, err := prepare(p.opts, p.outbox.producer(), &e)
 	if err == nil {
@@ -161,9 +161,9 @@ func (p *Publisher) flush(ctx context.Context) error {
 }
 
 // Close waits like [Publisher.Flush] until ctx ends, and closes the outbox. Append then returns
-// [ErrClosed]. Unsent events stay in the outbox, and the error contains their number. If there are
-// none, Close announces in each tenant that the producer has closed. Further calls return the same
-// error.
+// [ErrClosed]. Unsent events stay in the outbox, and the error contains their number. Without
+// unsent events, Close announces in each tenant that the producer has closed. Further calls return
+// the same error.
 func (p *Publisher) Close(ctx context.Context) error {
 	p.closing.Do(func() {
 		p.intake.close()

@@ -8,8 +8,8 @@ import (
 )
 
 // Sent events must not stay on disk, because an event that was erased everywhere else must not
-// remain in an outbox. persist removes full segments. removeSent removes the last one when
-// Options.KeepSent has passed without unsent records.
+// remain in an outbox. persist removes full segments. removeSent removes the last segment after the
+// outbox has had no unsent records for Options.KeepSent.
 
 func (f *forwarder) nextRemoval() time.Time {
 	if !f.backlog.log.HasOnly(f.backlog.cursor.Next) {
@@ -38,7 +38,8 @@ func (f *forwarder) removeSent(ctx context.Context) error {
 		if !log.HasOnly(c.Next) {
 			return nil
 		}
-		// Write the cursor first. After the removal, only the cursor contains the last numbers.
+		// Write the cursor before the records are removed, because only the cursor then contains
+		// the last numbers.
 		err := errors.Join(c.Save(), c.Sync(), f.outbox.ids.Sync())
 		if err == nil {
 			err = log.Clear()

@@ -13,9 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// renumberUnsent marks the events as sent that the stream already has, and renumbers the others. If
-// the user may not read the chain of a tenant, the stream can get its events twice, with the same
-// ids.
+// renumberUnsent marks events that the stream already has as sent, and renumbers the others.
+// Without permission to read the chain of a tenant, it renumbers all events, so the stream can get
+// them twice, with the same ids.
 func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if err := f.link.Wait(ctx); err != nil {
 		return err
@@ -226,8 +226,8 @@ func (n *renumbering) append(e events.Event) error {
 	return nil
 }
 
-// moveGap appends gap.recorded events with the new numbers of g. Numbers that old manifests already
-// list as missing get no new number.
+// moveGap appends gap.recorded events for the lost events of g, under their new numbers. Numbers
+// that old manifests already list as missing get no new number.
 func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
 		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {

@@ -55,8 +55,8 @@ func (s *seals) isDue(key cursor.RunKey) bool {
 	return ok
 }
 
-// count adds acknowledged events to the totals of their runs. lastRead is the last ordinal read by
-// the collector.
+// count adds acknowledged events to the totals of their runs. It notes lastRead, the last ordinal
+// that the collector has read, to find idle runs.
 func (s *seals) count(tenant string, entries []entry, lastRead uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,8 +135,7 @@ func (s *seals) append(ctx context.Context, key cursor.RunKey, t cursor.Tally) e
 	return s.outbox.writeOwn(e)
 }
 
-// sealedCount returns the number of events in a seal. It returns 0 for a seal of another producer,
-// for example in a replayed run.
+// sealedCount returns the number of events in a seal. It returns 0 for a seal of another producer.
 func sealedCount(r segment.Record) uint64 {
 	e, err := events.Decode(r.Event)
 	if err != nil {

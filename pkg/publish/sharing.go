@@ -15,7 +15,8 @@ import (
 )
 
 // sharing coordinates the processes that append to one outbox. Only the forwarding process reads
-// the records of the others. Other processes read the tail, which describes the end of the records.
+// the records that other processes append. Those processes read the tail, which describes the end
+// of the records.
 type sharing struct {
 	outbox   *outbox
 	lock     *disk.Mutex // held during a change of the outbox

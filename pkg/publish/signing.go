@@ -21,8 +21,8 @@ type signer struct {
 	private ed25519.PrivateKey
 }
 
-// openSigner reads a key of the outbox from the file name, or creates it. A new key is on disk when
-// openSigner returns.
+// openSigner reads a key from the file with this name in the outbox, or creates the file. A new key
+// is on disk when openSigner returns.
 func openSigner(opts Options, name string) (signer, error) {
 	path := filepath.Join(opts.Dir, name)
 	seed, err := os.ReadFile(path)

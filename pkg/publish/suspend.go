@@ -24,8 +24,8 @@ const (
 	maxSuspension   = 15 * time.Second
 )
 
-// suspensions contains the suspended tenants. The cursor does not pass their unsent records, so
-// that the next retry reads them again.
+// suspensions contains the suspended tenants. The cursor stays before their unsent records, so that
+// the next retry reads them again.
 type suspensions struct {
 	backlog *waiting
 	status  *status
@@ -86,7 +86,8 @@ func (s *suspensions) nextRetry() (next time.Time) {
 	return next
 }
 
-// count adds an item to its tenant's share of the batch, unless an earlier batch released the item.
+// count adds an item to its tenant's share of the batch, unless an earlier batch counted the item
+// as sent.
 func (s *suspensions) count(b *batch, it segment.Item) {
 	if it.Ordinal > 0 && it.Ordinal <= s.released[it.Tenant] {
 		return
@@ -106,7 +107,7 @@ func (s *suspensions) count(b *batch, it segment.Item) {
 }
 
 // settle returns the sum of the sent shares of a batch, and the next position of the cursor.
-// Suspended tenants lose their separate readers, because the cursor reads their records again.
+// Suspended tenants stop being laggards, because their records are read again from the cursor.
 func (s *suspensions) settle(b *batch, lagging *laggards) (sent share, next uint64) {
 	read := s.backlog.read
 	for tenant, sh := range b.shares {

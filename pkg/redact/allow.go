@@ -57,7 +57,7 @@ func (a *allowlist) stops(secret string) bool {
 func (a *allowlist) compile() {
 	if len(a.regexes) > 0 {
 		// Join the expressions as gitleaks does, so that a flag in one applies to the later ones.
-		// If the result does not compile, it allows nothing.
+		// If the joined expression does not compile, the list allows no finding.
 		a.pattern = compile("(?:"+strings.Join(a.regexes, "|")+")", nothing)
 	}
 	if len(a.stopwords) > 0 {
@@ -65,8 +65,8 @@ func (a *allowlist) compile() {
 	}
 }
 
-// nothing and everything replace expressions that do not compile, so that Redactor redacts more
-// text and never less.
+// These expressions replace invalid ones. An allow-list then matches nothing and a rule everything,
+// so that Redactor redacts more text and never less.
 var (
 	nothing    = regexp.MustCompile(`[^\x00-\x{10FFFF}]`)
 	everything = regexp.MustCompile(`(?s).+`)

@@ -47,8 +47,8 @@ func (a *automaton) plant() {
 	}
 }
 
-// link fills the missing transitions. It returns the states ordered by depth, and for each state
-// the state of its longest suffix.
+// link fills the missing transitions of the automaton. For each state, fail is the state of the
+// longest suffix.
 func (a *automaton) link() (order, fail []int32) {
 	fail = make([]int32, len(a.ends))
 	order = make([]int32, 1, len(a.ends))
@@ -72,8 +72,8 @@ func (a *automaton) link() (order, fail []int32) {
 	return order, fail
 }
 
-// renumber gives the highest numbers to the states in which words end, so that scan needs a single
-// comparison. It also multiplies all numbers by the width.
+// renumber gives the highest numbers to the states in which words end, so that scan finds these
+// states with one comparison.
 func (a *automaton) renumber(order, number []int32) {
 	count := int32(0)
 	for _, ending := range [...]bool{false, true} {

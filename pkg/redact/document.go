@@ -66,8 +66,6 @@ func (d *document) peek() byte {
 	return 0
 }
 
-// value redacts a value. name is the name of its member. path is the file from which the value may
-// come. Both can be empty.
 func (d *document) value(name, path string) error {
 	switch d.peek() {
 	case '{':
@@ -85,8 +83,8 @@ func (d *document) value(name, path string) error {
 	return nil
 }
 
-// files lists the members with a file name. Later members of the same object may contain text from
-// that file.
+// files lists the members that contain a file name. Members after such a member in an object may
+// contain text from the file.
 const files = " file_path filePath path notebook_path filename "
 
 func (d *document) members(path string) error {

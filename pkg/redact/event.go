@@ -16,7 +16,8 @@ import (
 
 const (
 	redactedField = "redacted"
-	// redactedAttribute lists the redactions of data that cannot have the member redactedField.
+	// redactedAttribute lists the redactions if the data of the event cannot have the member
+	// redactedField.
 	redactedAttribute = "redacted"
 
 	maxListed    = 1000    // redactions that an event lists
@@ -96,8 +97,8 @@ func (r *Redactor) search(text, skip string) (*document, error) {
 	if err := d.clean(); err != nil || len(c.known.texts) == 0 {
 		return d, err
 	}
-	// The first pass misses copies of a secret before the place where a rule found it. The second
-	// pass redacts them.
+	// If a rule finds a secret only in a later value, the first pass misses copies in earlier
+	// values. The second pass redacts them.
 	d = &document{cleaner: c, text: text, skip: skip}
 	return d, d.clean()
 }
@@ -180,7 +181,7 @@ func (d *document) edited() []byte {
 	return append(out, d.text[at:]...)
 }
 
-// setAttribute appends texts such as "email 5-17" to the attribute, up to its maximum length.
+// setAttribute appends texts such as "email 5-17" to redactedAttribute, up to maxAttribute bytes.
 func setAttribute(e *events.Event, list []events.Redaction) {
 	text, at := "", slices.IndexFunc(e.Extra, func(x events.Attribute) bool { return x.Name == redactedAttribute })
 	if at >= 0 && json.Unmarshal(e.Extra[at].Value, &text) != nil {

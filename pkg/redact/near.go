@@ -8,19 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// near finds the matches of an expression only around keywords. Each alternative of the expression
-// consists of a lead L, a part E and a tail T. A match of E begins with a keyword.
+// near finds the matches of an expression by a search around keywords only. Each alternative of the
+// expression has a lead L, a part E that begins with a keyword, and a tail T.
 type near struct {
 	ways []*way
-	// lead is the maximum length of a lead in bytes. It is negative if a lead has no maximum length
-	// or depends on the text before it. find then searches the whole text once test has matched
-	// near a keyword.
+	// lead is the maximum length of L in bytes. If L has no maximum length or depends on the text
+	// before it, lead is negative, and find searches the whole text.
 	lead int
 }
 
 type way struct {
-	// test matches at the start of every text that begins with E and T. It can also match at other
-	// texts.
+	// test matches every text that begins with a match of E and T, and possibly other texts.
 	test  *regexp.Regexp
 	reach int   // bytes that test needs, from the start of the keyword
 	gate  *gate // checked before test, can be nil
@@ -35,7 +33,8 @@ const (
 	margin      = 2 * utf8.UTFMax
 )
 
-// newNear returns nil if near cannot represent the expression, or if a test would be too large.
+// newNear returns nil if it cannot divide the expression into L, E and T, or if a test would exceed
+// maxTest.
 func newNear(expression string, keywords []string) *near {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -112,7 +111,7 @@ func (n *near) find(pattern *regexp.Regexp, text string, positions []int32) [][]
 		if n.lead < 0 {
 			return pattern.FindAllStringIndex(text, -1)
 		}
-		// The keyword of the next match is at p or later, so the match begins at start or later.
+		// The next match has its keyword at p or later, and thus begins at p-n.lead or later.
 		start := max(from, p-n.lead)
 		for back := 0; start > from && back < utf8.UTFMax-1 && !utf8.RuneStart(text[start]); back++ {
 			start--

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// personal finds personal data. Each field enables a rule. Functions for one position, such as card
-// and ipv6, return the end of the finding, or 0. The time is linear, because they read a limited
-// part of the text, and e-mail addresses cannot overlap.
+// personal finds personal data. Each field enables a rule. Functions such as card and ipv6 check
+// one position, and return the end of the finding, or 0. They read a limited part of the text, and
+// e-mail addresses cannot overlap, so the total time is linear.
 type personal struct{ email, card, iban, phone, ip bool }
 
 func newPersonal(on func(id string) bool) personal {

@@ -73,7 +73,7 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 }
 
 // secret returns the range of the secret in match. Like gitleaks, it searches match without the
-// text around it, so an anchor such as "\b" can match at other places than before.
+// text around it, so an anchor such as "\b" also matches at the ends of match.
 func (r *rule) secret(match string) (from, to int) {
 	groups := r.pattern.FindStringSubmatchIndex(match)
 	if len(groups) < 4 {

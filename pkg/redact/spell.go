@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// beginWith returns the smallest count for which all matches of items[:count] begin with a keyword.
-// heads contains all these matches in lower case. If there is no such count, heads is nil.
+// beginWith returns all texts that the first count items match, in lower case. Each of these texts
+// begins with a keyword. If no count is possible, heads is nil.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {
@@ -51,8 +51,8 @@ func cross(heads, tails []string) []string {
 }
 
 // spell returns all texts that re can match, in lower case. It returns false if there are too many
-// or if one is not ASCII. It skips longS and kelvin in classes, because texts with these letters
-// are searched without keyword positions.
+// or if one is not ASCII. It skips the letters longS and kelvin in character classes, because texts
+// with these letters are searched in full.
 func spell(re *syntax.Regexp) ([]string, bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

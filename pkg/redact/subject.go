@@ -30,12 +30,12 @@ func hasFoldedLetter(text string) bool {
 	return strings.ContainsRune(text, longS) || strings.ContainsRune(text, kelvin) || strings.ContainsRune(text, dottedI)
 }
 
-// maxLine limits the part of a line that an allow-list sees. A longer line is divided into blocks
-// of this size. The allow-list then sees the block of the match and the blocks next to it.
+// maxLine is the block size for long lines, of which an allow-list sees only the block with the
+// match and the blocks next to it.
 const maxLine = 8 << 10
 
-// line returns the range of the line with a match. Like in gitleaks, a newline belongs to the line
-// after it, and the last line begins at the start of the text.
+// line returns the range of the line with a match. As in gitleaks, the range includes the newline
+// before the line, and for the last line all text before it.
 func (s *subject) line(start, end int) (from, to int) {
 	if s.newlines == nil {
 		last := strings.LastIndexByte(s.text, '\n')

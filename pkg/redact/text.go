@@ -71,8 +71,8 @@ func (c *cleaner) clean(in subject, name string) (string, []Span) {
 
 const minText = len("a@b.cd")
 
-// find searches for personal data only if the text contains no more secrets. Otherwise, the
-// password in a URL could become part of an e-mail address.
+// find searches for personal data only after all secrets are replaced. Otherwise, it could take the
+// password in "user:password@host" for part of an e-mail address.
 func (c *cleaner) find(in *subject, name string) []finding {
 	r := c.redactor
 	found := r.secrets.find(nil, in)
@@ -90,7 +90,8 @@ func (c *cleaner) find(in *subject, name string) []finding {
 
 const maxNamed = 1 << 10
 
-// findNamed appends the secrets that only the name of their member reveals, as in {"api_key": "…"}.
+// findNamed appends values that are secrets because of the name of their member, as in {"api_key":
+// "…"}.
 func (r *Redactor) findNamed(list []finding, in *subject, name string) []finding {
 	if len(in.text) > maxNamed || len(name) > maxNamed || !r.secrets.names(name) {
 		return list
@@ -171,8 +172,8 @@ func show(text string, regions []region) string {
 	return b.String()
 }
 
-// origin converts a position in the text with markers to a position in the original text. Inside of
-// a marker, it returns the end of the replaced text if end is true, otherwise the start.
+// origin converts a position in the redacted text to a position in the original text. For a
+// position inside of a marker, it returns the start or end of the replaced text.
 func origin(regions []region, shown int, end bool) int {
 	i, exact := slices.BinarySearchFunc(regions, shown, func(m region, shown int) int { return cmp.Compare(m.shown, shown) })
 	if exact && !end {

@@ -97,8 +97,8 @@ func maxWidthOf(re *syntax.Regexp) int {
 	}
 }
 
-// bound returns an expression with a maximum width. It matches wherever re and then rest match, and
-// possibly elsewhere.
+// bound returns an expression with a maximum width, for a test. It matches wherever re followed by
+// rest matches, and possibly elsewhere.
 func bound(re, rest *syntax.Regexp) *syntax.Regexp {
 	if maxWidth(re) >= 0 {
 		return concat(re, rest)

@@ -38,8 +38,8 @@ func (r *reader) odd(n *yaml.Node, format string, args ...any) {
 	r.warnings = append(r.warnings, r.at(n, format, args...))
 }
 
-// root returns the root value of the YAML document in data, with aliases resolved. If there is a
-// problem, root adds it to r.problems and returns nil.
+// root returns the root value of the YAML document in data, with aliases resolved. After a problem,
+// it returns nil.
 func (r *reader) root(data []byte) *yaml.Node {
 	place := func(offset int, message string) *yaml.Node {
 		line, column := position(data, offset)

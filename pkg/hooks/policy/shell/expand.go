@@ -166,8 +166,8 @@ func (e *expander) lit(s string, quoted, first bool) {
 	e.add(b.String())
 }
 
-// tilde adds the home directory of a word such as "~user/dir". The parameter s is the text after
-// the "~". tilde assumes that all home directories are in the parent directory of HomeDir.
+// tilde adds the home directory of "~user/dir", of which s is the part after the "~". It assumes
+// that all home directories have the same parent.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {

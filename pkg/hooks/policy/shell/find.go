@@ -60,8 +60,7 @@ func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	return paths, deletes
 }
 
-// fd analyses the program that the command fd starts with -x or -X. All words after the option
-// belong to that program.
+// fd analyses the program after the option -x or -X, to which all later words belong.
 func (p *process) fd() {
 	for i, a := range p.args {
 		inner := p.args[i+1:]

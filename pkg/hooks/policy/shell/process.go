@@ -19,7 +19,6 @@ type process struct {
 	in   input
 }
 
-// follow returns the function that analyses the program or builtin with this name.
 func follow(name string) func(*process) {
 	switch name {
 	case "cd", "chdir", "pushd":
@@ -72,7 +71,7 @@ func followProgram(name string) func(*process) {
 }
 
 // inShell analyses a command that exec, command, builtin or time runs. A builtin such as cd in
-// "command cd x" changes the current shell, and a program does not.
+// "command cd x" changes the current shell.
 func (p *process) inShell() {
 	rest := p.args
 	for more := true; more; {

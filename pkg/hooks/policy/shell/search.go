@@ -78,8 +78,8 @@ func (s search) program(argv []Word) {
 	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
 }
 
-// tentatively calls f to analyse text that may not be a command. It therefore discards the doubts
-// that f adds to the result, unless the analysis ran out of steps.
+// tentatively discards the doubts that f adds, because the text may not be a command. If the
+// analysis runs out of steps, the doubts stay.
 func (s search) tentatively(f func()) {
 	doubts := s.w.out.Doubts
 	f()

@@ -24,7 +24,7 @@ func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	}
 }
 
-// define adds a function. It analyses a function without a name, because zsh runs it immediately.
+// define also analyses functions without a name, because zsh runs them immediately.
 func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	names := f.Names
 	if f.Name != nil {
@@ -38,8 +38,8 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled analyses the functions that were added since mark and never called, because code outside
-// of the script may call them. It then removes all functions since mark.
+// uncalled removes the functions that were added since mark. It first analyses uncalled functions,
+// because code outside of the script may call them.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {

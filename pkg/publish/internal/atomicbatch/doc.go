@@ -1,4 +1,4 @@
-// Package atomicbatch sends atomic batches of messages to a JetStream stream. The server reports
-// missing permissions separately from answers. The package combines the two, so that a missing
-// permission does not look like a timeout.
+// Package atomicbatch sends atomic batches of messages to a JetStream stream. If a permission is
+// missing, the server sends no answer and reports the violation separately. The package returns
+// this report as the error, instead of a timeout.
 package atomicbatch

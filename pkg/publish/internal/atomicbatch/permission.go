@@ -31,7 +31,7 @@ type violations struct {
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
 // about returns an error if the server forbids the subscription to inbox, or a publication to a
-// subject that concerns accepts.
+// subject for which concerns returns true.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)
@@ -61,8 +61,8 @@ func parseViolation(err error) (action, verb, subject string) {
 	return action, verb, subject
 }
 
-// ask first waits until the server has reported all earlier violations, and then returns the result
-// of about.
+// ask waits until the server has reported all earlier permission violations, and then returns the
+// error of the method about.
 func (v violations) ask(ctx context.Context, inbox string, concerns func(string) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()

@@ -132,7 +132,7 @@ func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{})
 		case msg := <-s.replies:
 			switch status := msg.Header.Get("Status"); {
 			case msg.Subject != sent.reply || len(msg.Data) == 0 && status == "":
-				continue // for an earlier batch, or for the first message of this batch
+				continue // the answer to an earlier batch or to the first message of this batch
 			case status != "":
 				return 0, fmt.Errorf("send batch: %w", errNoStream)
 			}

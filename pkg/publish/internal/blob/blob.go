@@ -25,8 +25,9 @@ const (
 )
 
 // Externalise moves large parts of *e to blob.chunk events. It returns these events and then *e. It
-// moves the largest top-level fields until the event fits, or the whole data instead of more than
-// 16 fields. The content of a blob is the JSON of a field or the bytes of a binary payload.
+// moves the largest top-level fields until the event fits. If it would move more than 16, it moves
+// the whole data instead. The content of a blob is the JSON of a field or the bytes of a binary
+// payload.
 func Externalise(e *events.Event) ([]*events.Event, error) {
 	if !tooLarge(e) {
 		return []*events.Event{e}, nil
@@ -44,8 +45,8 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	whole := e.Data
 	for moved := 0; tooLarge(e); moved++ {
 		if moved == maxBlobs {
-			// Move all data into one blob. With thousands of small fields, each would become an
-			// event, and all data would be encoded again each time.
+			// Move all data into one blob. Otherwise each of thousands of small fields could become
+			// an event, and all data would be encoded again for each field.
 			batch, refs, members = nil, map[string]events.BlobRef{}, []member{{value: whole}}
 		}
 		i := largest(members)

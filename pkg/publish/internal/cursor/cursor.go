@@ -50,8 +50,9 @@ type Chain struct {
 	Issuer   string `json:"issuer,omitempty"`
 	Endorsed bool   `json:"endorsed,omitempty"`
 
-	// State and Beat are from the last manifest. The stream acknowledged that manifest at HeardAt,
-	// and the last manifest with events at ActiveAt. Both times are in milliseconds since 1970.
+	// State and Beat are from the last manifest. HeardAt is the time when the stream acknowledged
+	// that manifest. ActiveAt is this time for the last manifest with events. Both are in
+	// milliseconds since 1970.
 	State    events.State `json:"state,omitempty"`
 	Beat     uint64       `json:"beat,omitempty"`
 	HeardAt  int64        `json:"heard,omitempty"`
@@ -203,7 +204,7 @@ func (c *Cursor) Rewrite() error {
 }
 
 // RetireRuns moves the runs that were idle longest to disk if more than limit runs are in memory.
-// It skips runs that keep accepts. If there are unsaved changes, it does nothing.
+// It skips runs for which keep returns true. If there are unsaved changes, it does nothing.
 func (c *Cursor) RetireRuns(limit int, keep func(RunKey) bool) error {
 	if len(c.Runs.memory) <= limit || c.stale || c.Runs.dirty != nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 )
 
 // idleRuns stores the tallies of idle runs on disk, to limit memory. A hash assigns each run to one
-// of 256 files. The files have the format of the cursor, and the last line of a run is valid.
+// of 256 files. The files have the format of the cursor file. If a run has several lines, the last
+// line counts.
 type idleRuns struct {
 	dir   string
 	any   bool

@@ -45,7 +45,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Runs are the tallies of an outbox. Idle runs are only on disk.
+// Runs are the tallies of an outbox. The tallies of idle runs are only on disk.
 type Runs struct {
 	memory map[RunKey]*Tally
 	dirty  map[string]map[string]*Tally
@@ -63,7 +63,7 @@ func (r *Runs) Load(key RunKey) (*Tally, error) {
 	}
 	t, err := r.idle.get(key)
 	if err != nil {
-		// Set Lost, because a seal with a wrong count would be a false alarm.
+		// Set Lost to prevent a seal, because a seal with a wrong count would be a false alarm.
 		t = &Tally{Lost: true}
 	}
 	if t == nil {

@@ -61,7 +61,7 @@ func LockHolder(path string) (isHeld bool, process int, err error) {
 		return false, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// This locks the file for a moment, which does no harm because Lock retries.
+	// If the file is free, Flock locks it for a moment. A concurrent Lock retries.
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if err == nil {
 		return false, 0, nil

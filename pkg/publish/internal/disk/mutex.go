@@ -52,8 +52,8 @@ func (m *Mutex) lockFile(ctx context.Context) error {
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return fmt.Errorf("lock outbox: %w", err)
 		}
-		// A process has the lock only for microseconds. Waiting in the system call would be fairer,
-		// but would ignore ctx.
+		// Poll, because a process has the lock only for microseconds. Waiting in the system call
+		// would be fairer, but would ignore ctx.
 		timer := time.NewTimer(rand.N(mutexPoll)) //nolint:gosec // jitter
 		select {
 		case <-ctx.Done():

@@ -43,8 +43,8 @@ type Record struct {
 // File is the journal of one outbox. The zero value stores nothing.
 type File struct{ path string }
 
-// At returns the journal in folder of the outbox in dir. If folder is empty, it returns the zero
-// File.
+// At returns the journal of the outbox in dir. The journal is in folder. If folder is empty, At
+// returns the zero File.
 func At(folder, dir string) File {
 	if folder == "" {
 		return File{}
@@ -93,10 +93,11 @@ func (r *Record) merge(later Record) {
 	}
 }
 
-// Missing returns the producers that were neither closed nor moved. It skips current, the current
-// producer id of the outbox. If the loss of a producer is already recorded, its State is Lost.
+// Missing returns the producers with the state Open or Lost, except current, the producer id of the
+// outbox. Lost means that the loss is already recorded.
 func Missing(list []Record, current string) (missing []Record) {
-	// A crash can interrupt a change of the producer id between two lines.
+	// isChange finds a change of the producer id that a crash interrupted between its two lines in
+	// the journal.
 	isChange := func(from, to string) bool {
 		return from != "" && slices.ContainsFunc(list, func(r Record) bool { return r.Producer == to && r.From == from })
 	}
@@ -139,7 +140,7 @@ func (f File) open() (*os.File, error) {
 	return file, err
 }
 
-// Begin replaces the file. The new file lists the present producer and the missing producers.
+// Begin replaces the file with r and the records of the missing producers.
 func (f File) Begin(r Record) error {
 	if f.path == "" {
 		return nil

@@ -40,8 +40,8 @@ func Follow(l *Log, visit Visit) error {
 	}
 }
 
-// FollowAll opens the log in dir and calls visit for each item. It may miss records with ordinals
-// up to sent, because another process may remove them meanwhile.
+// FollowAll opens the log in dir and calls visit for each item. It may miss sent records, whose
+// ordinals are at most sent, because another process may remove them meanwhile.
 func FollowAll(dir string, opts Options, sent uint64, visit Visit) (*Log, error) {
 	l, err := Open(dir, opts)
 	if err != nil {
@@ -102,8 +102,7 @@ func (l *Log) enter(first uint64) {
 		return
 	}
 	if l.opts.Sync {
-		// Sync the previous segment, as roll does, so that later a sync of the last segment is
-		// enough.
+		// Sync the previous segment, as roll does, because later syncs cover only the last segment.
 		if err := disk.Sync(l.tail); err != nil {
 			l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)
 		}

@@ -30,7 +30,7 @@ type Log struct {
 	list   []Segment // ascending
 	tail   *os.File  // nil until the first append
 	end    uint64
-	broken error // the end of a file is unknown, so all later writes return this error
+	broken error // error of a failed truncation or sync, which all later writes return
 }
 
 // Open opens the log in dir. The caller must read the records and then call [Log.SetEnd].
@@ -41,8 +41,7 @@ func Open(dir string, opts Options) (*Log, error) {
 	return l, err
 }
 
-// OpenAt returns the log in dir without listing the folder. last is the last segment, or zero if
-// there is none, and end is the last ordinal.
+// OpenAt returns the log in dir without listing the folder. If there is no segment, last is zero.
 func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
 	l := &Log{Dir: Dir(dir), opts: opts, end: end}
 	if last.First > 0 {
@@ -118,7 +117,7 @@ func (l *Log) roll() error {
 		_ = l.tail.Close() // nothing is buffered in this process
 	}
 	if n := len(l.list); n > 0 && l.list[n-1].First == first {
-		l.list = l.list[:n-1] // the last segment is empty, so the new one is the same file
+		l.list = l.list[:n-1] // the last segment is empty, and the new one has the same file name
 	}
 	l.tail = f
 	l.list = append(l.list, Segment{First: first})

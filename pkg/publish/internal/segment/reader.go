@@ -21,8 +21,8 @@ type Reader struct {
 	space []byte // memory of buf
 }
 
-// Reader returns a reader that begins with the segment of the given ordinal. The first records can
-// have lower ordinals.
+// Reader returns a reader that begins at the start of the segment with the given ordinal, so its
+// first records can have lower ordinals.
 func (l *Log) Reader(ordinal uint64) *Reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -31,8 +31,8 @@ func (l *Log) Sync(ordinal uint64) error {
 		return err
 	}
 	if err := disk.Sync(tail); err != nil && !errors.Is(err, os.ErrClosed) {
-		// After a failed fsync, the kernel may have dropped the data, so the state of the disk is
-		// unknown.
+		// After a failed fsync, the kernel may have dropped the data, so the log accepts no more
+		// writes.
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)

@@ -43,13 +43,13 @@ func (l Gaps) Covers(g Gap) bool {
 	})
 }
 
-// Forget removes the gaps of a tenant up to the number last.
+// Forget removes the gaps of a tenant whose last number is at most last.
 func (l *Gaps) Forget(tenant string, last uint64) {
 	*l = slices.DeleteFunc(*l, func(g Gap) bool { return g.Tenant == tenant && g.Last <= last })
 }
 
-// Ranges splits the numbers of a tenant from first to last into ranges with the same reason.
-// Numbers outside of all gaps have [ReasonUnknown].
+// Ranges divides the missing numbers of a tenant from first to last into ranges by the reason of
+// their gap. Numbers outside of all gaps have [ReasonUnknown].
 func (l Gaps) Ranges(tenant string, first, last uint64) []events.Range {
 	var list []events.Range
 	for at := first; at <= last; {

@@ -118,7 +118,8 @@ func (l *Losses) Add(g Gap) error {
 	return l.put(free, g)
 }
 
-// Take calls do for each loss, and frees its slot if do returns true. It stops at the first error.
+// Take calls do for each loss, and removes the loss if do returns true. It stops at the first
+// error.
 func (l *Losses) Take(do func(Gap) (done bool, err error)) error {
 	for i, g := range l.slots {
 		if g.First == 0 {

@@ -75,8 +75,8 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// If signed is the last cosigned checkpoint, Cosigned returns it with its cosignatures. It returns
-// other checkpoints unchanged.
+// Cosigned returns signed with its cosignatures if it is the last cosigned checkpoint, and
+// unchanged otherwise.
 func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {

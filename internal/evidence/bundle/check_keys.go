@@ -3,7 +3,6 @@ package bundle
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -44,15 +43,12 @@ func (c *checker) trustedByOther() string {
 	return cmp.Or(verifier.OtherKey(err, c.keys, c.trusted.Size), err.Error())
 }
 
-// orderWords are found in every order about keys or issuers. Records without them are not parsed.
-var orderWords = [...][]byte{ //nolint:gochecknoglobals // a constant
-	[]byte(`\naction ` + string(events.AuditKey) + `\n`),
-	[]byte(`\naction ` + string(events.AuditIssuer) + `\n`),
-	[]byte(`\naction ` + string(events.AuditRevoke) + `\n`),
-}
-
-func hasOrderWords(line []byte) bool {
-	return slices.ContainsFunc(orderWords[:], func(words []byte) bool { return bytes.Contains(line, words) })
+// mayBeOrder reports whether a line of leaves.jsonl can be about an event with an order. Other
+// records are not parsed.
+func mayBeOrder(line []byte) bool {
+	return slices.ContainsFunc([]string{string(events.AuditAccessed), `\u`, "leaf_base64"}, func(text string) bool {
+		return bytes.Contains(line, []byte(text))
+	})
 }
 
 // keyOrders returns the orders about the key and the orders about issuers. The records are verified
@@ -75,24 +71,36 @@ func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 		if !ok {
 			break
 		}
-		if !hasOrderWords(line) {
-			continue
-		}
-		record, err := parseRecord(line)
+		leaf, signed, action, err := recordedOrder(index, line)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", recordsFile, err)
+			return nil, nil, err
 		}
-		var l leafLine
-		if err := json.Unmarshal(index, &l); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", leavesFile, err)
-		}
-		signed, action := ledger.OrderOf(record)
 		switch {
 		case action == events.AuditKey:
-			keys = append(keys, ledger.KeyOrder{Leaf: l.Index, Signed: signed})
+			keys = append(keys, ledger.KeyOrder{Leaf: leaf, Signed: signed})
 		case ledger.IsIssuerOrder(action):
-			issuers = append(issuers, ledger.KeyOrder{Leaf: l.Index, Signed: signed})
+			issuers = append(issuers, ledger.KeyOrder{Leaf: leaf, Signed: signed})
 		}
 	}
 	return keys, issuers, nil
+}
+
+// recordedOrder returns the order in a record, which has an effect only if its leaf has class "event".
+// action is empty if there is none.
+func recordedOrder(index, line []byte) (leaf int64, signed string, action events.AuditAction, err error) {
+	if !mayBeOrder(index) {
+		return 0, "", "", nil
+	}
+	l, err := parseLine[leafLine](index)
+	if err != nil {
+		return 0, "", "", fmt.Errorf("%s: %w", leavesFile, err)
+	}
+	record, err := parseRecord(line)
+	if err != nil {
+		return 0, "", "", fmt.Errorf("%s: %w", recordsFile, err)
+	}
+	if text, err := ledger.ParseLeaf(l.bytes()); err == nil && text.Class == ledger.ClassEvent {
+		signed, action = ledger.OrderOf(record)
+	}
+	return l.Index, signed, action, nil
 }

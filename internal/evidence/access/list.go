@@ -67,6 +67,11 @@ func Read(e ledger.Entry) Use {
 		a.Unreadable = true
 		return a
 	}
+	signed := ledger.OrderIn(event)
+	if o, ok := ledger.ApprovedOrder(signed); ok {
+		a.OrderedBy = o.By
+	}
+	a.Order = signed != ""
 	d, err := events.Payload[events.AuditAccessedData](event)
 	if err != nil {
 		a.Unreadable = true
@@ -74,10 +79,7 @@ func Read(e ledger.Entry) Use {
 	}
 	_, large := d.Blobs["order"]
 	a.Action, a.By, a.User, a.Reason, a.Ticket = d.Action, d.By, d.User, d.Reason, d.Ticket
-	a.What, a.As, a.Order = d.Selection, d.As, d.Order != "" || large
-	if o, ok := ledger.ApprovedOrder(d.Order); ok {
-		a.OrderedBy = o.By
-	}
+	a.What, a.As, a.Order = d.Selection, d.As, a.Order || large
 	return a
 }
 

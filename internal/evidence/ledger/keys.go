@@ -42,15 +42,12 @@ func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	if err != nil || e.Kind() != events.AuditAccessed {
 		return "", ""
 	}
-	d, err := events.Payload[events.AuditAccessedData](e)
+	signed = OrderIn(e)
+	o, err := readSignedOrder([]byte(signed))
 	if err != nil {
 		return "", ""
 	}
-	o, err := readSignedOrder([]byte(d.Order))
-	if err != nil {
-		return "", ""
-	}
-	return d.Order, o.Action
+	return signed, o.Action
 }
 
 // IsKeyOrder reports whether the signed note is an order to change the tenant's key, with

@@ -171,11 +171,7 @@ func readOrder(conn *sqlite.Conn, leaf int64) (o Order, signed string, err error
 	}
 	e, err := events.Decode(data)
 	if err == nil {
-		var d events.AuditAccessedData
-		d, err = events.Payload[events.AuditAccessedData](e)
-		signed = d.Order
-	}
-	if err == nil {
+		signed = OrderIn(e)
 		o, err = readSignedOrder([]byte(signed))
 	}
 	if err != nil {

@@ -30,9 +30,9 @@ type order struct {
 // handleOrder carries out the order in an event. If no known key has signed the order, handleOrder
 // stores it until the tracker learns another key. stored is the server's time of the event.
 func (b *batch) handleOrder(e events.Event, stored time.Time) error {
-	d, err := events.Payload[events.AuditAccessedData](e)
-	if err != nil || d.Order == "" {
-		return nil //nolint:nilerr // an unreadable record contains no order
+	text := ledger.OrderIn(e)
+	if text == "" {
+		return nil
 	}
 	// The queries below must see the decisions of this batch.
 	if err := b.save(); err != nil {
@@ -42,8 +42,8 @@ func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	if err != nil {
 		return err
 	}
-	if ledger.IsKeyOrder(d.Order, e.Tenant) {
-		return b.changeKey(e.Tenant, e.ID, d.Order, upto)
+	if ledger.IsKeyOrder(text, e.Tenant) {
+		return b.changeKey(e.Tenant, e.ID, text, upto)
 	}
 	keys, err := b.keys(e.Tenant)
 	if err != nil {
@@ -51,17 +51,17 @@ func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	}
 	if keys == nil {
 		b.unchecked = true
-		return b.storeOrder(e.Tenant, e.ID, d.Order, "unchecked", upto)
+		return b.storeOrder(e.Tenant, e.ID, text, "unchecked", upto)
 	}
 	next, err := sqlitetx.Int(b.conn, "SELECT coalesce(max(seq), 0) + 1 FROM demand")
 	if err != nil {
 		return err
 	}
-	signed, err := b.carryOut(e.Tenant, d.Order, upto, keys.At(next), stored)
+	signed, err := b.carryOut(e.Tenant, text, upto, keys.At(next), stored)
 	if err != nil || signed {
 		return err
 	}
-	return b.storeUnsigned(e.Tenant, e.ID, d.Order, upto)
+	return b.storeUnsigned(e.Tenant, e.ID, text, upto)
 }
 
 // carryOut carries out an order once. It returns false if no known key has signed the order. An

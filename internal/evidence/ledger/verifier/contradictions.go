@@ -1,7 +1,6 @@
 package verifier
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -31,32 +30,11 @@ type call struct {
 
 // callOf returns the denied or successful tool call in e, or nil if there is none.
 func callOf(e events.Event) *call {
-	if e.ToolCall == "" {
+	denied := e.DeniesCall()
+	if e.ToolCall == "" || !denied && !e.CallSucceeded() {
 		return nil
 	}
-	key := callKey{e.Run, e.ToolCall}
-	switch e.Kind() { //nolint:exhaustive // only these kinds concern a call
-	case events.ToolBefore, events.Approval:
-		if !mayContain(e.Data, string(events.VerdictDeny)) {
-			return nil
-		}
-		if o, err := events.Payload[events.Outcome](e); err == nil && o.Verdict == events.VerdictDeny {
-			return &call{key, true}
-		}
-	case events.ToolResult:
-		if !mayContain(e.Data, string(events.ToolSuccess)) {
-			return nil
-		}
-		if r, err := events.Payload[events.ToolResultData](e); err == nil && r.Status == events.ToolSuccess {
-			return &call{key, false}
-		}
-	}
-	return nil
-}
-
-// mayContain reports whether JSON data may contain word as a text. It saves decoding most payloads.
-func mayContain(data []byte, word string) bool {
-	return bytes.Contains(data, []byte(word)) || bytes.Contains(data, []byte(`\u`))
+	return &call{callKey{e.Run, e.ToolCall}, denied}
 }
 
 // calls has the first denial and the first successful result of each call. The keys are hashes. The

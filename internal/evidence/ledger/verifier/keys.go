@@ -106,7 +106,7 @@ func orderAt(conn *sqlite.Conn, leaf int64) (string, error) {
 	if err != nil {
 		return "", nil //nolint:nilerr // the walk reports it
 	}
-	return signedOrder(e), nil
+	return ledger.OrderIn(e), nil
 }
 
 func firstNote(conn *sqlite.Conn) (signed []byte, err error) {

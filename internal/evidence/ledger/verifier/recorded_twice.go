@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -50,76 +52,97 @@ func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 		return r
 	}
 	r.user = e.User
-	c := common{Type: e.Type, Run: e.Run, ToolCall: e.ToolCall, Binary: e.Binary}
-	if c.Names, c.Values, err = membersOf(e.Data); err != nil || c.leaveOutDispatch(e) != nil {
-		return r
-	}
-	if text, err := json.Marshal(c); err == nil {
+	if text, ok := commonOf(e); ok {
 		r.sum = events.HashOf(text)
 	}
 	return r
 }
 
-type common struct {
-	Type, Run, ToolCall string
-
-	Stricter events.Verdict // strictest verdict of an execution, if stricter than the outcome
-	Names    []string       // names of the members of the payload
-	Values   []json.RawMessage
-	Binary   []byte
+// commonOf returns a text that is equal for two recordings of a payload. ok is false if data is not
+// an object, or if readers can disagree about its verdict or its executions.
+func commonOf(e events.Event) (text []byte, ok bool) {
+	if len(e.Data) == 0 || e.Data[0] != '{' {
+		return nil, false
+	}
+	var verdict, stricter events.Verdict
+	seen := make(map[string]bool)
+	for name, value := range events.Members(e.Data) {
+		if !isUnambiguous(name, seen) {
+			return nil, false
+		}
+		ok := true
+		switch name {
+		case "executions":
+			stricter, ok = strictestOf(value)
+		case "verdict":
+			ok = json.Unmarshal(value, &verdict) == nil
+		}
+		if !ok {
+			return nil, false
+		}
+		if name != "executions" && (name != "verdict" || verdict != events.VerdictNone) {
+			text = appendTokens(append(strconv.AppendQuote(text, name), ':'), value)
+		}
+	}
+	if strictness(stricter) <= strictness(verdict) {
+		stricter = ""
+	}
+	return fmt.Appendf(text, "\n%q %q %q %q", e.Type, e.Run, e.ToolCall, stricter), true
 }
 
-// leaveOutDispatch removes "executions" from c, and "verdict" if it is "none".
-func (c *common) leaveOutDispatch(e events.Event) error {
-	out, err := events.Payload[events.Outcome](e)
-	if err != nil {
-		return err
-	}
-	for _, x := range out.Executions {
-		if strictness(x.Verdict) > max(strictness(out.Verdict), strictness(c.Stricter)) {
-			c.Stricter = x.Verdict
+// isUnambiguous reports whether all readers see the same verdict and executions so far. seen has the
+// names before this one.
+func isUnambiguous(name string, seen map[string]bool) bool {
+	for _, known := range [...]string{"executions", "verdict"} {
+		if strings.EqualFold(name, known) && (name != known || seen[known]) {
+			return false
 		}
 	}
-	var names []string
-	var values []json.RawMessage
-	for i, name := range c.Names {
-		if name != "executions" && (name != "verdict" || out.Verdict != events.VerdictNone) {
-			names, values = append(names, name), append(values, c.Values[i])
+	seen[name] = true
+	return true
+}
+
+// strictestOf returns the strictest verdict of an array of executions.
+func strictestOf(value json.RawMessage) (strictest events.Verdict, ok bool) {
+	var executions []json.RawMessage
+	if json.Unmarshal(value, &executions) != nil {
+		return "", false
+	}
+	for _, x := range executions {
+		if x[0] != '{' {
+			return "", false
+		}
+		for name, value := range events.Members(x) {
+			var v events.Verdict
+			if strings.EqualFold(name, "verdict") && json.Unmarshal(value, &v) == nil && strictness(v) > strictness(strictest) {
+				strictest = v
+			}
 		}
 	}
-	c.Names, c.Values = names, values
-	return nil
+	return strictest, true
 }
 
 func strictness(v events.Verdict) int {
 	return slices.Index([]events.Verdict{events.VerdictAsk, events.VerdictDeny}, v) + 1
 }
 
-var errOtherForm = errors.New("data has another form")
-
-// membersOf returns the members of a JSON object in their order. It rejects repeated names, even if
-// their case differs, because readers disagree about such objects.
-func membersOf(data json.RawMessage) (names []string, values []json.RawMessage, err error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, nil, errOtherForm
-	}
-	seen := make(map[string]bool)
-	for d.More() {
+// appendTokens appends the tokens of a JSON value. Texts are without escapes, and numbers as they
+// are written.
+func appendTokens(dst []byte, value json.RawMessage) []byte {
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	for {
 		t, err := d.Token()
-		name, ok := t.(string)
-		var value json.RawMessage
-		if err != nil || !ok || d.Decode(&value) != nil {
-			return nil, nil, errOtherForm
+		if err != nil {
+			return dst
 		}
-		folded := strings.ToLower(name)
-		if seen[folded] {
-			return nil, nil, errOtherForm
+		if text, ok := t.(string); ok {
+			dst = strconv.AppendQuote(dst, text)
+		} else {
+			dst = fmt.Append(dst, t)
 		}
-		seen[folded] = true
-		names, values = append(names, name), append(values, value)
+		dst = append(dst, ' ')
 	}
-	return names, values, nil
 }
 
 // twin is a record of an export with the id of an earlier event. CompareFirst later compares it

@@ -212,17 +212,19 @@ func (f *fact) decode(data []byte) (c ledger.Chunk) {
 	case events.ToolBefore, events.Approval, events.ToolResult:
 		f.call = callOf(e)
 	case events.RunSealed:
-		if d, err := events.Payload[events.RunSealedData](e); err == nil {
+		if d, ok := ledger.SealIn(e); ok {
 			f.seal = &seal{RunSealedData: d, own: e.ID == d.ID(e.Tenant, e.Producer, e.Run)}
 		}
 	case events.GapRecorded:
-		if d, err := events.Payload[events.GapRecordedData](e); err == nil {
+		if d, ok := ledger.GapIn(e); ok {
 			f.gap = &d
 		}
 	case events.ProducerLost:
-		f.lost = lostIn(e)
+		if d, ok := ledger.LossIn(e); ok {
+			f.lost = &d
+		}
 	case events.AuditAccessed:
-		f.order = signedOrder(e)
+		f.order = ledger.OrderIn(e)
 	case events.BlobChunk:
 		c, f.splits = ledger.CutChunk(e, data)
 	}
@@ -233,22 +235,6 @@ func (f *fact) decode(data []byte) (c ledger.Chunk) {
 func readableManifest(data []byte) (events.Manifest, bool) {
 	m, err := events.DecodeManifest(data)
 	return m, err == nil && m.Validate() == nil && m.Last <= math.MaxInt64
-}
-
-func lostIn(e events.Event) *events.ProducerLostData {
-	d, err := events.Payload[events.ProducerLostData](e)
-	if err != nil || d.Producer == "" {
-		return nil
-	}
-	return &d
-}
-
-func signedOrder(e events.Event) string {
-	d, err := events.Payload[events.AuditAccessedData](e)
-	if err != nil {
-		return ""
-	}
-	return d.Order
 }
 
 type recordQueue struct {

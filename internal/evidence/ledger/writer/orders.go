@@ -27,14 +27,14 @@ type orders struct {
 // execute executes the order in an event. stored is when the server stored the event. Any producer
 // can publish such an event, so execute returns nil if the event has no valid order.
 func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.Outcome, error) {
-	d, err := events.Payload[events.AuditAccessedData](e)
-	if err != nil || d.Order == "" {
-		return nil, nil //nolint:nilerr // an unreadable record contains no order
+	signed := ledger.OrderIn(e)
+	if signed == "" {
+		return nil, nil
 	}
-	if ledger.IsKeyChange(d.Order) {
-		return s.changeKey(leaf, d.Order)
+	if ledger.IsKeyChange(signed) {
+		return s.changeKey(leaf, signed)
 	}
-	o, approver, effect, err := s.rules.Open([]byte(d.Order), s.key.ring.From(s.replaced), stored)
+	o, approver, effect, err := s.rules.Open([]byte(signed), s.key.ring.From(s.replaced), stored)
 	if err != nil || o.Tenant != s.tenant {
 		return nil, nil //nolint:nilerr // the order has no valid signature
 	}

@@ -1,0 +1,94 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// A payload has the members of a payload that decides about verdicts or about the tables. Other
+// verifiers must read it in the same way, so it has one form. It is an object, each name has lower
+// case letters, digits and underscores and is there once, and the members that a reader asks for
+// have the right type. docs/verifier.md describes it.
+type payload struct {
+	members map[string]json.RawMessage
+	failed  bool
+}
+
+func payloadOf(e events.Event) *payload {
+	p := &payload{members: make(map[string]json.RawMessage), failed: len(e.Data) == 0 || e.Data[0] != '{'}
+	for name, value := range events.Members(e.Data) {
+		if _, twice := p.members[name]; twice || !isMemberName(name) {
+			p.failed = true
+			break
+		}
+		p.members[name] = value
+	}
+	return p
+}
+
+func isMemberName(name string) bool {
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// text returns the string under a name, or "" if it is missing or null.
+func (p *payload) text(name string) (text string) {
+	value := p.members[name]
+	switch {
+	case isAbsent(value):
+	case value[0] != '"' || json.Unmarshal(value, &text) != nil:
+		p.failed = true
+	}
+	return text
+}
+
+// number returns the integer from 0 to 2⁶⁴-1 under a name, or 0 if it is missing or null. The
+// integer has digits alone, without a sign, fraction or exponent.
+func (p *payload) number(name string) (n uint64) {
+	value := p.members[name]
+	if isAbsent(value) {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(value), 10, 64)
+	p.failed = p.failed || err != nil
+	return n
+}
+
+func isAbsent(value json.RawMessage) bool { return value == nil || bytes.Equal(value, []byte("null")) }
+
+// SealIn returns the payload of a run.sealed event. ok is false if it does not count.
+func SealIn(e events.Event) (d events.RunSealedData, ok bool) {
+	p := payloadOf(e)
+	d = events.RunSealedData{Count: p.number("count"), First: p.number("first"), Last: p.number("last"), Digest: p.text("digest")}
+	return d, !p.failed
+}
+
+// GapIn returns the payload of a gap.recorded event. ok is false if it does not count.
+func GapIn(e events.Event) (d events.GapRecordedData, ok bool) {
+	p := payloadOf(e)
+	d = events.GapRecordedData{First: p.number("first"), Last: p.number("last"), Reason: p.text("reason")}
+	return d, !p.failed
+}
+
+// LossIn returns the payload of a producer.lost event. ok is false if it does not count.
+func LossIn(e events.Event) (d events.ProducerLostData, ok bool) {
+	p := payloadOf(e)
+	d = events.ProducerLostData{Producer: p.text("producer"), Outbox: p.text("outbox"), Last: p.number("last"), Key: p.text("key")}
+	return d, !p.failed && d.Producer != ""
+}
+
+// OrderIn returns the signed order in an audit.accessed event, or "". It checks no signature.
+func OrderIn(e events.Event) string {
+	p := payloadOf(e)
+	if signed := p.text("order"); !p.failed {
+		return signed
+	}
+	return ""
+}

@@ -5,13 +5,14 @@
 
 It needs Python 3.11 and `cryptography`, and holds the whole ledger in memory.
 """
-import argparse, json, os, sqlite3, sys
+import argparse, base64, json, os, sqlite3, sys
 sys.dont_write_bytecode = True  # a verifier changes no file
 from types import SimpleNamespace
 from anchors import Outside, Policy
 from bundle import verify_bundle
 from ledger import verify_ledger
 from notes import Bad, Key, ns
+from records import reading
 
 SILENCE = 30 * 60 * 10**9
 QUESTION = {"file": None, "key": None, "tenant": None, "trusted": None, "checkpoint_file": None, "witness_policy": None, "data_dir": None, "known": None,
@@ -98,7 +99,8 @@ def show_record(r):
 def serve():
     for line in sys.stdin:
         try:
-            answer = verify(**json.loads(line))
+            question = json.loads(line)
+            answer = reading(base64.b64decode(question["read"])) if "read" in question else verify(**question)
         except Exception as e:
             answer = {"error": "%s: %s" % (type(e).__name__, e)}
         print(json.dumps(answer), flush=True)

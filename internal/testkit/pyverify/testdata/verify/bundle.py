@@ -243,7 +243,7 @@ def judge_bundle(facts, about, run, attested, c, orders, report):
         doubtful = doubtful or not unsealed and (not facts.of("sealed") or about.get("unsealed"))
         for o in about.get("acknowledged") or []:
             if attested:
-                orders.open(Row(index=o["leaf"], cls=b"event", kind=b"audit.accessed", stored=0, event={"data": {"order": o["order"]}}))
+                orders.open(Row(index=o["leaf"], cls=b"event", kind=b"audit.accessed", stored=0, event={"data": (("order", o["order"]),)}))
     if verdict == "COMPLETE" and (doubtful or about.get("unheard") or run and about.get("absent")):
         verdict = "UNPROVEN"
     facts.doubtful, report["completeness"] = bool(doubtful), verdict

@@ -2,7 +2,7 @@
 from collections import defaultdict
 from notes import escape, sha
 from producers import Producer, find_lost
-from records import members
+from records import denies, succeeds
 from runs import Part, state
 
 ALONE = (b"misaddressed", b"id-reused")  # findings that are acknowledged one by one
@@ -140,16 +140,21 @@ def finding(kind, *facts):
 
 def recording(r):
     """What two recordings of one hook payload have in common, or None."""
-    e, strict = r.event, ["ask", "deny"]
-    if not e or e["kind"] in ("custom", "hook.executed") or not isinstance(e["pairs"], tuple):
+    e, strict = r.event, ["", "ask", "deny"]
+    if not e or e["kind"] in ("custom", "hook.executed") or not isinstance(e["data"], tuple):
         return None
-    d, verdict = e["data"], e["data"].get("verdict") or ""
-    executions = [members(x).get("verdict") or "" for x in d.get("executions") or []]
-    if len({n.lower() for n, _ in e["pairs"]}) < len(e["pairs"]) or not all(isinstance(v, str) for v in executions + [verdict]):
+    by_hooks = [n for n, _ in e["data"] if n.casefold() in ("executions", "verdict") and len(n) == len(n.casefold())]
+    d = dict(e["data"])
+    executions = [] if d.get("executions") is None else d["executions"]
+    verdict = "" if d.get("verdict") is None else d["verdict"]
+    if len(set(by_hooks)) < len(by_hooks) or set(by_hooks) - {"executions", "verdict"} or not isinstance(verdict, str):
         return None
-    stricter = max((v for v in executions if v in strict and verdict not in strict[strict.index(v):]), key=strict.index, default="")
-    rest = [(n, v) for n, v in e["pairs"] if n != "executions" and not (n == "verdict" and v == "none")]
-    return e["type"], e["runid"], e["toolcall"], stricter, rest, e["base64"]
+    if not isinstance(executions, list) or not all(isinstance(x, tuple) for x in executions):
+        return None
+    said = [v for x in executions for n, v in x if len(n) == len("verdict") and n.casefold() == "verdict" and isinstance(v, str) and v in strict]
+    stricter = max([s for s in said if verdict not in strict[strict.index(s):]], key=strict.index, default="")
+    rest = [(n, v) for n, v in e["data"] if n != "executions" and not (n == "verdict" and v == "none")]
+    return e["type"], e["runid"], e["toolcall"], stricter, rest
 
 
 def same_recording(a, b):
@@ -165,10 +170,10 @@ def result_of_denied(r, denials, successes):
     if not e or not e["toolcall"]:
         return False
     call = (e["runid"], e["toolcall"])
-    if e["kind"] in ("tool.before", "approval") and e["data"].get("verdict") == "deny" and call not in denials:
+    if denies(e) and call not in denials:
         denials.add(call)
         return call in successes
-    if e["kind"] == "tool.result" and e["data"].get("status") == "success" and r.cls != b"quarantine":
+    if succeeds(e) and r.cls != b"quarantine":
         successes.add(call)
         return call in denials
     return False

@@ -1,6 +1,7 @@
 """Orders, changes of the key, and issuers of grants."""
 import base64, fnmatch, re
 from notes import Bad, Key, lines, need, ns, open_note, read_note
+from records import order_in
 
 
 ORDER = ["tenant", "action", "id", "time", "by", "reason", "ticket", "run", "event", "user", "kind", "from", "to", "hold", "old", "key", "findings", "issuer", "floor", "approvers", "for", "within", "tree", "leaves"]
@@ -84,7 +85,7 @@ class Keys:
 def notes_of(rows):
     """The texts of all orders with their leaves."""
     accessed = [r for r in rows if r.cls == b"event" and r.kind == b"audit.accessed" and r.event]
-    return [(r.index, r.event["data"]["order"].encode()) for r in accessed if isinstance(r.event["data"].get("order"), str)]
+    return [(r.index, order_in(r.event).encode()) for r in accessed if order_in(r.event)]
 
 
 class Orders:

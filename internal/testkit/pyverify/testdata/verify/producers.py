@@ -3,6 +3,7 @@ import itertools
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from notes import root_of
+from records import gap_in, loss_in
 
 
 def choose(contents, root):
@@ -44,8 +45,8 @@ def gap_recorded(r):
     """The range that an event gap.recorded names, or None."""
     if not (r.cls and r.event and r.kind == b"gap.recorded"):
         return None
-    first, last = (r.event["data"].get(n, 0) for n in ("first", "last"))
-    return (first, last) if all(type(n) is int and n >= 0 for n in (first, last)) else None
+    gap = gap_in(r.event)
+    return (gap["first"], gap["last"]) if gap else None
 
 
 class Producer:
@@ -208,10 +209,9 @@ def find_lost(producers):
     """Applies the events producer.lost to the producers. It adds those without a record."""
     lost = {}
     for r in sorted((r for p in producers.values() for r in p.received.values()), key=lambda r: r.number):
-        data = r.event["data"] if r.cls and r.event and r.kind == b"producer.lost" else {}
-        name, last, key = data.get("producer"), data.get("last", 0), data.get("key", "")
-        if name and isinstance(name, str) and isinstance(key, str) and type(last) is int and last >= 0:
-            lost[name.encode(), key] = (r.at, last)
+        loss = loss_in(r.event) if r.cls and r.event and r.kind == b"producer.lost" else None
+        if loss:
+            lost[loss["producer"].encode(), loss["key"]] = (r.at, loss["last"])
     for (name, key), (at, last) in sorted(lost.items(), key=lambda x: x[1][0]):
         p = producers.setdefault(name, Producer(name))
         if not p.returned(at, key):

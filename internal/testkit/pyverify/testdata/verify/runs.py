@@ -1,6 +1,6 @@
 """Seals and the states of runs."""
 from notes import sha
-from records import derived
+from records import derived, seal_in
 
 SERVICE = {"producer.lost", "run.sealed", "gap.recorded", "issue.decided", "issue.edited", "audit.accessed", "clock.ticked"}
 
@@ -36,11 +36,11 @@ class Part:
         self.count, self.first, self.last = len(counted), min(counted, default=1), max(counted, default=0)
 
     def take(self, n, c):
-        e, d = c.event, c.event["data"]
-        said = tuple(d.get(k, 0) for k in ("count", "first", "last")) + (d.get("digest", ""),)
-        if not all(type(x) is int and x >= 0 for x in said[:3]):
+        e, d = c.event, seal_in(c.event)
+        if not d:
             return
-        mine = e["id"] == derived("seal", e["tenant"], e["producer"], e["runid"], str(said[0]), str(said[3]))
+        said = d["count"], d["first"], d["last"], d["digest"]
+        mine = e["id"] == derived("seal", e["tenant"], e["producer"], e["runid"], str(said[0]), said[3])
         if mine or tally(self.events, said[2]) == said:
             self.seal, self.seal_number, self.sealed_at = said, n, c.at
 

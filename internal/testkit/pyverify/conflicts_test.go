@@ -1,0 +1,154 @@
+package pyverify_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/bundle"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// An order about an issuer under a number that another event has is a conflict. It trusts no
+// issuer, and it contradicts the other event, in the ledger and in each bundle.
+//
+//guarantee:second-verifier
+func TestVerifier_IssuerOrderInConflict(t *testing.T) {
+	v, f, key := start(t), ledgertest.NewFeed("acme"), ledgertest.NewKey(t)
+	f.Event("auditor/e1", "", events.AuditAccessed, events.AuditAccessedData{Action: events.AuditExport, By: "jdoe"})
+	first, err := events.Decode(f.Messages[len(f.Messages)-1].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Order(t, key, ledger.Order{Action: events.AuditIssuer, Issuer: ledgertest.PublicKey("thief")})
+	last := len(f.Messages) - 1
+	order, err := events.Decode(f.Messages[last].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order.Sequence = first.Sequence
+	f.Messages[last].Data = order.Encode()
+	f.Enrol("ghost", "thief")
+	f.Run("ghost", "r1", 1)
+	path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
+	r := ledgertest.Verify(t, path, key, verifier.Options{Tenant: "acme"})
+	if r.Exit != verifier.ExitContradicts || r.Enrolled != 0 {
+		t.Errorf("ledger: exit %d, %d producers enrolled", r.Exit, r.Enrolled)
+	}
+	v.Compare(t, pyverify.Request{Path: path, Key: key.Public(), Tenant: "acme"}, r)
+	for _, s := range []ledger.Selection{{}, {Run: "r1"}, {From: ledgertest.Began, Stored: true}, {To: ledgertest.Began.Add(time.Hour)}} {
+		file := export(t, key, path, s, false)
+		b, err := bundle.Check(t.Context(), file, bundle.CheckOptions{Key: ledgertest.VerifierOf(key)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Enrolled != 0 || s.Run == "" && b.Exit != verifier.ExitContradicts {
+			t.Errorf("bundle %+v: exit %d, %d producers enrolled", s, b.Exit, b.Enrolled)
+		}
+		v.Compare(t, pyverify.Request{Path: file, Key: key.Public()}, b.Report)
+	}
+}
+
+// The auditor's order counts in a bundle whatever the escapes and white space of its event.
+func TestVerifier_OrderInOtherForm(t *testing.T) {
+	v, f, key := start(t), ledgertest.NewFeed("acme"), ledgertest.NewKey(t)
+	f.Order(t, key, ledger.Order{Action: events.AuditIssuer, Issuer: ledgertest.PublicKey("owner")})
+	last := len(f.Messages) - 1
+	text := strings.ReplaceAll(string(f.Messages[last].Data), `\n`, `\u000a`)
+	text = strings.Replace(text, ",", ",\n", 1)
+	f.Messages = f.Messages[:last]
+	f.Add(subjects.Address{Tenant: "acme", Producer: "auditor/e1", Kind: events.AuditAccessed}, []byte(text))
+	f.Source("auditor/e1").Pending[0] = events.HashOf([]byte(text))
+	f.Manifest("auditor/e1")
+	f.Enrol("coder", "owner")
+	f.Run("coder", "r1", 1)
+	path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
+	r := ledgertest.Verify(t, path, key, verifier.Options{Tenant: "acme"})
+	v.Compare(t, pyverify.Request{Path: path, Key: key.Public(), Tenant: "acme"}, r)
+	file := export(t, key, path, ledger.Selection{Run: "r1"}, false)
+	b, err := bundle.Check(t.Context(), file, bundle.CheckOptions{Key: ledgertest.VerifierOf(key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Enrolled != 1 || b.Enrolled != 1 || b.Exit != 0 {
+		t.Errorf("enrolled %d in the ledger, %d in the bundle with exit %d: %q", r.Enrolled, b.Enrolled, b.Exit, b.Problems)
+	}
+	v.Compare(t, pyverify.Request{Path: file, Key: key.Public()}, b.Report)
+}
+
+// However many outboxes are lost, each is named, and each can be acknowledged.
+//
+//guarantee:producer-lost
+func TestVerifier_ManyLosses(t *testing.T) {
+	v, f, key := start(t), ledgertest.NewFeed("acme"), ledgertest.NewKey(t)
+	const losses = 150
+	for n := range losses {
+		f.Lose("p", fmt.Sprint("lost-", n))
+	}
+	f.Run("lost-0", "r1", 1)
+	f.LoseKey("p", "lost-0", ledgertest.PublicKey("stranger"))
+	f.Manifest("p")
+	path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
+	r := ledgertest.Verify(t, path, key, verifier.Options{Tenant: "acme"})
+	lost := 0
+	for _, p := range r.Producers {
+		if p.Lost != nil {
+			lost++
+		}
+	}
+	if lost != losses || r.UnacknowledgedCount < losses || r.Exit != verifier.ExitIncomplete {
+		t.Errorf("%d of %d losses, %d findings, exit %d", lost, losses, r.UnacknowledgedCount, r.Exit)
+	}
+	v.Compare(t, pyverify.Request{Path: path, Key: key.Public(), Tenant: "acme"}, r)
+}
+
+// Both verifiers agree whether two records under one id are of one hook payload.
+func TestVerifier_FormsOfRecordings(t *testing.T) {
+	v, key := start(t), ledgertest.NewKey(t)
+	first := `{"tool":"Bash","args":{"a":1,"b":"<\u00e9"},"verdict":"allow","executions":[{"hook":"x","verdict":"allow"}]}`
+	for second, isSame := range map[string]bool{
+		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":"allow"}`:                                                     true,
+		`{"tool":"B\u0061sh","args":{"a":1,"b":"\u003cé"},"verdict":"allow","executions":null}`:                         true,
+		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":"allow","executions":[{"verdict":"none","success":5}]}`:       true,
+		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":"allow","executions":[{"verdict":"allow","Verdict":"deny"}]}`: false,
+		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":"allow","executions":5}`:                                      false,
+		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":"allow","executions":{}}`:                                     false,
+		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":"allow","executions":false}`:                                  false,
+		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":"allow","Executions":[]}`:                                     false,
+		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":"allow","executionſ":[]}`:                                     false,
+		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":"allow","verdict":"none"}`:                                    false,
+		`{"tool":"Bash","args":{"a":1.0,"b":"<é"},"verdict":"allow"}`:                                                   false,
+		`{"tool":"Bash","args":{"a":true,"b":"<é"},"verdict":"allow"}`:                                                  false,
+		`{"tool":"Bash","args":{"a":"1","b":"<é"},"verdict":"allow"}`:                                                   false,
+		`{"tool":"Bash","args":{"b":"<é","a":1},"verdict":"allow"}`:                                                     false,
+		`{"tool":"Bash","args":[["a",1],["b","<é"]],"verdict":"allow"}`:                                                 false,
+		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":null}`:                                                        false,
+		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":false}`:                                                       false,
+	} {
+		f := ledgertest.NewFeed("acme")
+		for i, data := range []string{first, second} {
+			e := ledgertest.Form{Kind: events.ToolBefore, Data: data}.Event("c")
+			e.ID = "one"
+			f.Publish(fmt.Sprint("p", i), e)
+			f.Manifest(fmt.Sprint("p", i))
+		}
+		path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
+		r := ledgertest.Verify(t, path, key, verifier.Options{Tenant: "acme"})
+		if (r.RecordedTwice == 1) != isSame || (r.Contradictions == 0) != isSame {
+			t.Errorf("%s: recorded twice %d, contradictions %d", second, r.RecordedTwice, r.Contradictions)
+		}
+		v.Compare(t, pyverify.Request{Path: path, Key: key.Public(), Tenant: "acme"}, r)
+		file := export(t, key, path, ledger.Selection{}, false)
+		b, err := bundle.Check(t.Context(), file, bundle.CheckOptions{Key: ledgertest.VerifierOf(key)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Compare(t, pyverify.Request{Path: file, Key: key.Public()}, b.Report)
+	}
+}

@@ -1,14 +1,65 @@
 package rules
 
-// A denial records that a tool call was denied. If the call later succeeds, this raises an alarm,
-// and the denial names its issue or digest entry.
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// A denial records that a tool call was denied, and its successful results. If there are both, it
+// also names the alarm.
 type denial struct {
-	Event  string `json:"event"` // id of the event that denied the call
-	Issue  string `json:"issue,omitempty"`
-	Digest string `json:"digest,omitempty"` // digest that lists the alarm if Issue is empty
-	Entry  int    `json:"entry,omitempty"`  // number of the entry in the digest
+	Event   string    `json:"event,omitempty"`   // id of the event that denied the call, if any yet
+	Results []success `json:"results,omitempty"` // results that arrived before the denial
+	Count   int       `json:"count,omitempty"`   // results that arrived after it, or were in Results then
+	Issue   string    `json:"issue,omitempty"`
+	Digest  string    `json:"digest,omitempty"` // digest that lists the alarm if Issue is empty
+	Entry   int       `json:"entry,omitempty"`  // number of the entry in the digest
 }
 
-var denials = table[denial]{kind: "denied"}
+// A success is a successful result of a tool call.
+type success struct {
+	Event  string    `json:"event"`
+	Source string    `json:"source"`
+	Tool   string    `json:"tool,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+var denials = table[denial]{"denied", func(d *denial) { d.Results = slices.Clone(d.Results) }}
 
 func denialID(run, call string) string { return run + "\n" + call }
+
+const (
+	// maxResults limits the results of a call that count.
+	maxResults = 8
+	// maxRemembered limits the successful calls of a tenant that the tracker remembers, in case
+	// their denials come later.
+	maxRemembered = 1 << 15
+)
+
+// A remembered names a call without a denial. Its number is the id, and a later call with the same
+// number replaces it.
+type remembered struct {
+	Denial string `json:"denial"`
+}
+
+var rememberedCalls = table[remembered]{kind: "succeeded"}
+
+// remember adds a result of a call without a denial, and forgets the oldest such call.
+func (r records) remember(id string, s success) {
+	known := denials.get(r, id)
+	if known == nil {
+		t := r.clock()
+		slot := rememberedCalls.edit(r, strconv.FormatUint(t.Succeeded%maxRemembered, 10))
+		if old := denials.get(r, slot.Denial); old != nil && old.Event == "" {
+			denials.drop(r, slot.Denial)
+		}
+		slot.Denial = id
+		t.Succeeded++
+	}
+	same := func(other success) bool { return other.Event == s.Event && other.Source == s.Source }
+	if known == nil || len(known.Results) < maxResults && !slices.ContainsFunc(known.Results, same) {
+		d := denials.edit(r, id)
+		d.Results = append(d.Results, s)
+	}
+}

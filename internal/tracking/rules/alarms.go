@@ -1,12 +1,12 @@
 package rules
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -21,46 +21,64 @@ type alarms struct {
 	limiter *limiter
 }
 
-var denyWord = []byte(string(events.VerdictDeny))
-
-// watch records denials of tool calls. It raises an alarm if a denied call later has a successful
-// result. If the result comes first, only the verification of the ledger finds the contradiction,
-// because the tracker does not remember all results.
-func (a *alarms) watch() {
+// watch records denials and successful results of tool calls. A denied call with a successful result
+// raises an alarm, whichever arrived first. watch returns the results that arrived before their
+// denial, which is the event of the draft.
+func (a *alarms) watch() []success {
 	d := a.draft
 	e := d.event
 	if e.Run == "" || e.ToolCall == "" {
-		return
+		return nil
 	}
 	id := denialID(e.Run, e.ToolCall)
-	switch e.Kind() { //nolint:exhaustive // only these kinds concern a call
-	case events.ToolBefore, events.Approval:
-		if denies(e) && denials.get(d.records, id) == nil {
-			denials.edit(d.records, id).Event = e.ID
-		}
-	case events.ToolResult:
-		if denials.get(d.records, id) == nil || seenBefore(d.records, e) {
-			return
-		}
-		if r, err := events.Payload[events.ToolResultData](e); err == nil && r.Status == events.ToolSuccess {
-			a.denied(id, r.Tool)
-		}
+	known := denials.view(d.records, id)
+	switch {
+	case e.DeniesCall() && known.Event == "":
+		n := denials.edit(d.records, id)
+		earlier := n.Results
+		n.Event, n.Results = e.ID, nil
+		return earlier
+	case !e.CallSucceeded():
+	case known.Event == "":
+		d.remember(id, success{Event: e.ID, Source: e.Source, Tool: toolOf(e), At: d.stamp.At})
+	case !seenBefore(d.records, e):
+		a.denied(toolOf(e))
 	}
+	return nil
 }
 
-func denies(e events.Event) bool {
-	if !bytes.Contains(e.Data, denyWord) { // most verdicts are decided without decoding
-		return false
+// toolOf returns the tool in the payload of e, whatever the other members are.
+func toolOf(e events.Event) (tool string) {
+	for name, value := range events.Members(e.Data) {
+		if name == "tool" && json.Unmarshal(value, &tool) == nil {
+			break
+		}
 	}
-	o, err := events.Payload[events.Outcome](e)
-	return err == nil && o.Verdict == events.VerdictDeny
+	return clean(tool, 60)
 }
 
-func (a *alarms) denied(id, tool string) {
+// earlier decides on a result that arrived before its denial. Its decision is the one that it gets
+// after a denial.
+func (p *pass) earlier(denial events.Event, r success, now time.Time) {
+	e := events.Event{
+		ID: r.Event, Source: r.Source, Type: events.ToolResult.Type(), Run: denial.Run, ToolCall: denial.ToolCall, Time: r.At,
+	}
+	f := newFold(p, e, Stamp{At: r.At}, now)
+	f.alarms.denied(r.Tool)
+	p.give(f)
+}
+
+// denied raises the alarm about the result of a denied call, which is the event of the draft.
+func (a *alarms) denied(tool string) {
 	d := a.draft
+	id := denialID(d.event.Run, d.event.ToolCall)
+	if denials.view(d.records, id).Count >= maxResults {
+		return
+	}
 	m := marks.edit(d.records, markID(d.records, d.event.ID, d.event.Source))
 	m.Source, m.Seen = d.event.Source, true
 	known := denials.edit(d.records, id)
+	known.Count++
 	d.say("denied call succeeded", "the call was denied by event "+clean(known.Event, 300)+", and has a successful result")
 	d.flip("no denial of the call before its result, or a result that is an error")
 	if known.Issue != "" || known.Digest != "" {
@@ -71,7 +89,7 @@ func (a *alarms) denied(id, tool string) {
 	call := clean(d.event.ToolCall, 300)
 	issue := Issue{
 		ID:    ID(d.tenant, "denied", d.event.Run, d.event.ToolCall),
-		Title: issueTitle(d.config, "denied call succeeded", clean(tool, 60)+" in run "+clean(d.event.Run, 300)),
+		Title: issueTitle(d.config, "denied call succeeded", tool+" in run "+clean(d.event.Run, 300)),
 		Description: fmt.Sprintf("Event %s denied the tool call %s, and event %s says that it succeeded. "+
 			"Either the denial had no effect, or the result is forged. auditor verify names both records.",
 			clean(known.Event, 300), call, clean(d.event.ID, 300)),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/testkit/race"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -54,7 +55,13 @@ func TestAlarm_ResultOfADeniedCall(t *testing.T) {
 		"Error":       {func(h *history) { h.before("c", events.VerdictDeny).result("c", events.ToolError) }, 0},
 		"Allowed":     {func(h *history) { h.before("c", events.VerdictAllow).result("c", events.ToolSuccess) }, 0},
 		"AnotherCall": {func(h *history) { h.before("c", events.VerdictDeny).result("d", events.ToolSuccess) }, 0},
-		"ResultFirst": {func(h *history) { h.result("c", events.ToolSuccess).before("c", events.VerdictDeny) }, 0},
+		"ErrorFirst":  {func(h *history) { h.result("c", events.ToolError).before("c", events.VerdictDeny) }, 0},
+		"AllowedLate": {func(h *history) { h.result("c", events.ToolSuccess).before("c", events.VerdictAllow) }, 0},
+		"OtherForms": {func(h *history) {
+			h.before("c", events.VerdictDeny).result("c", events.ToolSuccess)
+			h.list[0].Data = []byte(`{"Verdict":"d\u0065ny","verdict":"allow","executions":5}`)
+			h.list[1].Data = []byte(`{"tool":"Bash","status":"success","status":"error","duration_ms":"x"}`)
+		}, 1},
 		"DeniedByPerson": {func(h *history) {
 			h.called("c", events.Approval, events.ApprovalData{Outcome: events.Outcome{Verdict: events.VerdictDeny}}).result("c", events.ToolSuccess)
 		}, 1},
@@ -88,6 +95,70 @@ func TestAlarm_ResultOfADeniedCall(t *testing.T) {
 			}
 			sameAfterRestarts(t, list, s)
 		})
+	}
+}
+
+// The denial and the results of a call come from two outboxes, so any of them can be first in the
+// stream. The decisions and the issue are the same, also if events are delivered twice.
+//
+//guarantee:denied-result
+func TestAlarm_AnyOrder(t *testing.T) {
+	h := newHistory(t, "REVIEW").before("c", events.VerdictDeny).result("c", events.ToolSuccess).result("c", events.ToolSuccess)
+	denial, first, second := h.list[0], h.list[1], h.list[2]
+	want, decisions := fold(t, h.list)
+	if found := alarmsOf(want); len(found) != 1 || found[0].Count != 2 || len(decisions) != 2 {
+		t.Fatalf("got %+v, %d decisions", found, len(decisions))
+	}
+	for name, list := range map[string][]events.Event{
+		"Between":       {first, denial, second},
+		"Last":          {first, second, denial},
+		"Twice":         {first, first, second, first, denial, second, first, denial},
+		"FirstThenBoth": {denial, first, denial, first, second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, got := fold(t, list)
+			if diff := cmp.Diff(decisions, got); diff != "" {
+				t.Errorf("decisions (-denial first +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(alarmsOf(want), alarmsOf(s)); diff != "" {
+				t.Errorf("alarms (-denial first +got):\n%s", diff)
+			}
+			sameAfterRestarts(t, list, s)
+		})
+	}
+}
+
+// A client that sends many results or calls does not fill the tracker.
+func TestAlarm_Bounded(t *testing.T) {
+	for _, isDenialFirst := range []bool{true, false} {
+		h := newHistory(t, "REVIEW")
+		for range 20 {
+			h.result("c", events.ToolSuccess)
+		}
+		h.before("c", events.VerdictDeny)
+		if isDenialFirst {
+			h.list = append([]events.Event{h.list[20]}, h.list[:20]...)
+		}
+		s, decisions := fold(t, h.list)
+		if found := alarmsOf(s); len(found) != 1 || found[0].Count != 8 || len(decisions) != 8 {
+			t.Errorf("denial first %t: %+v, %d decisions", isDenialFirst, found, len(decisions))
+		}
+	}
+	if race.Size(1, 0) == 0 {
+		return
+	}
+	h := newHistory(t, "REVIEW")
+	const limit = 1 << 15
+	h.result("0", events.ToolSuccess)
+	result := h.list[0]
+	for n := 1; n <= limit; n++ {
+		result.ID, result.ToolCall = fmt.Sprint("result-", n), fmt.Sprint(n)
+		h.list = append(h.list, result)
+	}
+	h.before("0", events.VerdictDeny).before("1", events.VerdictDeny)
+	s, _ := fold(t, h.list)
+	if found := alarmsOf(s); len(found) != 1 || !strings.Contains(found[0].Description, "result-1 ") {
+		t.Errorf("after %d calls: %+v", limit, found)
 	}
 }
 

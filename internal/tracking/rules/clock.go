@@ -27,6 +27,8 @@ type Tenant struct {
 	Tracking []time.Time `json:"tracking,omitempty"`
 	Digest   string      `json:"digest,omitempty"`
 	Digests  int         `json:"digests,omitempty"`
+	// Succeeded is how many calls had a successful result and no denial at that time.
+	Succeeded uint64 `json:"succeeded,omitempty"`
 }
 
 var tenants = table[Tenant]{"tenant", func(t *Tenant) {

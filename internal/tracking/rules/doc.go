@@ -46,8 +46,9 @@
 //
 // # Alarms
 //
-// A successful result of a denied tool call gets an alarm issue at once. The denial must arrive
-// first. An event with the id and source of an earlier event and other content also gets an alarm
+// A successful result of a denied tool call gets an alarm issue at once, whichever arrived first. The
+// tracker remembers the latest 32,768 successful calls of a tenant without a denial, and eight
+// results of each call. An event with the id and source of an earlier event and other content also gets an alarm
 // issue, and has no other effect. The executions of hooks do not count as content. Only people
 // close alarm issues. The hooks attribute does not turn alarms off. Alarms count as critical
 // failures for the rate limits.

@@ -46,10 +46,19 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 		return erased(data, func(u *followup) { e.followup(k.ID, u) })
 	case entries.kind:
 		return erased(data, e.entry)
+	}
+	return e.eventRecord(k, data)
+}
+
+// eventRecord erases the texts in a record about events.
+func (e *Erasure) eventRecord(k Key, data []byte) (_ []byte, changed bool, err error) {
+	switch k.Kind {
 	case waitings.kind:
 		return erased(data, e.waiting)
 	case marks.kind:
 		return erased(data, func(m *mark) { e.mark(k.ID, m) })
+	case denials.kind:
+		return erased(data, func(d *denial) { e.denial(k.ID, d) })
 	}
 	return data, false, nil
 }
@@ -64,6 +73,15 @@ func (e *Erasure) reaches(k Key, data []byte) bool {
 		return true
 	}
 	return e.Run != "" && (k.ID == e.Run || strings.HasPrefix(k.ID, stepID(e.Run, "")))
+}
+
+func (e *Erasure) denial(id string, d *denial) {
+	run, _, _ := strings.Cut(id, "\n")
+	for n := range d.Results {
+		if r := &d.Results[n]; e.Run != "" && run == e.Run || slices.Contains(e.Events, r.Event) {
+			r.Tool = erasedIf(r.Tool, e.Text)
+		}
+	}
 }
 
 func (e *Erasure) issue(i *Issue) {

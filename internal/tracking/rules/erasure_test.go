@@ -44,3 +44,19 @@ func TestErasure_WordsOfAFailure(t *testing.T) {
 		}
 	}
 }
+
+// A result that waits for the denial of its call names a tool, which comes from the event.
+func TestErasure_ToolOfASuccess(t *testing.T) {
+	h := newHistory(t, "REVIEW").result("c", events.ToolSuccess)
+	h.list[0].Data = []byte(`{"tool":"MARKER","status":"success"}`)
+	s, _ := fold(t, h.list)
+	for _, erasure := range []rules.Erasure{{Run: "r1", Text: "erased"}, {Events: []string{h.list[0].ID}, Text: "erased"}} {
+		for _, r := range s.Changes().Records {
+			data, _, err := erasure.Record(r.Key, r.JSON)
+			if err != nil || strings.Contains(string(data), "MARKER") {
+				t.Errorf("%s %s: %s, %v", r.Kind, r.ID, data, err)
+			}
+		}
+		s, _ = fold(t, h.list)
+	}
+}

@@ -47,7 +47,9 @@ func (p *pass) apply(e events.Event) error {
 	f.draft.now = latest(t.Clock, f.draft.stamp.At)
 	f.stalls.alive()
 	if !considered {
-		f.alarms.watch()
+		for _, result := range f.alarms.watch() {
+			p.earlier(e, result, f.draft.now)
+		}
 		f.runDue(due)
 		if len(f.draft.decision.Effects)+len(f.draft.decision.Occurs) > 0 {
 			p.give(f)

@@ -33,13 +33,38 @@ const (
 	// A denied call can still have a result. The labels of these statuses are error and denied.
 	deniedError   = "denied, error"
 	deniedSuccess = "denied, success"
+
+	// errorSuccess is the status of a call with an error after a successful result. Its label is
+	// error. A denial that arrives later is an alarm.
+	errorSuccess = "error, success"
 )
 
-func withResult(status string, result events.ToolStatus) string {
-	if status == deniedSuccess || result == events.ToolSuccess {
+// withResult returns the status of a call after a result.
+func withResult(status string, isSuccess bool) string {
+	switch {
+	case isDenied(status) && (isSuccess || status == deniedSuccess):
 		return deniedSuccess
+	case isDenied(status):
+		return deniedError
+	case isSuccess:
+		return string(events.ToolSuccess)
+	case status == string(events.ToolSuccess) || status == errorSuccess:
+		return errorSuccess
 	}
-	return deniedError
+	return string(events.ToolError)
+}
+
+// withDenial returns the status of a call after a denial, which can arrive after the result.
+func withDenial(status string) string {
+	switch status {
+	case "", active:
+		return denied
+	case string(events.ToolSuccess), errorSuccess:
+		return deniedSuccess
+	case string(events.ToolError):
+		return deniedError
+	}
+	return status
 }
 
 func isDenied(status string) bool {
@@ -48,7 +73,7 @@ func isDenied(status string) bool {
 
 func statusLabel(status string) string {
 	switch status {
-	case deniedError:
+	case deniedError, errorSuccess:
 		return string(events.ToolError)
 	case deniedSuccess:
 		return denied

@@ -20,6 +20,11 @@ func TestState_ResultOfADeniedCall(t *testing.T) {
 	result := func(n int, status events.ToolStatus) events.Event {
 		return event(t, n, events.ToolResult, events.ToolResultData{Tool: "Bash", Status: status}, call("c1"))
 	}
+	form := func(n int, kind events.Kind, data string) events.Event {
+		e := event(t, n, kind, nil, call("c1"))
+		e.Data = []byte(data)
+		return e
+	}
 	alarm := map[string]string{
 		`tool_calls_total["acme","Bash","denied"]`: "1", `tool_results_after_denial_total["acme","Bash"]`: "1",
 	}
@@ -27,11 +32,21 @@ func TestState_ResultOfADeniedCall(t *testing.T) {
 		sent []events.Event
 		want map[string]string
 	}{
-		"Success":         {[]events.Event{deny(1), result(2, events.ToolSuccess)}, alarm},
-		"ResultFirst":     {[]events.Event{result(1, events.ToolSuccess), deny(2)}, alarm},
-		"ErrorThenForged": {[]events.Event{deny(1), result(2, events.ToolError), result(3, events.ToolSuccess)}, alarm},
-		"ForgedThenError": {[]events.Event{deny(1), result(2, events.ToolSuccess), result(3, events.ToolError)}, alarm},
-		"Error":           {[]events.Event{deny(1), result(2, events.ToolError)}, map[string]string{`tool_calls_total["acme","Bash","error"]`: "1"}},
+		"Success":           {[]events.Event{deny(1), result(2, events.ToolSuccess)}, alarm},
+		"ResultFirst":       {[]events.Event{result(1, events.ToolSuccess), deny(2)}, alarm},
+		"ErrorThenForged":   {[]events.Event{deny(1), result(2, events.ToolError), result(3, events.ToolSuccess)}, alarm},
+		"ForgedThenError":   {[]events.Event{deny(1), result(2, events.ToolSuccess), result(3, events.ToolError)}, alarm},
+		"ForgedErrorDenial": {[]events.Event{result(1, events.ToolSuccess), result(2, events.ToolError), deny(3)}, alarm},
+		"ByPerson":          {[]events.Event{result(1, events.ToolSuccess), form(2, events.Approval, `{"tool":"Bash","verdict":"deny"}`)}, alarm},
+		"OtherForms": {[]events.Event{
+			form(1, events.ToolBefore, `{"tool":"Bash","VERDICT":"deny","verdict":"allow"}`),
+			form(2, events.ToolResult, `{"tool":"Bash","status":"success","status":"error"}`),
+		}, alarm},
+		"BadMembers": {[]events.Event{
+			form(1, events.ToolBefore, `{"tool":"Bash","verdict":"deny","executions":5}`),
+			form(2, events.ToolResult, `{"tool":"Bash","status":"success","duration_ms":"x"}`),
+		}, alarm},
+		"Error": {[]events.Event{deny(1), result(2, events.ToolError)}, map[string]string{`tool_calls_total["acme","Bash","error"]`: "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -35,6 +35,7 @@ var projections = []struct {
 	{events.RunFinished, decoded((*fold).runFinished)},
 	{events.StepFinished, decoded((*fold).stepFinished)},
 	{events.ToolBefore, decoded((*fold).toolBefore)},
+	{events.Approval, (*fold).approval},
 	{events.ToolResult, decoded((*fold).toolResult)},
 	{events.ResponseCompleted, decoded((*fold).responseCompleted)},
 	{events.HookExecuted, decoded((*fold).hookExecuted)},
@@ -43,7 +44,7 @@ var projections = []struct {
 func decoded[T any](apply func(*fold, events.Event, T) error) func(*fold, events.Event) error {
 	return func(f *fold, e events.Event) error {
 		payload, err := events.Payload[T](e)
-		if err != nil {
+		if err != nil && !isAnswer(e) {
 			return &payloadError{fmt.Errorf("data is not that of a %s", e.Kind())}
 		}
 		return apply(f, e, payload)
@@ -108,31 +109,36 @@ func (f *fold) toolBefore(e events.Event, p events.ToolBeforeData) error {
 	_, err := f.change(activityKey{callActivity, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(a *activity) {
 		a.label, a.started = firstOf(p.Tool, a.label), e.Time
 		switch {
-		case p.Verdict == events.VerdictDeny && !isDenied(a.status) && a.status != "" && a.status != active:
-			// The result arrived before the denial.
-			a.status = withResult(denied, events.ToolStatus(a.status))
-		case a.status != "" && a.status != active:
-		case p.Verdict == events.VerdictDeny:
-			a.status = denied
-		default:
+		case e.DeniesCall():
+			a.status = withDenial(a.status)
+		case a.status == "":
 			a.status = active
 		}
 	})
 	return err
 }
 
+// approval counts the call as denied if a person denied it.
+func (f *fold) approval(e events.Event) error {
+	if e.ToolCall == "" || !e.DeniesCall() {
+		return nil
+	}
+	_, err := f.change(activityKey{callActivity, e.Tenant, e.Run, e.ToolCall}, e, func(a *activity) {
+		p, _ := events.Payload[events.ApprovalData](e)
+		a.label, a.status = firstOf(a.label, p.Tool), withDenial(a.status)
+	})
+	return err
+}
+
+// isAnswer reports whether e denies a call or is a successful result. Such an event counts whatever
+// the rest of its payload is.
+func isAnswer(e events.Event) bool { return e.DeniesCall() || e.CallSucceeded() }
+
 func (f *fold) toolResult(e events.Event, p events.ToolResultData) error {
 	_, err := f.change(activityKey{callActivity, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(a *activity) {
 		a.label = firstOf(p.Tool, a.label)
 		a.ended, a.measured = e.Time, milliseconds(p.DurationMS)
-		switch {
-		case isDenied(a.status):
-			a.status = withResult(a.status, p.Status)
-		case p.Status == events.ToolSuccess:
-			a.status = string(events.ToolSuccess)
-		default:
-			a.status = string(events.ToolError)
-		}
+		a.status = withResult(a.status, e.CallSucceeded())
 	})
 	return err
 }
@@ -155,6 +161,9 @@ func (f *fold) executions(e events.Event) error {
 		return nil
 	}
 	outcome, err := events.Payload[events.Outcome](e)
+	if err != nil && isAnswer(e) {
+		return nil
+	}
 	if err != nil {
 		return &payloadError{fmt.Errorf("data of a %s has other executions", e.Kind())}
 	}

@@ -14,11 +14,9 @@ func (t *tracer) called(x *fact) {
 		if rank(p.verdict) > rank(row.Verdict) {
 			row.Verdict, row.Reason = p.verdict, reasonOf(p)
 		}
-		row.refused = row.refused || p.verdict == events.VerdictDeny
 		return
 	}
 	row := t.row(x, Row{Name: p.name, Detail: t.relative(p.detail), Verdict: p.verdict, Reason: reasonOf(p)})
-	row.refused = p.verdict == events.VerdictDeny
 	if x.call != "" {
 		t.calls[x.call] = row
 	}
@@ -60,7 +58,6 @@ func (t *tracer) approved(x *fact) {
 	}
 	if p.verdict == events.VerdictDeny || row.Verdict == events.VerdictAsk {
 		row.Verdict, row.Reason = events.VerdictDeny, p.reason
-		row.refused = row.refused || p.verdict == events.VerdictDeny
 	}
 }
 
@@ -85,8 +82,12 @@ func (t *tracer) answered(x *fact) {
 	if row != nil {
 		row.mark(x)
 	}
-	if !ok {
+	switch {
+	case ok:
+	case !x.succeeds:
 		return
+	default:
+		p.status = events.ToolSuccess
 	}
 	if row == nil { // a result without a call
 		row = t.row(x, Row{Name: p.name})
@@ -94,7 +95,6 @@ func (t *tracer) answered(x *fact) {
 			t.calls[x.call] = row
 		}
 	}
-	row.worked = row.worked || p.status == events.ToolSuccess
 	row.Status, row.Failure, row.DurationMS, row.ExitCode = p.status, p.failure, p.durationMS, p.exit
 	if row.DurationMS == 0 {
 		row.DurationMS = max(0, x.at.Sub(row.Started).Milliseconds())

@@ -39,6 +39,8 @@ type fact struct {
 	altered bool
 	doubt   string // status of a Doubt about the event
 	data    any    // parts of the payload; nil if it is invalid
+
+	denies, succeeds bool // of the call, whatever the form of the payload
 }
 
 // Add adds an event. If its payload is invalid, Add only counts it.
@@ -69,7 +71,7 @@ func (f *Fold) Add(e events.Event) {
 	r.sealed = false
 	x := &fact{
 		kind: kind, n: r.events, at: e.Time, step: e.Step, call: e.ToolCall, session: cmp.Or(e.Session, e.Run),
-		source: e.Source, agent: e.Agent, parent: e.ParentRun,
+		source: e.Source, agent: e.Agent, parent: e.ParentRun, denies: e.DeniesCall(), succeeds: e.CallSucceeded(),
 	}
 	if digest, ok := digests[kind]; ok {
 		x.data = digest(e)
@@ -106,6 +108,9 @@ func (f *Fold) Doubt(e events.Event, d Doubt) {
 // two sets of hooks may report one call under two names. If the verdicts are equal, the first name
 // in the alphabet wins.
 func (x *fact) merge(kind events.Kind, e events.Event) {
+	if x.call == e.ToolCall {
+		x.denies, x.succeeds = x.denies || e.DeniesCall(), x.succeeds || e.CallSucceeded()
+	}
 	if x.kind != kind {
 		return
 	}

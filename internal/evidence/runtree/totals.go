@@ -21,9 +21,20 @@ func (t *tracer) finish() {
 			t.count(row)
 		}
 	}
+	t.markDeniedResults()
 	tr.Tokens = sum
 	if t.reported != nil {
 		tr.Tokens = *t.reported
+	}
+}
+
+// markDeniedResults marks the calls that a verdict denied and that have a successful result. A call
+// that a person only did not allow is not denied.
+func (t *tracer) markDeniedResults() {
+	for call, row := range t.calls {
+		if row.DeniedResult = t.denied[call] && t.succeeded[call]; row.DeniedResult {
+			t.trace.DeniedResults++
+		}
 	}
 }
 
@@ -37,9 +48,6 @@ func (t *tracer) count(row *Row) {
 	}
 	if row.Kind != events.ToolBefore {
 		return
-	}
-	if row.DeniedResult = row.refused && row.worked; row.DeniedResult {
-		tr.DeniedResults++
 	}
 	tr.ToolCalls++
 	tr.Tools[row.Name]++

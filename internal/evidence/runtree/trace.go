@@ -116,11 +116,7 @@ type Row struct {
 	// the result is forged.
 	DeniedResult bool `json:"denied_result,omitempty"`
 
-	n      int
-	worked bool // a result reports success
-	// refused means that a verdict denied the call. It is false if the call only lacked a person's
-	// permission.
-	refused bool
+	n int
 }
 
 // Denied reports whether the row is a denied call.

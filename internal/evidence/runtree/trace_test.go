@@ -247,3 +247,34 @@ func TestFold_AnyOrder(t *testing.T) {
 		}
 	})
 }
+
+// Whatever the forms of the payloads and their order, the successful result of a denied call is
+// marked.
+//
+//guarantee:denied-result
+func TestFold_DeniedResult(t *testing.T) {
+	for name, payloads := range map[string][]struct {
+		kind events.Kind
+		data string
+	}{
+		"Plain":       {{events.ToolBefore, `{"tool":"Bash","verdict":"deny"}`}, {events.ToolResult, `{"tool":"Bash","status":"success"}`}},
+		"ResultFirst": {{events.ToolResult, `{"tool":"Bash","status":"success"}`}, {events.ToolBefore, `{"tool":"Bash","verdict":"deny"}`}},
+		"Approval":    {{events.Approval, `{"tool":"Bash","verdict":"deny"}`}, {events.ToolResult, `{"tool":"Bash","status":"success"}`}},
+		"OtherForms":  {{events.ToolBefore, `{"Verdict":"deny","verdict":"allow"}`}, {events.ToolResult, `{"tool":"Bash","status":"success","duration_ms":"x"}`}},
+		"BadBoth":     {{events.ToolBefore, `{"verdict":"deny","executions":5}`}, {events.ToolResult, `{"status":"success","duration_ms":1e2}`}},
+		"ThenError": {
+			{events.ToolResult, `{"tool":"Bash","status":"success"}`},
+			{events.ToolResult, `{"tool":"Bash","status":"error"}`},
+			{events.ToolBefore, `{"tool":"Bash","verdict":"deny"}`},
+		},
+	} {
+		l := newTimeline(t)
+		for _, p := range payloads {
+			l.add(p.kind, "s", "c1", json.RawMessage(p.data)).Data = []byte(p.data)
+		}
+		got := l.trace()
+		if got.DeniedResults != 1 || len(got.Steps[0].Rows) != 1 || !got.Steps[0].Rows[0].DeniedResult {
+			t.Errorf("%s: %d denied results, %+v", name, got.DeniedResults, got.Steps[0].Rows)
+		}
+	}
+}

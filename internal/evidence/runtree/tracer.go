@@ -15,6 +15,8 @@ type tracer struct {
 	steps     map[string]*Step
 	prompts   []*fact // begin a step; sorted by time
 	calls     map[string]*Row
+	denied    map[string]bool // by call
+	succeeded map[string]bool
 	starts    []*Row // starts of sub-agents without a call
 	responses map[string]*fact
 	reported  *events.Tokens // total of run.finished
@@ -24,7 +26,7 @@ func newTracer(all *Fold, id string) *tracer {
 	return &tracer{
 		all:   all,
 		trace: Trace{Run: id, Tenant: all.Tenant, Tools: map[string]int{}, Steps: []*Step{}},
-		steps: map[string]*Step{}, calls: map[string]*Row{}, responses: map[string]*fact{},
+		steps: map[string]*Step{}, calls: map[string]*Row{}, denied: map[string]bool{}, succeeded: map[string]bool{}, responses: map[string]*fact{},
 	}
 }
 
@@ -34,6 +36,8 @@ func (t *tracer) fold(r *run) {
 	facts := slices.SortedStableFunc(slices.Values(r.facts), byTime)
 	for _, x := range facts {
 		t.identify(x)
+		t.denied[x.call] = t.denied[x.call] || x.denies
+		t.succeeded[x.call] = t.succeeded[x.call] || x.succeeds
 		if x.kind == events.PromptSubmit && x.step != "" {
 			t.prompts = append(t.prompts, x)
 		}

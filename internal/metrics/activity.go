@@ -1,10 +1,8 @@
 package metrics
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -90,12 +88,12 @@ type activityKey struct {
 // microseconds, as in the database, because the fold must later subtract exactly the duration that
 // it added.
 type activity struct {
+	number   int64 // in the database, 0 if it is not stored yet
 	label    string
 	status   string
 	started  time.Time
 	ended    time.Time
 	measured time.Duration // duration that the event reported
-	seen     []byte        // start of the hash of each applied event id
 }
 
 func (a activity) duration() (time.Duration, bool) {
@@ -106,19 +104,6 @@ func (a activity) duration() (time.Duration, bool) {
 		return 0, false
 	}
 	return min(a.ended.Sub(a.started), maxDuration), true
-}
-
-const seenBytes = 8
-
-func (a *activity) addEvent(id string) bool {
-	sum := sha256.Sum256([]byte(id))
-	for have := range slices.Chunk(a.seen, seenBytes) {
-		if bytes.Equal(have, sum[:seenBytes]) {
-			return false
-		}
-	}
-	a.seen = append(a.seen, sum[:seenBytes]...)
-	return true
 }
 
 func (a activity) count(n *seriesSet, k activityKey, times int64) {
@@ -156,31 +141,33 @@ func (f *fold) change(k activityKey, e events.Event, apply func(*activity)) (boo
 		return false, err
 	}
 	after := before
-	after.seen = slices.Clone(before.seen)
-	if !after.addEvent(e.ID) {
-		return false, nil
+	if after.number == 0 {
+		if after.number, err = f.insert(k); err != nil {
+			return false, err
+		}
+	}
+	if isNew, err := f.addEvent(after.number, e.ID); err != nil || !isNew {
+		return false, err
 	}
 	apply(&after)
 	after.started = fromMicroseconds(toMicroseconds(after.started))
 	after.ended = fromMicroseconds(toMicroseconds(after.ended))
 	before.count(f.series, k, -1)
 	after.count(f.series, k, 1)
-	return true, f.store(k, after)
+	return true, f.store(after)
 }
 
 func (f *fold) load(k activityKey) (activity, error) {
 	var a activity
-	err := sqlitex.Execute(f.conn, `SELECT label, status, started, ended, measured, seen FROM thing
+	err := sqlitex.Execute(f.conn, `SELECT number, label, status, started, ended, measured FROM thing
 		WHERE kind = ? AND tenant = ? AND run = ? AND id = ?`, &sqlitex.ExecOptions{
 		Args: []any{int(k.kind), k.tenant, k.run, k.id},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			a = activity{
-				label: stmt.ColumnText(0), status: stmt.ColumnText(1),
-				started: fromMicroseconds(stmt.ColumnInt64(2)), ended: fromMicroseconds(stmt.ColumnInt64(3)),
-				measured: time.Duration(stmt.ColumnInt64(4)) * time.Microsecond,
-				seen:     make([]byte, stmt.ColumnLen(5)),
+				number: stmt.ColumnInt64(0), label: stmt.ColumnText(1), status: stmt.ColumnText(2),
+				started: fromMicroseconds(stmt.ColumnInt64(3)), ended: fromMicroseconds(stmt.ColumnInt64(4)),
+				measured: time.Duration(stmt.ColumnInt64(5)) * time.Microsecond,
 			}
-			stmt.ColumnBytes(5, a.seen)
 			return nil
 		},
 	})
@@ -190,17 +177,38 @@ func (f *fold) load(k activityKey) (activity, error) {
 	return a, nil
 }
 
-func (f *fold) store(k activityKey, a activity) error {
-	err := sqlitex.Execute(f.conn, `INSERT OR REPLACE INTO thing
-		(kind, tenant, run, id, label, status, started, ended, measured, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+func (f *fold) insert(k activityKey) (int64, error) {
+	err := sqlitex.Execute(f.conn, `INSERT INTO thing (kind, tenant, run, id, label, status, started, ended, measured)
+		VALUES (?, ?, ?, ?, '', '', 0, 0, 0)`, &sqlitex.ExecOptions{Args: []any{int(k.kind), k.tenant, k.run, k.id}})
+	if err != nil {
+		return 0, fmt.Errorf("insert activity: %w", err)
+	}
+	return f.conn.LastInsertRowID(), nil
+}
+
+func (f *fold) store(a activity) error {
+	err := sqlitex.Execute(f.conn, `UPDATE thing SET label = ?, status = ?, started = ?, ended = ?, measured = ? WHERE number = ?`,
 		&sqlitex.ExecOptions{Args: []any{
-			int(k.kind), k.tenant, k.run, k.id, a.label, a.status,
-			toMicroseconds(a.started), toMicroseconds(a.ended), a.measured.Microseconds(), a.seen,
+			a.label, a.status, toMicroseconds(a.started), toMicroseconds(a.ended), a.measured.Microseconds(), a.number,
 		}})
 	if err != nil {
 		return fmt.Errorf("store activity: %w", err)
 	}
 	return nil
+}
+
+const seenBytes = 8
+
+// addEvent stores that an event was applied to an activity. It returns false if it was applied
+// before.
+func (f *fold) addEvent(activity int64, id string) (isNew bool, err error) {
+	sum := sha256.Sum256([]byte(id))
+	err = sqlitex.Execute(f.conn, `INSERT OR IGNORE INTO seen (thing, event) VALUES (?, ?)`,
+		&sqlitex.ExecOptions{Args: []any{activity, sum[:seenBytes]}})
+	if err != nil {
+		return false, fmt.Errorf("store event of activity: %w", err)
+	}
+	return f.conn.Changes() > 0, nil
 }
 
 func toMicroseconds(t time.Time) int64 {

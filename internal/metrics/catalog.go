@@ -91,29 +91,17 @@ var (
 )
 
 // schema needs a new version if the tables, the counting, labelLimit or the buckets change.
-var schema = projection.Schema{Name: "metrics", Version: 1, Tables: tables}
+var schema = projection.Schema{Name: "metrics", Version: 2, Tables: tables, Upgrades: map[int64]string{1: separateSeen}}
 
 // Tables of the database:
 //
 //	thing    activities: runs, steps, tool calls, model responses and failed hook dispatches
+//	seen     events that were applied to an activity
 //	tokens   token counts of an activity, and which level (response, step or run) reported them
 //	series   values of all metrics
 //	label    accepted values of each label of a metric
 //	about    the tenant that is counted, and the time of the last message
-const tables = `
-CREATE TABLE thing (
-	kind     INTEGER NOT NULL,
-	tenant   TEXT NOT NULL,
-	run      TEXT NOT NULL,
-	id       TEXT NOT NULL,
-	label    TEXT NOT NULL, -- run type, agent role or tool
-	status   TEXT NOT NULL,
-	started  INTEGER NOT NULL, -- Unix time in microseconds, 0 is unknown
-	ended    INTEGER NOT NULL,
-	measured INTEGER NOT NULL, -- duration in microseconds as it was reported, 0 is unknown
-	seen     BLOB NOT NULL,    -- eight bytes of the hash of each event's id
-	PRIMARY KEY (kind, tenant, run, id)
-) STRICT, WITHOUT ROWID;
+const tables = thingTables + `
 CREATE TABLE tokens (
 	tenant         TEXT NOT NULL,
 	run            TEXT NOT NULL,
@@ -140,4 +128,41 @@ CREATE TABLE label (
 	PRIMARY KEY (metric, label, value)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`
+
+const thingTables = `
+CREATE TABLE thing (
+	number   INTEGER PRIMARY KEY,
+	kind     INTEGER NOT NULL,
+	tenant   TEXT NOT NULL,
+	run      TEXT NOT NULL,
+	id       TEXT NOT NULL,
+	label    TEXT NOT NULL, -- run type, agent role or tool
+	status   TEXT NOT NULL,
+	started  INTEGER NOT NULL, -- Unix time in microseconds, 0 is unknown
+	ended    INTEGER NOT NULL,
+	measured INTEGER NOT NULL, -- duration in microseconds as it was reported, 0 is unknown
+	UNIQUE (kind, tenant, run, id)
+) STRICT;
+CREATE TABLE seen (
+	thing INTEGER NOT NULL,
+	event BLOB NOT NULL, -- eight bytes of the hash of the event's id
+	PRIMARY KEY (thing, event)
+) STRICT, WITHOUT ROWID;
+`
+
+// In version 1, each activity had the hashes of its events in one value. The upgrade splits it in
+// halves, because cutting off one hash after the other copies a large value too often.
+const separateSeen = `
+ALTER TABLE thing RENAME TO thing1;` + thingTables + `
+INSERT INTO thing (kind, tenant, run, id, label, status, started, ended, measured)
+	SELECT kind, tenant, run, id, label, status, started, ended, measured FROM thing1;
+WITH RECURSIVE part (thing, hashes) AS (
+	SELECT number, seen FROM thing1 JOIN thing USING (kind, tenant, run, id)
+	UNION ALL
+	SELECT thing, iif(side, substr(hashes, 1 + length(hashes) / 16 * 8), substr(hashes, 1, length(hashes) / 16 * 8))
+		FROM part, (SELECT 0 AS side UNION ALL SELECT 1) WHERE length(hashes) > 8
+)
+INSERT OR IGNORE INTO seen SELECT thing, hashes FROM part WHERE length(hashes) = 8;
+DROP TABLE thing1;
 `

@@ -27,6 +27,10 @@ type Schema struct {
 	Name    string // files with another name are rejected
 	Version int64  // at least 1; must increase with each change of Tables
 	Tables  string
+
+	// Upgrades has the script that changes the tables of a version to the tables of the next one.
+	// [Open] runs it. [Read] does not, so an upgrade must keep the tables that readers use.
+	Upgrades map[int64]string
 }
 
 const ownSchema = `
@@ -107,7 +111,10 @@ func prepare(conn *sqlite.Conn, schema Schema) error {
 		return err
 	}
 	if have != 0 {
-		return schema.check(conn, have)
+		if err := schema.check(conn, have); err != nil {
+			return err
+		}
+		return schema.upgrade(conn, have)
 	}
 	if err := checkEmpty(conn); err != nil {
 		return err
@@ -117,6 +124,16 @@ func prepare(conn *sqlite.Conn, schema Schema) error {
 		ownSchema, schema.Tables, schema.applicationID(), schema.Version)
 	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
 		return fmt.Errorf("schema: %w", err)
+	}
+	return nil
+}
+
+func (s Schema) upgrade(conn *sqlite.Conn, version int64) error {
+	for ; version < s.Version; version++ {
+		script := fmt.Sprintf("%s\nPRAGMA user_version = %d;", s.Upgrades[version], version+1)
+		if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
+			return fmt.Errorf("upgrade from version %d: %w", version, err)
+		}
 	}
 	return nil
 }
@@ -139,7 +156,8 @@ func (s Schema) applicationID() int64 {
 	return int64(int32(h.Sum32()))                // SQLite stores a signed 32-bit value
 }
 
-// check returns an error that wraps ErrSchema if the file has another schema name or version.
+// check returns an error that wraps ErrSchema if the file has another schema name, or a version
+// that cannot be upgraded.
 func (s Schema) check(conn *sqlite.Conn, version int64) error {
 	id, err := pragma(conn, "PRAGMA application_id")
 	switch {
@@ -147,10 +165,19 @@ func (s Schema) check(conn *sqlite.Conn, version int64) error {
 		return err
 	case id != s.applicationID():
 		return fmt.Errorf("%w: the file does not belong to the projection %s; %s", ErrSchema, s.Name, remedy)
-	case version != s.Version:
+	case !s.accepts(version):
 		return fmt.Errorf("%w: the file has version %d, this program writes %d; %s", ErrSchema, version, s.Version, remedy)
 	}
 	return nil
+}
+
+func (s Schema) accepts(version int64) bool {
+	for ; version < s.Version; version++ {
+		if _, ok := s.Upgrades[version]; !ok {
+			return false
+		}
+	}
+	return version == s.Version
 }
 
 const remedy = "delete the file to rebuild it from the stream"

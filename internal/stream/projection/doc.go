@@ -6,6 +6,7 @@
 // the file at any time with [Read]. When [DB.Commit] returns nil, the data survives a power
 // failure.
 //
-// There are no migrations. Open and Read reject a file of another schema version or program with
-// [ErrSchema]. Such a file can be deleted and rebuilt from the stream.
+// Open upgrades a file of an older version if the [Schema] has scripts for that. Open and Read reject
+// any other version, and files of other programs, with [ErrSchema]. Such a file can be deleted and
+// rebuilt from the stream.
 package projection

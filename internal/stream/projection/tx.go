@@ -92,8 +92,8 @@ func (db *DB) Position(ctx context.Context) (p Position, err error) {
 	return p, err
 }
 
-// Read runs fn on a snapshot of the file at path, even while another process writes it. The error
-// wraps [fs.ErrNotExist] if the file is missing or empty.
+// Read runs fn on a snapshot of the file at path, even while another process writes it. The file may
+// have an older version that [Open] upgrades. The error wraps [fs.ErrNotExist] if the file is missing or empty.
 func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.Conn) error) (err error) {
 	if info, err := os.Stat(path); err != nil {
 		return fmt.Errorf("read projection: %w", err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -130,7 +131,7 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 }
 
 func (c *call) parse(raw []byte) (agents.Payload, error) {
-	key, err := IDKey(c.DataDir)
+	key, err := hookid.Key(c.DataDir)
 	if c.Publisher == "" { // the data directory matters only without a publisher URL
 		c.note(err)
 	}

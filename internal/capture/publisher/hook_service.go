@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/problem"
+	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -36,7 +37,7 @@ type HookService struct {
 // is nil. The Appender receives the events.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
-	key, err := hookclient.IDKey(opts.DataDir)
+	key, err := hookid.Key(opts.DataDir)
 	if err != nil { // without the key, hooks still work, but their event ids can be predicted
 		opts.Logger.Warn("ids of hook events can be predicted", "error", err)
 	}

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -79,7 +79,7 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 		return sum, err
 	}
 	sum.Skipped = found.skipped
-	key, err := hookclient.IDKey(opts.DataDir)
+	key, err := hookid.Key(opts.DataDir)
 	if err != nil {
 		return sum, err
 	}
@@ -120,7 +120,7 @@ func lingering(ctx context.Context) (work context.Context, stop context.CancelFu
 
 type importer struct {
 	opts        ImportOptions
-	hookKey     []byte // of [hookclient.IDKey]
+	hookKey     []byte // of [hookid.Key]
 	sink        sink
 	runs        map[string]struct{}
 	files       map[string]*file // by path

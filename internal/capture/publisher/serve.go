@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
+	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/internal/stream/admission"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
@@ -96,7 +96,7 @@ const (
 // caller must close it with [Close].
 func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	opts = opts.withDefaults()
-	if _, err := hookclient.IDKey(opts.DataDir); err != nil {
+	if _, err := hookid.Key(opts.DataDir); err != nil {
 		return nil, err
 	}
 	return openOutbox(ctx, opts.Broker, opts.DataDir, publish.Options{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -17,7 +18,7 @@ import (
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
 	dir := hookclient.SharedOutbox(opts.DataDir)
-	if _, err := hookclient.IDKey(opts.DataDir); err != nil { // IDKey must run before the outbox exists
+	if _, err := hookid.Key(opts.DataDir); err != nil { // Key must run before the outbox exists
 		return fmt.Errorf("forward hook events: %w", err)
 	}
 	recordLost(ctx, opts, dir)

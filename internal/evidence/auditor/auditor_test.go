@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -263,5 +264,21 @@ func TestRun_InterruptedDrainIsNoCleanEnd(t *testing.T) {
 		if drain && !errors.Is(err, context.Canceled) || !drain && err != nil {
 			t.Errorf("drain %v: got %v", drain, err)
 		}
+	}
+}
+
+// An auditor may make the first ledger of a data directory before a hook or publisher runs there.
+// The ids of hook events are secret nevertheless.
+//
+//guarantee:id-secret
+func TestRun_MakesTheKeyOfHookIDs(t *testing.T) {
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 2)
+	drain(t, b, dir)
+	if tenants, err := ledger.Tenants(LedgerDir(dir)); err != nil || len(tenants) == 0 {
+		t.Fatalf("the auditor made no ledger: %v, %v", tenants, err)
+	}
+	if key, err := hookid.Key(dir); err != nil || key == nil {
+		t.Errorf("got the key %x, %v", key, err)
 	}
 }

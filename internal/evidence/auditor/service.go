@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/evidence/tiles"
+	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -123,6 +124,9 @@ func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 	o.Logger.Log(ctx, level, "signing key opened", "made", made, "verifier_key", key.Public(), "in_agent", key.InAgent())
 	pinKey(ctx, o, key)
 	endorseIssuer(ctx, o, key)
+	if _, err := hookid.Key(o.DataDir); err != nil { // Key must run before the first ledger exists
+		o.Logger.WarnContext(ctx, "key of hook ids not opened, later ids of hook events may be predictable", "error", err)
+	}
 	return key, nil
 }
 

@@ -1,4 +1,5 @@
-package hookclient
+// Package hookid keeps the secret of a data directory from which the ids of hook events are derived.
+package hookid
 
 import (
 	"bytes"
@@ -11,25 +12,25 @@ import (
 	"path/filepath"
 )
 
-const idKeyName = "hook-ids.key"
+const fileName = "hook-ids.key"
 
 // The key file contains unkeyed if the data directory has events of an earlier version,
 // whose ids were derived without a key.
 const unkeyed = "unkeyed\n"
 
-const idKeyBytes = 32
+const keyBytes = 32
 
-// IDKey returns the secret from which the ids of hook events are derived. A client that
+// Key returns the secret from which the ids of hook events are derived. A client that
 // could predict an id could send another event with the same id first. The first call
 // creates the secret.
 //
-// IDKey returns nil if the data directory has an outbox but no secret, because an earlier
-// version derived the ids without a key. So call IDKey before opening an outbox.
-func IDKey(dataDir string) ([]byte, error) {
-	path := filepath.Join(dataDir, idKeyName)
+// Key returns nil if the data directory has an outbox or a ledger but no secret, because an
+// earlier version derived the ids without a key. So call Key before opening either.
+func Key(dataDir string) ([]byte, error) {
+	path := filepath.Join(dataDir, fileName)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		data, err = makeIDKey(dataDir, path)
+		data, err = makeKey(dataDir, path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("key of hook ids: %w", err)
@@ -38,20 +39,20 @@ func IDKey(dataDir string) ([]byte, error) {
 		return nil, nil
 	}
 	key, err := hex.DecodeString(string(bytes.TrimSpace(data)))
-	if err != nil || len(key) != idKeyBytes {
+	if err != nil || len(key) != keyBytes {
 		return nil, fmt.Errorf("key of hook ids: %s is not a key", path)
 	}
 	return key, nil
 }
 
-func makeIDKey(dataDir, path string) (data []byte, err error) {
+func makeKey(dataDir, path string) (data []byte, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, err
 	}
-	if data, err = newIDKey(dataDir); err != nil {
+	if data, err = newKey(dataDir); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(dataDir, "."+idKeyName+"-*") // with mode 0600
+	f, err := os.CreateTemp(dataDir, "."+fileName+"-*") // with mode 0600
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func makeIDKey(dataDir, path string) (data []byte, err error) {
 	return data, errors.Join(err, os.Remove(f.Name()))
 }
 
-func newIDKey(dataDir string) ([]byte, error) {
+func newKey(dataDir string) ([]byte, error) {
 	for _, pattern := range []string{"outbox/shared", "outbox/serve", "outbox/import", "hook-spool", "ledger/*/ledger.db"} {
 		found, err := filepath.Glob(filepath.Join(escapeGlob(dataDir), filepath.FromSlash(pattern)))
 		if err != nil {
@@ -78,7 +79,7 @@ func newIDKey(dataDir string) ([]byte, error) {
 			return []byte(unkeyed), nil
 		}
 	}
-	key := make([]byte, idKeyBytes)
+	key := make([]byte, keyBytes)
 	_, _ = rand.Read(key) // never fails
 	return append(hex.AppendEncode(nil, key), '\n'), nil
 }

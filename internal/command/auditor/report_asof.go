@@ -40,6 +40,9 @@ func runsText(open []string, word string) string {
 
 func asOfText(a verifier.AsOf, runs string) string {
 	facts := []string{a.Time.Format(time.RFC3339) + ageText(a.Age), "stream position " + thousands(int64(a.Position))}
+	if a.OtherStream {
+		facts = append(facts, otherStream)
+	}
 	switch {
 	case a.Later != nil && a.Later.Any():
 		facts = append(facts, laterText(*a.Later)+" in the stream")
@@ -56,6 +59,8 @@ func asOfText(a verifier.AsOf, runs string) string {
 	}
 	return strings.Join(append(facts, runs), ", ")
 }
+
+const otherStream = "the server has another event stream than the ledger"
 
 func ageText(age time.Duration) string {
 	if age >= 2*day {
@@ -117,6 +122,9 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 func behindLines(r verifier.Report) (texts []string) {
 	if r.AsOf == nil || !r.AsOf.Behind() {
 		return nil
+	}
+	if r.AsOf.OtherStream {
+		texts = append(texts, otherStream+": name the right server with --nats-url, or, if its stream was replaced, start the auditor")
 	}
 	if l := r.AsOf.Later; l != nil && l.Any() {
 		texts = append(texts, fmt.Sprintf("not in the ledger yet: %s in the stream, up to position %s",

@@ -77,7 +77,7 @@ func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 		q.opts.Progress(min(c.Position.Sequence, q.end.last), q.end.last)
 		if at := c.Position; at != asked || at == (ledger.Position{}) {
 			asked = at
-			if lacks, err := q.end.lacks(ctx, at); err != nil || !lacks {
+			if lacks, err := q.end.lacks(ctx, at); err != nil || !lacks && !q.end.isOther(at) {
 				return
 			}
 		}
@@ -109,6 +109,7 @@ func (q *Question) Answer(ctx context.Context, c ledger.Checkpoint) verifier.AsO
 	if q.end == nil {
 		return a
 	}
+	a.OtherStream = q.end.isOther(c.Position)
 	later, err := q.end.later(ctx, c.Position)
 	if err != nil && !later.Any() {
 		a.NotAsked = err.Error()

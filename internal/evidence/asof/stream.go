@@ -54,6 +54,12 @@ func askStream(ctx context.Context, o Options) (*streamEnd, error) {
 	return e, nil
 }
 
+// isOther reports whether the ledger has read another stream. The server may be the wrong one, or
+// its stream was replaced and no auditor has read it yet.
+func (e *streamEnd) isOther(at ledger.Position) bool {
+	return !at.Stream.IsZero() && !at.Stream.Equal(e.created)
+}
+
 func (e *streamEnd) lacks(ctx context.Context, at ledger.Position) (lacks bool, err error) {
 	err = e.missing(ctx, at, func(bool) bool { lacks = true; return false })
 	return lacks, err

@@ -32,6 +32,7 @@ func TestReport_SetAsOf(t *testing.T) {
 		{"NothingLater", verifier.AsOf{Later: &verifier.Later{Last: 9}}, verifier.Report{Completeness: verifier.Complete}, verifier.Complete, 0},
 		{"LaterEvents", verifier.AsOf{Later: &verifier.Later{Events: 1}}, verifier.Report{Completeness: verifier.Complete}, verifier.Unproven, 11},
 		{"NotCounted", verifier.AsOf{Later: &verifier.Later{AtLeast: true}}, verifier.Report{Completeness: verifier.Complete}, verifier.Unproven, 11},
+		{"OtherStream", verifier.AsOf{OtherStream: true, Later: &verifier.Later{}}, verifier.Report{Completeness: verifier.Complete}, verifier.Unproven, 11},
 		{"Gaps", verifier.AsOf{Later: &verifier.Later{Events: 1}}, verifier.Report{Completeness: verifier.Gaps, Exit: 11}, verifier.Gaps, 11},
 		{"Empty", waits(verifier.Waiting{Events: 1}), verifier.Report{Completeness: verifier.Empty, Exit: 11}, verifier.Unproven, 11},
 		{"Unwitnessed", waits(verifier.Waiting{Events: 1}), verifier.Report{Completeness: verifier.Complete, Exit: 10}, verifier.Unproven, 11},

@@ -17,10 +17,12 @@ type AsOf struct {
 	Created  time.Time     `json:"stream"`
 	Position uint64        `json:"position"` // stream sequence of the tenant's last message in the ledger
 
-	Later    *Later    `json:"later,omitempty"` // nil if the stream was not asked
-	NotAsked string    `json:"not_asked,omitempty"`
-	Outboxes []Waiting `json:"outboxes"` // outboxes with unsent events
-	Unread   string    `json:"unread_outbox,omitempty"`
+	Later    *Later `json:"later,omitempty"` // nil if the stream was not asked
+	NotAsked string `json:"not_asked,omitempty"`
+	// OtherStream is true if the asked stream is not the one that the ledger has read.
+	OtherStream bool      `json:"other_stream,omitempty"`
+	Outboxes    []Waiting `json:"outboxes"` // outboxes with unsent events
+	Unread      string    `json:"unread_outbox,omitempty"`
 
 	Missing []MissingOutbox `json:"missing_outboxes,omitempty"`
 }
@@ -64,10 +66,7 @@ func AsOfCheckpoint(c ledger.Checkpoint) AsOf {
 
 // Behind reports whether the ledger may lack events of the tenant.
 func (a AsOf) Behind() bool {
-	if a.Later != nil && a.Later.Any() {
-		return true
-	}
-	if len(a.Missing) > 0 {
+	if a.OtherStream || a.Later != nil && a.Later.Any() || len(a.Missing) > 0 {
 		return true
 	}
 	for _, w := range a.Outboxes {

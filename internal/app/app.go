@@ -29,8 +29,9 @@ const closeTimeout = 10 * time.Second
 
 // Options configures [Run].
 type Options struct {
-	DataDir      string // required
-	NATSURL      string // of an external broker. Empty starts the embedded broker
+	DataDir      string        // required
+	NATSURL      string        // of an external broker. Empty starts the embedded broker
+	NATSTimeout  time.Duration // limit for connecting to the broker. 0 means the default of package broker
 	Login        broker.Login
 	Auth         broker.AuthMode
 	NATSListen   string // of the embedded broker. Empty chooses a free loopback port once
@@ -76,7 +77,7 @@ func (o Options) Validate() error {
 func Run(ctx context.Context, opts Options) error {
 	return broker.Use(ctx, broker.Options{
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
-		Login: opts.Login, Auth: opts.Auth,
+		Login: opts.Login, Auth: opts.Auth, ConnectTimeout: opts.NATSTimeout,
 	}, func(b *broker.Broker) error {
 		listener, err := publisher.Listen(ctx, opts.HTTPListen, "--http-listen")
 		if err != nil {

@@ -10,31 +10,40 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// If no auditor serves the tenant, checkBroker checks that the broker's URL is known. Call it
-// before recording an order.
+// checkBroker checks the broker from which the command will read its order back if no auditor serves
+// the tenant. It connects to an external server, which may be unavailable or have another stream.
+// Call it before recording an order, because a recorded order takes effect later.
 func checkBroker(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
-	served, err := auditor.IsServed(cmd.Context(), shared.DataDir, tenant)
-	if err != nil || served {
+	o, served, err := unserved(cmd, shared, tenant)
+	switch {
+	case err != nil || served:
 		return err
+	case o.URL == "":
+		return o.CheckHome()
 	}
-	return service.Broker(cmd, shared, subjects.AuditorRole).CheckHome()
+	return broker.Use(cmd.Context(), o, func(*broker.Broker) error { return nil })
 }
 
 // drainUnserved reads the stream of a tenant to its end unless an auditor serves the tenant.
 func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
-	served, err := auditor.IsServed(cmd.Context(), shared.DataDir, tenant)
+	o, served, err := unserved(cmd, shared, tenant)
 	if err != nil || served {
 		return err
 	}
-	who, err := auditor.StateOwner(shared.DataDir, tenant)
-	if err != nil {
-		return err
-	}
-	o := service.Broker(cmd, shared, subjects.AuditorRole)
-	o.Tenant = who
 	return broker.Use(cmd.Context(), o, func(b *broker.Broker) error {
 		return auditor.Run(cmd.Context(), auditor.Options{
-			Broker: b, DataDir: shared.DataDir, Tenant: who, Drain: true, Logger: shared.Logger(cmd),
+			Broker: b, DataDir: shared.DataDir, Tenant: o.Tenant, Drain: true, Logger: shared.Logger(cmd),
 		})
 	})
+}
+
+// unserved reports whether an auditor serves the tenant. If none does, it returns the options of a
+// connection for reading the tenant's stream.
+func unserved(cmd *cobra.Command, shared *cli.Shared, tenant string) (o broker.Options, served bool, err error) {
+	if served, err = auditor.IsServed(cmd.Context(), shared.DataDir, tenant); err != nil || served {
+		return o, served, err
+	}
+	o = service.Broker(cmd, shared, subjects.AuditorRole)
+	o.Tenant, err = auditor.StateOwner(shared.DataDir, tenant)
+	return o, false, err
 }

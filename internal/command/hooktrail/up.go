@@ -51,7 +51,7 @@ of acknowledged events.`,
   curl -d @event.json -H 'Content-Type: application/cloudevents+json' http://127.0.0.1:8080/v1/events`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.NATSURL, opts.Tenant, opts.Logger = shared.DataDir, shared.NATSURL, shared.Tenant, shared.Logger(cmd)
-			opts.Listening = func(a app.Addresses) { printAddresses(cmd, shared, a) }
+			opts.Listening, opts.NATSTimeout = func(a app.Addresses) { printAddresses(cmd, shared, a) }, shared.NATSTimeout
 			opts.Login, opts.Auth, opts.Redactor, opts.Audit.Tenant = broker.Login(shared.Login), broker.AuthMode(shared.Auth), redaction.Redactor(), opts.Tenant
 			retention.Apply(&opts.Audit)
 			if err := errors.Join(anchors.Apply(&opts.Audit), reports.Apply(&opts.Audit), setup.Apply(&opts.Track)); err != nil {

@@ -1,13 +1,16 @@
 package publisher
 
 import (
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
 // Load refuses a hooks file that cannot decide.
@@ -30,5 +33,16 @@ func TestHookFile(t *testing.T) {
 	}
 	if f, err := new(HookFile).Load(t.Context(), nil); f != nil || err != nil {
 		t.Errorf("without a file: got %v, %v", f, err)
+	}
+}
+
+// --nats-timeout limits the wait for a server that does not answer.
+func TestImport_DeadServer(t *testing.T) {
+	began := time.Now()
+	cmd := Command()
+	cmd.SetErr(io.Discard)
+	status := cli.Execute(t.Context(), cmd, []string{"import", "--data-dir", t.TempDir(), "--nats-url", "nats://127.0.0.1:1", "--nats-timeout", "100ms", os.DevNull})
+	if took := time.Since(began); status != 1 || took > 3*time.Second {
+		t.Errorf("got status %d after %v", status, took)
 	}
 }

@@ -13,6 +13,7 @@ import (
 func Broker(cmd *cobra.Command, shared *cli.Shared, role subjects.Role) broker.Options {
 	return broker.Options{
 		DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth),
-		Name: string(role), Role: role, Tenant: shared.Tenant, Logger: shared.Logger(cmd),
+		ConnectTimeout: shared.NATSTimeout,
+		Name:           string(role), Role: role, Tenant: shared.Tenant, Logger: shared.Logger(cmd),
 	}
 }

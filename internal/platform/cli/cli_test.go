@@ -188,6 +188,7 @@ func TestFlags_Login(t *testing.T) {
 		{"--nats-url u --nats-cert a", "nats-key"},
 		{"--nats-nkey a", "--nats-url"}, // the embedded broker needs no login
 		{"--auth maybe", `"maybe"`},
+		{"--nats-timeout 0s", "--nats-timeout"},
 	} {
 		status, _, stderr := run(tool(), append([]string{"load", "f"}, strings.Fields(tt.args)...)...)
 		if status != ExitUsage || !strings.Contains(stderr, tt.want) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,16 +24,20 @@ var natsVariables = map[string]string{ //nolint:gosec // names of variables
 	"nats-key":   "NATS_KEY",
 }
 
+const defaultNATSTimeout = 15 * time.Second
+
 // Shared holds the flags that every command has.
 type Shared struct {
 	DataDir string
-	NATSURL string   // external broker. Empty runs or joins the embedded broker of DataDir
-	Login   Login    // credentials for NATSURL
-	Auth    string   // "open" or "required" for an embedded broker. Empty means no change
-	Tenant  string   // empty means all tenants, or several
-	Tenants []string // all values of --tenant. Several need [SeveralTenants]
-	JSON    bool
-	Verbose bool
+	NATSURL string // external broker. Empty runs or joins the embedded broker of DataDir
+	Login   Login  // credentials for NATSURL
+	// NATSTimeout limits how long a command waits for the broker at its start.
+	NATSTimeout time.Duration
+	Auth        string   // "open" or "required" for an embedded broker. Empty means no change
+	Tenant      string   // empty means all tenants, or several
+	Tenants     []string // all values of --tenant. Several need [SeveralTenants]
+	JSON        bool
+	Verbose     bool
 }
 
 // Login holds the credentials for an external broker.
@@ -55,6 +60,7 @@ func (s *Shared) Register(cmd *cobra.Command) {
 	flags.StringVar(&s.Login.CA, "nats-ca", "", "`file` with the certificates that verify the server of --nats-url")
 	flags.StringVar(&s.Login.Cert, "nats-cert", "", "`file` with the client's certificate for --nats-url")
 	flags.StringVar(&s.Login.Key, "nats-key", "", "`file` with the key of --nats-cert")
+	flags.DurationVar(&s.NATSTimeout, "nats-timeout", defaultNATSTimeout, "how long to wait for an unavailable broker at the start")
 	flags.StringVar(&s.Auth, "auth", "", "`mode` of the embedded broker: open accepts local clients without credentials "+
 		"as publishers, required rejects them, empty keeps the previous mode (initially open)")
 	flags.Var((*tenants)(s), "tenant", "`tenant`; without it serve and up use all tenants, other commands use \"default\"")
@@ -74,18 +80,26 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		if err := s.checkTenants(cmd); err != nil {
 			return err
 		}
-		switch {
-		case s.DataDir == "":
-			return Usage("--data-dir: empty, want a folder")
-		case login != "" && s.NATSURL == "":
-			return Usage("--%s: it needs --nats-url", login)
-		case s.NATSURL != "" && (s.Login.Cert == "") != (s.Login.Key == ""):
-			return Usage("--nats-cert and --nats-key: both are needed")
-		case s.Auth != "" && s.Auth != "open" && s.Auth != "required":
-			return Usage("--auth %q: want open or required", s.Auth)
-		}
-		return nil
+		return s.check(login)
 	}
+}
+
+// check returns an error for the first invalid flag. login is the name of a login flag on the
+// command line, or "".
+func (s *Shared) check(login string) error {
+	switch {
+	case s.DataDir == "":
+		return Usage("--data-dir: empty, want a folder")
+	case login != "" && s.NATSURL == "":
+		return Usage("--%s: it needs --nats-url", login)
+	case s.NATSURL != "" && (s.Login.Cert == "") != (s.Login.Key == ""):
+		return Usage("--nats-cert and --nats-key: both are needed")
+	case s.NATSTimeout <= 0:
+		return Usage("--nats-timeout %v: want more than 0", s.NATSTimeout)
+	case s.Auth != "" && s.Auth != "open" && s.Auth != "required":
+		return Usage("--auth %q: want open or required", s.Auth)
+	}
+	return nil
 }
 
 // givenLogin returns the name of a login flag on the command line, or "". Environment variables do

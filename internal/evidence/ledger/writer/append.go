@@ -51,7 +51,7 @@ func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Append
 	}
 	b := &batch{
 		conn: l.conn, tenant: l.tenant, state: &l.state, payloads: payloads{l.conn},
-		classify: classifier{conn: l.conn, names: l.names, epoch: stream.Epoch, contents: make(map[int64]content)},
+		classify: classifier{conn: l.conn, names: l.names, crowds: l.crowds, epoch: stream.Epoch, contents: make(map[int64]content)},
 		stream:   stream, position: l.newest.Position,
 	}
 	for _, m := range messages {

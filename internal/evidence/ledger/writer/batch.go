@@ -76,6 +76,7 @@ func (b *batch) store(m ledger.Message, r record) error {
 		}
 	}
 	p.high = max(p.high, int64(r.leaf.Sequence))
+	b.state.crowds.added(placeOf(r.leaf, p.number), r.leaf.Hash, int64(b.stream.Epoch))
 	return b.commitLeaf(m, r)
 }
 
@@ -148,6 +149,7 @@ func (b *batch) storeRepetition(m ledger.Message, r record, p *producer, first i
 		return fmt.Errorf("store repetition: %w", err)
 	}
 	p.high = max(p.high, a.Sequence)
+	b.state.crowds.added(placeOf(r.leaf, p.number), r.leaf.Hash, a.Epoch)
 	b.state.arrivals.Add(a)
 	b.done.Repetitions++
 	return nil

@@ -1,7 +1,6 @@
 package writer
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -22,6 +21,7 @@ type record struct {
 type classifier struct {
 	conn     *sqlite.Conn
 	names    *names
+	crowds   *crowds
 	epoch    uint64
 	contents map[int64]content // by leaf; an order that destroys payloads must clear it
 }
@@ -80,42 +80,34 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 // compareQuarantine sets r.copy if the message has been in quarantine since an earlier epoch. Such
 // messages arrive again with a restored stream, which has a new epoch.
 func (c classifier) compareQuarantine(r *record) error {
-	var number int64
-	if p := c.names.producers[r.leaf.Producer]; p != nil {
-		number = p.number
-	} else if r.leaf.Producer != "" {
-		return nil
-	}
-	n, err := sqlitetx.Int(c.conn, `SELECT count(*) FROM leaves
-		WHERE producer = ? AND sequence = ? AND class = 'quarantine' AND hash = ? AND epoch < ?`,
-		number, int64(r.leaf.Sequence), r.leaf.Hash[:], int64(c.epoch))
-	r.copy = n > 0
+	earlier, err := c.recordsAt(r.leaf)
+	epoch, ok := earlier[r.leaf.Hash]
+	r.copy = ok && epoch < int64(c.epoch)
 	return err
 }
 
 // compareNumber checks whether the producer used the number of a record before. It marks the record
 // as a copy if the bytes are the same, and as a conflict if they differ.
 func (c classifier) compareNumber(r *record) error {
-	p := c.names.producers[r.leaf.Producer]
-	if p == nil || int64(r.leaf.Sequence) > p.high {
+	if p := c.names.producers[r.leaf.Producer]; p == nil || int64(r.leaf.Sequence) > p.high {
 		return nil
 	}
-	stmt := c.conn.Prep(`SELECT hash FROM leaves WHERE producer = ?1 AND sequence = ?2 AND class <> 'manifest'
-		UNION ALL SELECT hash FROM seen WHERE producer = ?1 AND sequence = ?2`)
-	stmt.BindInt64(1, p.number)
-	stmt.BindInt64(2, int64(r.leaf.Sequence))
-	var used bool
-	for {
-		row, err := stmt.Step()
-		if err != nil || !row {
-			if used && !r.copy {
-				r.leaf.Class, r.leaf.Finding = ledger.ClassConflict, ledger.FindingSequenceReused
-			}
-			return errors.Join(err, stmt.Reset())
-		}
-		used = true
-		r.copy = r.copy || bytes.Equal(sqlitetx.Bytes(stmt, 0), r.leaf.Hash[:])
+	earlier, err := c.recordsAt(r.leaf)
+	if _, r.copy = earlier[r.leaf.Hash]; !r.copy && len(earlier) > 0 {
+		r.leaf.Class, r.leaf.Finding = ledger.ClassConflict, ledger.FindingSequenceReused
 	}
+	return err
+}
+
+// recordsAt returns the earlier records with the producer and number of a leaf.
+func (c classifier) recordsAt(l ledger.Leaf) (records, error) {
+	var number int64
+	if p := c.names.producers[l.Producer]; p != nil {
+		number = p.number
+	} else if l.Producer != "" {
+		return nil, nil
+	}
+	return c.crowds.at(placeOf(l, number))
 }
 
 func (c classifier) manifest(m ledger.Message, r record) (record, error) {
@@ -124,14 +116,8 @@ func (c classifier) manifest(m ledger.Message, r record) (record, error) {
 		return r, c.compareQuarantine(&r)
 	}
 	r.leaf = ledger.Leaf{Class: ledger.ClassManifest, Producer: manifest.Producer, Sequence: manifest.Last, Hash: r.leaf.Hash}
-	p := c.names.producers[manifest.Producer]
-	if p == nil {
-		return r, nil
-	}
-	n, err := sqlitetx.Int(c.conn, `SELECT count(*) FROM leaves
-		WHERE producer = ? AND sequence = ? AND class = 'manifest' AND hash = ?`,
-		p.number, int64(manifest.Last), r.leaf.Hash[:])
-	r.copy = n > 0
+	earlier, err := c.recordsAt(r.leaf)
+	_, r.copy = earlier[r.leaf.Hash]
 	return r, err
 }
 

@@ -16,14 +16,16 @@ type state struct {
 	arrivals ledger.Arrivals
 	tree     *merkleTree
 	names    *names
+	crowds   *crowds
 	orders   *orders
 }
 
 func newState(conn *sqlite.Conn, tenant string, key *Key, scrubber *scrubber) state {
 	tree := &merkleTree{conn: conn}
 	return state{
-		tree:  tree,
-		names: &names{conn: conn, producers: make(map[string]*producer), runs: make(map[string]int64)},
+		tree:   tree,
+		crowds: &crowds{conn: conn},
+		names:  &names{conn: conn, producers: make(map[string]*producer), runs: make(map[string]int64)},
 		orders: &orders{
 			conn: conn, tenant: tenant, key: key, tree: tree, payloads: payloads{conn}, scrubber: scrubber,
 			replaced: key.first(tenant),

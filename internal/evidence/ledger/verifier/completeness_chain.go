@@ -19,7 +19,8 @@ const (
 	maxLinks  = 4096 // maximum length of links
 	maxResent = 1000 // maximum length of resent
 	maxOthers = 1 << 14
-	maxReread = 1 << 18 // maximum sum of the counts of resent manifests
+	maxReread = 1 << 18 // limit after which no more resent manifests are compared
+	maxWalked = 1 << 25 // limit after which lost events are no longer removed from memory
 )
 
 // other is an event with the number of an earlier event. Until a manifest lists the number, nothing
@@ -49,7 +50,8 @@ type chain struct {
 	tip             link
 	links           []link // recent places, including tip
 	resent          []events.Manifest
-	reread          uint64  // sum of the counts of resent
+	reread          uint64  // contents that were read for resent manifests
+	walked          int     // hashes that were looked through to remove lost events
 	settled         settled // numbers whose contents a signed manifest has proved
 	tooMany         bool    // too many manifests list numbers again to check them all
 }
@@ -117,8 +119,7 @@ func (s *sender) take(l listing, isAgain bool) {
 		s.unsignedMissing = len(s.missing)
 	}
 	switch {
-	case isAgain && len(s.resent) < maxResent && s.reread+l.Count <= maxReread:
-		s.reread += l.Count
+	case isAgain && len(s.resent) < maxResent:
 		s.resent = append(s.resent, l.Manifest)
 		s.forget(events.Manifest{First: before + 1, Last: l.Last}) // earlier manifests may need the others
 	case isAgain:
@@ -235,7 +236,7 @@ func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int,
 // checkResent checks the manifests that list numbers again.
 func (c *completeness) checkResent(s *sender) error {
 	for _, m := range s.resent {
-		if m.Count > maxUnlisted || c.contents == nil {
+		if m.Count > maxUnlisted || c.contents == nil || s.reread > maxReread {
 			s.tooMany = true
 			continue
 		}

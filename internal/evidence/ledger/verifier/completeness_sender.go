@@ -3,6 +3,7 @@ package verifier
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -68,11 +69,7 @@ func (s *sender) lostManifest(first, last uint64) {
 		return
 	}
 	s.gaps = append(s.gaps, Gap{Producer: s.name, First: first, Last: last, Cause: CauseManifest})
-	for n := range s.hashes {
-		if first <= n && n <= last {
-			delete(s.hashes, n)
-		}
-	}
+	s.forget(events.Manifest{First: first, Last: last})
 }
 
 // resolve compares the root of a manifest with the listed events. It returns false if the
@@ -133,17 +130,20 @@ func (s *sender) hasAllOf(m events.Manifest) bool {
 }
 
 func (s *sender) forget(m events.Manifest) {
+	if m.First > m.Last {
+		return
+	}
 	if m.Last-m.First < uint64(len(s.hashes)) {
 		for n := m.First; n <= m.Last; n++ {
 			delete(s.hashes, n)
 		}
 		return
 	}
-	for n := range s.hashes {
-		if m.First <= n && n <= m.Last {
-			delete(s.hashes, n)
-		}
+	if s.walked += len(s.hashes); s.walked > maxWalked {
+		s.tooMany = true
+		return
 	}
+	maps.DeleteFunc(s.hashes, func(n uint64, _ events.Hash) bool { return m.First <= n && n <= m.Last })
 }
 
 func (s *sender) conclude() (Producer, []Gap) {

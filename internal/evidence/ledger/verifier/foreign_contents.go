@@ -37,6 +37,7 @@ func (c *completeness) readContents(s *sender, first, last uint64) (map[uint64][
 }
 
 func (c *completeness) addContent(contents map[uint64][]events.Hash, s *sender, sequence uint64, hash events.Hash) {
+	s.reread++
 	if !c.isKnown(s.number, sequence, hash) {
 		contents[sequence] = append(contents[sequence], hash)
 	}

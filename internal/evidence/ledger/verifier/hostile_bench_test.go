@@ -16,27 +16,102 @@ import (
 // The goal is a ratio of 0.12 or more, because linear time gives 0.25. LargeID and Resent compare
 // with a client that is not hostile, and their goal is 0.1.
 func BenchmarkHostile(b *testing.B) {
-	for name, fill := range map[string]func(f *ledgertest.Feed, n int){
-		"Missing":    missingRanges,
-		"Descending": descendingNumbers,
-		"NeverComes": eventsThatNeverCome,
-		"LargeID":    func(f *ledgertest.Feed, n int) { smallEvents(f, 300_000*(n-1)) },
-		"Resent":     func(f *ledgertest.Feed, n int) { resent(f, 50*(n-1)) },
+	whole := verifier.Options{Tenant: "acme"}
+	window := verifier.Options{Tenant: "acme", From: ledgertest.Began.Add(-time.Hour)}
+	for name, of := range map[string]struct {
+		fill func(f *ledgertest.Feed, n int)
+		opts verifier.Options
+	}{
+		"Missing":         {missingRanges, whole},
+		"Descending":      {descendingNumbers, whole},
+		"NeverComes":      {eventsThatNeverCome, whole},
+		"LargeID":         {func(f *ledgertest.Feed, n int) { smallEvents(f, 300_000*(n-1)) }, whole},
+		"Resent":          {func(f *ledgertest.Feed, n int) { resent(f, 50*(n-1)) }, whole},
+		"OneNumber":       {oneNumber, whole},
+		"Undecodable":     {undecodable, whole},
+		"Manifests":       {manifestsOfOneNumber, whole},
+		"Contents":        {contentsListedAgain, whole},
+		"Skipped":         {skippedManifests, whole},
+		"WindowGaps":      {descendingNumbers, window},
+		"WindowProducers": {manyProducers, window},
 	} {
 		b.Run(name, func(b *testing.B) {
 			key := ledgertest.NewKey(b)
 			took := func(n int) func() time.Duration {
 				f := ledgertest.NewFeed("acme")
-				fill(f, n)
+				of.fill(f, n)
 				return func() time.Duration {
 					start := time.Now()
 					path := ledgertest.Write(b, b.TempDir(), key, f, 1000)
-					ledgertest.Verify(b, path, key, verifier.Options{Tenant: "acme"})
+					ledgertest.Verify(b, path, key, of.opts)
 					return time.Since(start)
 				}
 			}
 			ledgertest.Ratios(b, took(1), took(4))
 		})
+	}
+}
+
+// ghostly adds an event with a number and producer of the sender's choice.
+func ghostly(f *ledgertest.Feed, producer string, sequence uint64, i int) {
+	e := events.Event{
+		ID: fmt.Sprint("id", i), Type: events.Custom.Type(), Source: "/forged", Data: fmt.Appendf(nil, `{"name":"%d"}`, i), Tenant: "acme",
+		Producer: producer, Sequence: sequence, Salt: "c2FsdHNhbHRzYWx0c2FsdA", Time: f.Now,
+	}
+	f.Add(subjects.Address{Tenant: "acme", Producer: producer, Kind: e.Kind()}, e.Encode())
+}
+
+func oneNumber(f *ledgertest.Feed, n int) {
+	for i := range 2000 * n {
+		ghostly(f, "ghost", 1, i)
+	}
+}
+
+func undecodable(f *ledgertest.Feed, n int) {
+	for i := range 2000 * n {
+		f.Add(subjects.Address{Tenant: "acme", Producer: "ghost", Kind: events.Custom}, fmt.Appendf(nil, "%d", i))
+	}
+}
+
+func manifestsOfOneNumber(f *ledgertest.Feed, n int) {
+	for i := range 2000 * n {
+		f.AddManifest(events.Manifest{
+			Version: 1, Tenant: "acme", Producer: "ghost", First: 1, Last: 1, Count: 1, Root: events.HashOf(fmt.Append(nil, i)).String(),
+		})
+	}
+}
+
+// contentsListedAgain adds many contents of one number, which many manifests list again.
+func contentsListedAgain(f *ledgertest.Feed, n int) {
+	f.Sign("p")
+	f.Event("p", "", events.Custom, events.CustomData{Name: "x"})
+	f.Manifest("p")
+	m, _ := lastManifest(f)
+	for i := range 1000 * n {
+		ghostly(f, "p", 1, i)
+	}
+	for i := range 120 * n {
+		m.State, m.Interval = events.StateOpen, uint64(1+i)*1000
+		f.AddManifest(ledgertest.Sign(m, ledgertest.ProducerKey("p")))
+	}
+}
+
+// skippedManifests adds manifests that skip numbers, while many events wait for a manifest.
+func skippedManifests(f *ledgertest.Feed, n int) {
+	for i := range 8000 * n {
+		ghostly(f, "ghost", uint64(1<<40+2*i), i)
+	}
+	for i := range uint64(1000 * n) {
+		f.AddManifest(events.Manifest{
+			Version: 1, Tenant: "acme", Producer: "ghost", First: 2*i + 2, Last: 2*i + 2, Missing: []events.Range{{First: 2*i + 2, Last: 2*i + 2}},
+			Root: events.BatchRoot(nil).String(),
+		})
+	}
+}
+
+func manyProducers(f *ledgertest.Feed, n int) {
+	for i := range 2000 * n {
+		ghostly(f, fmt.Sprint("ghost", i), 2, i)
 	}
 }
 

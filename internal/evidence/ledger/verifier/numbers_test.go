@@ -1,6 +1,8 @@
 package verifier
 
 import (
+	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -97,4 +99,53 @@ func declared(s *sender, n uint64) (Cause, string) {
 		return CauseProducer, s.missing[i].Reason
 	}
 	return CauseStream, ""
+}
+
+// The times of gaps come from the nearest event below, and from the nearest event above or the
+// lowest manifest that reaches the end.
+func FuzzBorders(f *testing.F) {
+	f.Add(uint64(1), uint8(5), uint8(9))
+	f.Add(uint64(2), uint8(90), uint8(40))
+	f.Fuzz(func(t *testing.T, seed uint64, gapCount, rowCount uint8) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		type row struct {
+			number     uint64
+			stored     int64
+			isManifest bool
+		}
+		var gaps []Gap
+		var rows []row
+		var list []int
+		for i := range int(gapCount) {
+			first := 1 + r.Uint64N(50)
+			gaps, list = append(gaps, Gap{First: first, Last: first + r.Uint64N(9)}), append(list, i)
+		}
+		for range rowCount {
+			rows = append(rows, row{1 + r.Uint64N(60), r.Int64N(1000), r.IntN(3) == 0})
+		}
+		slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.number, b.number) })
+		times := make([]gapTimes, len(gaps))
+		b := newBorders(gaps, list, times)
+		for _, x := range rows {
+			b.record(x.number, x.stored, x.isManifest)
+		}
+		b.begin(math.MaxUint64)
+		for i, g := range gaps {
+			want := gapTimes{until: math.MaxInt64}
+			below, event, manifest := uint64(0), false, false
+			for _, x := range rows {
+				switch {
+				case x.isManifest && x.number >= g.Last && !manifest:
+					manifest, want.until = true, min(want.until, x.stored)
+				case !x.isManifest && x.number < g.First && x.number > below:
+					below, want.after = x.number, x.stored
+				case !x.isManifest && x.number > g.Last && !event:
+					event, want.until = true, min(want.until, x.stored)
+				}
+			}
+			if times[i] != want {
+				t.Fatalf("gap %d to %d: %+v, want %+v", g.First, g.Last, times[i], want)
+			}
+		}
+	})
 }

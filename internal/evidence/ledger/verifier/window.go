@@ -1,7 +1,6 @@
 package verifier
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -19,7 +18,8 @@ type window struct {
 	since    int64 // inclusive, in nanoseconds since 1970
 	until    int64 // exclusive, in nanoseconds since 1970
 
-	highest map[string]uint64 // highest number by producer
+	senders map[string]*sender // by name
+	highest map[string]uint64  // highest number by producer
 	runs    map[string]bool
 	foreign map[foreignPlace]bool
 }
@@ -32,7 +32,10 @@ type foreignPlace struct {
 }
 
 func newWindow(c *completeness, from, to time.Time) *window {
-	w := &window{facts: c, from: from, to: to, until: math.MaxInt64, highest: make(map[string]uint64), runs: make(map[string]bool), foreign: make(map[foreignPlace]bool)}
+	w := &window{facts: c, from: from, to: to, until: math.MaxInt64, highest: make(map[string]uint64), runs: make(map[string]bool), foreign: make(map[foreignPlace]bool), senders: make(map[string]*sender)}
+	for _, s := range c.producers {
+		w.senders[s.name] = s
+	}
 	for _, f := range c.found.list {
 		w.foreign[foreignPlace{f.Leaf, f.StreamSequence}] = true
 	}
@@ -52,12 +55,12 @@ func (w *window) restrict(r *Report) error {
 	}
 	var gaps []Gap
 	named := make(map[string]bool)
-	for _, g := range r.Gaps {
-		after, until, err := w.timesOf(g)
-		if err != nil {
-			return err
-		}
-		if w.overlaps(after, until) {
+	times, err := w.timesOf(r.Gaps)
+	if err != nil {
+		return err
+	}
+	for i, g := range r.Gaps {
+		if w.overlaps(times[i].after, times[i].until) {
 			gaps, named[g.Producer] = append(gaps, g), true
 		}
 	}
@@ -115,66 +118,11 @@ func (w *window) each(query string, do func(*sqlite.Stmt) error, args ...any) er
 	}})
 }
 
-// errFirst ends a query after the first row.
-var errFirst = errors.New("only the first row counts")
-
-// timesOf returns the earliest and the latest time at which the server would have stored the
-// missing events. after is the time of the event before the gap. until is the time of the event
-// after the gap, or of an earlier manifest that reaches the end of the gap.
-func (w *window) timesOf(g Gap) (after, until int64, err error) {
-	producer := w.number(g.Producer)
-	until = math.MaxInt64
-	var below, above int64 = 0, math.MaxInt64
-	lower := func(sequence, stored int64) {
-		if sequence > below {
-			below, after = sequence, stored
-		}
-	}
-	upper := func(sequence, stored int64) {
-		if sequence < above {
-			above, until = sequence, stored
-		}
-	}
-	manifest := func(_, stored int64) { until = min(until, stored) }
-	for _, q := range [...]struct {
-		rows  string
-		limit uint64
-		take  func(sequence, stored int64)
-	}{
-		{"leaves WHERE class IN ('event', 'conflict') AND producer = ?1 AND sequence < ?2 ORDER BY sequence DESC, leaf", g.First, lower},
-		{"seen WHERE producer = ?1 AND sequence < ?2 ORDER BY sequence DESC, seen", g.First, lower},
-		{"leaves WHERE class IN ('event', 'conflict') AND producer = ?1 AND sequence > ?2 ORDER BY sequence, leaf", g.Last, upper},
-		{"seen WHERE producer = ?1 AND sequence > ?2 ORDER BY sequence, seen", g.Last, upper},
-		{"leaves WHERE class = 'manifest' AND producer = ?1 AND sequence >= ?2 ORDER BY sequence, leaf", g.Last, manifest},
-	} {
-		err := w.each("SELECT leaf, stream, sequence, stored FROM "+q.rows, func(stmt *sqlite.Stmt) error {
-			q.take(stmt.ColumnInt64(2), stmt.ColumnInt64(3))
-			return errFirst
-		}, producer, int64(q.limit))
-		if err != nil && !errors.Is(err, errFirst) {
-			return 0, 0, err
-		}
-	}
-	// after is later than until if the event before the gap arrived last.
-	return min(after, until), until, nil
-}
-
-func (w *window) number(producer string) int64 {
-	for _, s := range w.facts.producers {
-		if s.name == producer {
-			return s.number
-		}
-	}
-	return 0
-}
-
 func (w *window) isUnproven(p Producer, breaks []Break) bool {
 	if p.SilentSinceBreak && len(breaks) > 0 {
 		last := int64(0)
-		for _, s := range w.facts.producers {
-			if s.name == p.Name && !s.lastStored.IsZero() {
-				last = s.lastStored.UnixNano()
-			}
+		if s := w.senders[p.Name]; s != nil && !s.lastStored.IsZero() {
+			last = s.lastStored.UnixNano()
 		}
 		if w.overlaps(last, breaks[len(breaks)-1].Noticed.UnixNano()) {
 			return true

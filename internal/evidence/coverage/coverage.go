@@ -164,12 +164,12 @@ func (c *builder) runs(ctx context.Context, report verifier.Report) error {
 }
 
 func (c *builder) gaps(ctx context.Context, report verifier.Report) error {
-	for _, g := range report.Gaps {
-		noticed, err := c.r.Activity().GapNoticed(ctx, g.Producer, g.Last)
-		if err != nil {
-			return err
-		}
-		h := c.at(noticed)
+	noticed, err := c.noticed(ctx, report.Gaps)
+	if err != nil {
+		return err
+	}
+	for i, g := range report.Gaps {
+		h := c.at(noticed[i])
 		if h == nil {
 			continue
 		}
@@ -181,6 +181,24 @@ func (c *builder) gaps(ctx context.Context, report verifier.Report) error {
 		}
 	}
 	return nil
+}
+
+func (c *builder) noticed(ctx context.Context, gaps []verifier.Gap) ([]time.Time, error) {
+	all := make([]time.Time, len(gaps))
+	places, lasts := make(map[string][]int), make(map[string][]uint64)
+	for i, g := range gaps {
+		places[g.Producer], lasts[g.Producer] = append(places[g.Producer], i), append(lasts[g.Producer], g.Last)
+	}
+	for producer, list := range places {
+		times, err := c.r.Activity().GapsNoticed(ctx, producer, lasts[producer])
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range list {
+			all[at] = times[i]
+		}
+	}
+	return all, nil
 }
 
 func (c *builder) accesses(ctx context.Context) error {

@@ -1,10 +1,12 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -161,20 +163,42 @@ func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	return runs, err
 }
 
-// GapNoticed returns when a gap in a producer's numbers became visible. last is the last missing
-// number. A gap becomes visible with the first record that has a higher number. If there is none,
-// GapNoticed returns the time of the producer's last record, or zero.
-func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
-	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
-		stored, err := sqlitetx.Int(conn, `SELECT coalesce(
-			(SELECT min(stored) FROM leaves WHERE producer = p.producer AND sequence > ?2),
-			(SELECT max(stored) FROM leaves WHERE producer = p.producer)) FROM producers p WHERE p.name = ?1`, producer, int64(last))
-		if err == nil && stored > 0 {
-			t = time.Unix(0, stored).UTC()
+// GapsNoticed returns when gaps in a producer's numbers became visible. lasts has the last missing
+// number of each gap. A gap becomes visible with the first record that has a higher number. If
+// there is none, the time is that of the producer's last record, or zero.
+func (a Activity) GapsNoticed(ctx context.Context, producer string, lasts []uint64) ([]time.Time, error) {
+	times := make([]time.Time, len(lasts))
+	descending := make([]int, len(lasts))
+	for i := range descending {
+		descending[i] = i
+	}
+	slices.SortFunc(descending, func(i, j int) int { return cmp.Compare(lasts[j], lasts[i]) })
+	err := a.source.view(ctx, func(conn *sqlite.Conn) error {
+		latest, err := sqlitetx.Int(conn, `SELECT coalesce(max(stored), 0) FROM leaves
+			WHERE producer = (SELECT producer FROM producers WHERE name = ?)`, producer)
+		if err != nil || latest == 0 {
+			return err
 		}
+		noticed, rest := latest, descending // noticed is the earliest time of the higher numbers
+		take := func(below int64) {
+			for ; len(rest) > 0 && lasts[rest[0]] >= uint64(below); rest = rest[1:] {
+				times[rest[0]] = time.Unix(0, noticed).UTC()
+			}
+		}
+		isFirst := true
+		err = sqlitex.Execute(conn, `SELECT sequence, stored FROM leaves
+			WHERE producer = (SELECT producer FROM producers WHERE name = ?) ORDER BY sequence DESC`,
+			&sqlitex.ExecOptions{Args: []any{producer}, ResultFunc: func(stmt *sqlite.Stmt) error {
+				take(stmt.ColumnInt64(0))
+				if stored := stmt.ColumnInt64(1); isFirst || stored < noticed {
+					noticed, isFirst = stored, false
+				}
+				return nil
+			}})
+		take(0)
 		return err
 	})
-	return t, err
+	return times, err
 }
 
 // SilentProducers returns the sorted names of the producers that sent messages before the newest

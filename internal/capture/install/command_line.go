@@ -1,6 +1,83 @@
 package install
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
+)
+
+const (
+	// lookup and found surround the program in a command line. They check that the shell
+	// finds the program, without an error text.
+	lookup = "command -v "
+	found  = " >/dev/null 2>&1 && "
+	// sh runs a command line in the shell of the system. The user's shell may lack the
+	// syntax of the command line.
+	sh = "sh -c "
+)
+
+// commandLine returns the command line of a hook. It decides itself if the program is
+// missing, cannot start or is killed. Agents would otherwise continue or stop as they
+// like. Without --fail-closed the status is always 0, which continues. With it, the
+// command prints a denial in the dialect of the agent, at the events where the agent
+// accepts one. The status 2 is the program's own denial.
+func (t *tool) commandLine(opts Options, event string) string {
+	words := []string{opts.Program, "hook", t.name}
+	if t.eventArgument {
+		words = append(words, event)
+	}
+	if opts.Flags != "" {
+		words = append(words, opts.Flags)
+	}
+	line := lookup + opts.Program + found + strings.Join(words, " ")
+	if denial := t.denial(opts, event); denial != "" {
+		line += "; s=$?; case $s in 0|2) exit $s;; esac; printf '%s\\n' " + termtext.ShellQuote(denial)
+	} else {
+		line += "; exit 0"
+	}
+	if t.userShell {
+		return sh + termtext.ShellQuote(line)
+	}
+	return line
+}
+
+// denial returns the answer that denies an event whose hook cannot run. It is empty if
+// the hook fails open, or the agent accepts no denial there.
+func (t *tool) denial(opts Options, event string) string {
+	if !opts.failClosed() {
+		return ""
+	}
+	agent, err := agents.Named(t.name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(agent.Closed(event, closedReason(opts.Program, t.name)).Stdout))
+}
+
+func closedReason(program, tool string) string {
+	name, _ := firstWord(program)
+	return "Blocked by Hooktrail, which fails closed: the program " + name + " did not run. Put it into the PATH of the agent. " +
+		"If it moved, repeat publisher install " + tool + ". To continue without it, remove the hooks from the settings of the agent."
+}
+
+// innerCommand returns the command that starts publisher, without the shell code around it.
+func innerCommand(line string) string {
+	if quoted, ok := strings.CutPrefix(line, sh); ok {
+		inner, _ := firstWord(quoted)
+		if !strings.HasPrefix(inner, lookup) {
+			return line
+		}
+		line = inner
+	}
+	if rest, ok := strings.CutPrefix(line, lookup); ok {
+		_, rest = firstWord(rest)
+		if inner, ok := strings.CutPrefix(rest, found); ok {
+			return inner
+		}
+	}
+	return line
+}
 
 func firstWord(line string) (word, rest string) {
 	var b strings.Builder

@@ -28,9 +28,9 @@ func oursOf(tool string, programs ...string) ours {
 }
 
 func (o ours) wrote(command string) bool {
-	program, args := firstWord(command)
+	program, args := firstWord(innerCommand(command))
 	args, ok := strings.CutPrefix(args, " hook "+o.tool)
-	return ok && (args == "" || strings.ContainsAny(args[:1], " \t")) && slices.Contains(o.programs, baseName(program))
+	return ok && (args == "" || strings.ContainsAny(args[:1], " \t;")) && slices.Contains(o.programs, baseName(program))
 }
 
 var commandKeys = []string{"command", "bash", "powershell"}
@@ -192,7 +192,10 @@ func (e *editor) prune(of *hujson.Value, key string) (err error) {
 
 // equal compares JSON without white space. A value with comments is not equal.
 func (d *document) equal(is *hujson.Value, v any) bool {
-	want, err := json.Marshal(v)
-	var got bytes.Buffer
-	return err == nil && json.Compact(&got, d.data[is.StartOffset:is.EndOffset]) == nil && bytes.Equal(got.Bytes(), want)
+	var want, got bytes.Buffer
+	enc := json.NewEncoder(&want)
+	enc.SetEscapeHTML(false) // as in encoded
+	err := enc.Encode(v)
+	return err == nil && json.Compact(&got, d.data[is.StartOffset:is.EndOffset]) == nil &&
+		bytes.Equal(got.Bytes(), bytes.TrimSuffix(want.Bytes(), []byte("\n")))
 }

@@ -25,6 +25,10 @@ type Options struct {
 	Getenv    func(string) string // reads environment variables; nil reads none
 }
 
+func (o *Options) failClosed() bool {
+	return slices.Contains(strings.Fields(o.Flags), "--fail-closed")
+}
+
 // Change is a planned change of a tool's configuration.
 type Change struct {
 	Tool string
@@ -143,14 +147,7 @@ func (e *editor) fill(t *tool, opts Options) (err error) {
 		}
 	}
 	for _, event := range t.events {
-		words := []string{opts.Program, "hook", t.name}
-		if t.eventArgument {
-			words = append(words, event)
-		}
-		if opts.Flags != "" {
-			words = append(words, opts.Flags)
-		}
-		if err := e.put(event, t.entry(caller{strings.Join(words, " "), opts.Timeout})); err != nil {
+		if err := e.put(event, t.entry(caller{t.commandLine(opts, event), t.timeout(opts, event)})); err != nil {
 			return err
 		}
 	}

@@ -167,11 +167,13 @@ func TestPlan_NewFile(t *testing.T) {
 }
 
 func TestPlan_Entries(t *testing.T) {
+	const open = " >/dev/null 2>&1 && publisher hook "
 	tests := []struct{ tool, flags, event, want string }{
-		{"claude-code", "", "PreToolUse", `{"hooks":[{"type":"command","command":"publisher hook claude-code","timeout":10}]}`},
-		{"codex", "--hooks /h.yaml", "PreToolUse", `{"hooks":[{"type":"command","command":"publisher hook codex --hooks /h.yaml","timeout":10}]}`},
-		{"gemini-cli", "", "BeforeTool", `{"hooks":[{"type":"command","command":"publisher hook gemini-cli","timeout":10000}]}`},
-		{"copilot-cli", "--fail-closed", "preToolUse", `{"type":"command","bash":"publisher hook copilot-cli preToolUse --fail-closed","timeoutSec":10}`},
+		{"claude-code", "", "PreToolUse", `{"hooks":[{"type":"command","command":"command -v publisher` + open + `claude-code; exit 0","timeout":10}]}`},
+		{"codex", "--hooks /h.yaml", "PreToolUse", `{"hooks":[{"type":"command","command":"sh -c 'command -v publisher` + open + `codex --hooks /h.yaml; exit 0'","timeout":10}]}`},
+		{"codex", "", "SessionEnd", `{"hooks":[{"type":"command","command":"sh -c 'command -v publisher` + open + `codex; exit 0'","timeout":3}]}`},
+		{"gemini-cli", "", "BeforeTool", `{"hooks":[{"type":"command","command":"command -v publisher` + open + `gemini-cli; exit 0","timeout":10000}]}`},
+		{"copilot-cli", "--fail-closed", "agentStop", `{"type":"command","bash":"command -v publisher` + open + `copilot-cli agentStop --fail-closed; exit 0","timeoutSec":10}`},
 	}
 	for _, tt := range tests {
 		opts := options(t)

@@ -6,8 +6,11 @@ const hook = {{HOOK}}
 const flags = {{FLAGS}}
 const patience = {{PATIENCE}} // ms
 const failClosed = {{FAIL_CLOSED}}
+const missing = {{MISSING}}
+const silent = "Blocked: Hooktrail does not answer, and fails closed."
 
-// ask hands a payload to the hook command. It returns the answer, undefined if there is none.
+// ask passes a payload to the hook command and returns its answer. Without one it returns
+// {failed: "why"}. The shell reports a missing program with the status 126 or 127.
 function ask(event, payload, cwd) {
   return new Promise((resolve) => {
     const child = spawn(`${hook} ${event} ${flags}`, { shell: true, cwd, stdio: ["pipe", "pipe", "ignore"] })
@@ -17,21 +20,21 @@ function ask(event, payload, cwd) {
       child.kill()
       child.stdout.destroy()
       child.unref()
-      end()
+      end({ failed: silent })
     }, patience)
     const end = (answer) => {
       clearTimeout(timer)
       resolve(answer)
     }
-    child.on("error", () => end())
+    child.on("error", () => end({ failed: silent }))
     child.stdin.on("error", () => {})
     child.stdout.on("data", (data) => said.push(data))
     child.on("close", (status) => {
-      if (status !== 0) return end()
+      if (status !== 0) return end({ failed: status === 126 || status === 127 ? missing : silent })
       try {
         end(JSON.parse(Buffer.concat(said).toString().trim() || "{}"))
       } catch {
-        end()
+        end({ failed: silent })
       }
     })
     child.stdin.end(JSON.stringify(payload))
@@ -40,7 +43,7 @@ function ask(event, payload, cwd) {
 
 // heed does what an answer says.
 function heed(answer, output) {
-  for (const [key, value] of Object.entries(answer?.output ?? {})) {
+  for (const [key, value] of Object.entries(answer.output ?? {})) {
     if (key !== "args" || typeof output.args !== "object" || output.args === null) {
       output[key] = value
       continue
@@ -80,8 +83,8 @@ export const Hooktrail = async ({ directory }) => {
     },
     "tool.execute.before": async (input, output) => {
       const answer = await told("tool.execute.before", input, output)
-      if (answer?.deny !== undefined) throw new Error(answer.deny)
-      if (answer === undefined && failClosed) throw new Error("Blocked: Hooktrail does not answer, and fails closed.")
+      if (answer.deny !== undefined) throw new Error(answer.deny)
+      if (answer.failed !== undefined && failClosed) throw new Error(answer.failed)
       heed(answer, output)
     },
     "tool.execute.after": async (input, output) => {

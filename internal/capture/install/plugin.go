@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -32,10 +31,11 @@ func (c *Change) planPlugin(opts Options) error {
 		}
 		return string(text)
 	}
-	failClosed := strconv.FormatBool(slices.Contains(strings.Fields(opts.Flags), "--fail-closed"))
+	failClosed := strconv.FormatBool(opts.failClosed())
 	c.after = []byte(strings.NewReplacer(
 		"{{HOOK}}", quoted(opts.Program+" hook "+c.Tool), "{{FLAGS}}", quoted(opts.Flags),
 		"{{PATIENCE}}", fmt.Sprint(milliseconds(opts.Timeout)), "{{FAIL_CLOSED}}", failClosed,
+		"{{MISSING}}", quoted(closedReason(opts.Program, c.Tool)),
 	).Replace(openCodePlugin))
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 // driver loads the plugin as OpenCode does and calls its hooks.
 const driver = `
+import { renameSync } from "node:fs"
 import { Hooktrail } from "./.opencode/plugins/hooktrail.js"
 const hooks = await Hooktrail({ directory: process.cwd() })
 const said = {}
@@ -35,6 +36,14 @@ await call("patch", before("patch"))
 await call("none", before("none"))
 await call("broken", before("broken"))
 await call("stuck", before("stuck"))
+await call("missing", async () => {
+  renameSync("publisher", "elsewhere")
+  try {
+    return await before("missing")()
+  } finally {
+    renameSync("elsewhere", "publisher")
+  }
+})
 await call("after", async () => {
   const output = { title: "t", output: "secret", metadata: {} }
   await hooks["tool.execute.after"]({ tool: "bash", sessionID: "s", callID: "c", args: {} }, output)
@@ -73,7 +82,9 @@ func TestPlugin(t *testing.T) {
 		opts.Timeout = 2 * time.Second
 		broken := any(map[string]any{"command": "broken", "description": "d"})
 		stuck := any(map[string]any{"command": "stuck", "description": "d"})
+		missing := any(map[string]any{"command": "missing", "description": "d"})
 		if closed {
+			missing = "threw: " + closedReason(opts.Program, "opencode")
 			opts.Flags = "--fail-closed"
 			broken = "threw: Blocked: Hooktrail does not answer, and fails closed."
 			stuck = broken
@@ -99,7 +110,7 @@ func TestPlugin(t *testing.T) {
 		}
 		want := map[string]any{
 			"deny": "threw: not this", "patch": map[string]any{"command": "patched"},
-			"none": map[string]any{"command": "none", "description": "d"}, "broken": broken, "stuck": stuck, "after": "hidden",
+			"none": map[string]any{"command": "none", "description": "d"}, "broken": broken, "stuck": stuck, "missing": missing, "after": "hidden",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("fail-closed %v (-want +got):\n%s", closed, diff)

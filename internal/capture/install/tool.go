@@ -15,9 +15,11 @@ type tool struct {
 	events        []string
 	entry         func(c caller) any
 	top           []setting
-	note          string // a further step that the user must take
-	eventArgument bool   // the command names the event, because the payload does not
-	plugin        bool   // the whole file is ours
+	note          string                   // a further step that the user must take
+	eventArgument bool                     // the command names the event, because the payload does not
+	plugin        bool                     // the whole file is ours
+	userShell     bool                     // the agent runs hooks in the shell of the user
+	limits        map[string]time.Duration // the longest timeouts that the agent accepts, by event
 }
 
 type setting struct {
@@ -42,8 +44,9 @@ var tools = []tool{
 			"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse",
 			"SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Stop", "SessionEnd",
 		},
-		entry: group(seconds),
-		note:  "Codex runs hooks once you have reviewed them: open /hooks in it, and trust these.",
+		entry: group(seconds), userShell: true,
+		limits: map[string]time.Duration{"SessionEnd": 3 * time.Second},
+		note:   "Codex runs hooks once you have reviewed them: open /hooks in it, and trust these.",
 	},
 	{
 		name: "copilot-cli", project: ".github/hooks/hooktrail.json",
@@ -85,6 +88,14 @@ func Names() []string {
 		names[i] = tools[i].name
 	}
 	return names
+}
+
+// timeout returns how long the agent waits for the hook of an event.
+func (t *tool) timeout(opts Options, event string) time.Duration {
+	if limit, ok := t.limits[event]; ok {
+		return min(opts.Timeout, limit)
+	}
+	return opts.Timeout
 }
 
 func named(name string) (*tool, error) {

@@ -79,8 +79,9 @@ func TestInstall_PassesOn(t *testing.T) {
 	}
 	got := settings.Hooks["PreToolUse"][0].Hooks[0]
 	want := " hook codex --hooks '" + project + "/my hooks.yaml' --data-dir " + project + "/data --tenant fromenv --publisher https://h.example --timeout 20s --fail-closed --no-redact"
-	if !strings.HasSuffix(got.Command, want) || got.Timeout != 25 {
-		t.Errorf("got %+v, want …%s", got, want)
+	line := strings.ReplaceAll(got.Command, `'\''`, `'`) // it is quoted once more, for sh -c
+	if !strings.Contains(line, want+"; ") || got.Timeout != 25 {
+		t.Errorf("got %+v, want …%s…", got, want)
 	}
 	if out.Note == "" {
 		t.Error("nothing says that Codex asks to trust hooks")

@@ -152,7 +152,7 @@ func (c *checker) attested() {
 		c.report.NotAttested = unsigned
 		return
 	}
-	s, err := openStatement(signed, c.keys.At(c.newest.Size))
+	s, err := openStatement(signed, c.keys.At(c.newest.Size+1))
 	if err != nil {
 		c.report.AddProblem("%s: %v", selectionFile, err)
 		return

@@ -30,8 +30,8 @@ type Options struct {
 	// Signer signs the [Statement] about the selection with the private half of Key. Without a
 	// signature, [Check] never reports the bundle as complete.
 	Signer note.Signer
-	// Changes are the key changes in the key folder. If the ledger has not recorded the last change
-	// yet, WriteBundle takes the new key's signature of the checkpoint from that change.
+	// Changes are the key changes in the key folder. If the ledger has not recorded all of them yet,
+	// the bundle contains the others, and the newest key signs its checkpoint.
 	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
 }
@@ -62,6 +62,9 @@ func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Option
 	}
 	b.done++
 	if b.stamp, err = b.stamped(ctx); err != nil {
+		return err
+	}
+	if err := b.pending(ctx); err != nil {
 		return err
 	}
 	if err := b.count(ctx); err != nil {
@@ -145,7 +148,7 @@ func (b *bundle) count(ctx context.Context) error {
 	b.about = About{
 		Format: formatV2, Tenant: b.newest.Tenant, Run: s.Run, From: s.From.UTC(), To: s.To.UTC(),
 		Leaves: n, Size: b.newest.Size, Seals: last.list(), Gaps: b.about.Gaps, Acknowledged: b.about.Acknowledged,
-		Absent: b.about.Absent, Unsealed: b.about.Unsealed, Window: b.about.Window,
+		Absent: b.about.Absent, Unsealed: b.about.Unsealed, Window: b.about.Window, Pending: b.about.Pending,
 	}
 	if b.stamp != nil {
 		b.about.Format = formatV3

@@ -14,7 +14,8 @@ import (
 )
 
 // open verifies the signature of the checkpoint. The signer must be the given key, or a later key
-// in the bundle's signed key changes.
+// in the bundle's signed key changes. A key that a pending change replaced has no authority over
+// the checkpoint, although it signed the same tree.
 func (c *checker) open(key note.Verifier, signed []byte) error {
 	said, err := ledger.ReadCheckpoint(signed)
 	if err != nil {
@@ -24,14 +25,15 @@ func (c *checker) open(key note.Verifier, signed []byte) error {
 	if err != nil {
 		return err
 	}
+	orders = c.report.withPending(orders, said)
 	c.keys, c.report.Anchor = c.opts.Anchor.Vouch(key, said.Tenant, orders, func(k ledger.Keys) bool {
-		_, err := ledger.OpenCheckpoint(signed, k.At(said.Size))
+		_, err := ledger.OpenCheckpoint(signed, k.At(said.Size+1))
 		return err == nil
 	})
 	pinned := c.report.Anchor != nil && c.report.Anchor.State == verifier.AnchorPinned
 	c.report.OwnKey = c.opts.Key == nil && !pinned
 	c.issuers = ledger.SignedIssuers(c.keys, said.Tenant, issuers)
-	c.newest, err = ledger.OpenCheckpoint(signed, c.keys.At(said.Size))
+	c.newest, err = ledger.OpenCheckpoint(signed, c.keys.At(said.Size+1))
 	return err
 }
 

@@ -93,6 +93,8 @@ type About struct {
 	Absent []Absent `json:"absent,omitempty"`
 	// Unsealed means that the ledger does not count the run as sealed.
 	Unsealed bool `json:"unsealed,omitempty"`
+	// Pending are changes of the key that the ledger had not recorded at its checkpoint.
+	Pending []ledger.PendingChange `json:"pending,omitempty"`
 	// Window is the ledger's verdict on the time range, if there is one.
 	Window *Window `json:"window,omitempty"`
 }

@@ -30,9 +30,7 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 // prove returns the lines of a proof and an empty line. The proof shows that the bundle's
 // checkpoint continues the tree of the first size leaves.
 func (b *bundle) prove(ctx context.Context, size int64) ([]byte, error) {
-	proof, err := tlog.ProveTree(b.newest.Size, size, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
-		return b.reader.Tree().Hashes(ctx, indexes)
-	}))
+	proof, err := b.proveTree(ctx, size)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +40,12 @@ func (b *bundle) prove(ctx context.Context, size int64) ([]byte, error) {
 	}
 	text.WriteByte('\n')
 	return text.Bytes(), nil
+}
+
+func (b *bundle) proveTree(ctx context.Context, size int64) (tlog.TreeProof, error) {
+	return tlog.ProveTree(b.newest.Size, size, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+		return b.reader.Tree().Hashes(ctx, indexes)
+	}))
 }
 
 func (c *checker) witnessed() {
@@ -102,7 +106,7 @@ func (c *checker) continues(proof tlog.TreeProof, signed []byte) (then ledger.Ch
 	if then.Tenant != c.newest.Tenant {
 		return then, fmt.Errorf("it is of tenant %q", then.Tenant)
 	}
-	if then.Size < 1 || then.Size > c.newest.Size || tlog.CheckTree(proof, c.newest.Size, c.newest.Root, then.Size, then.Root) != nil {
+	if !continues(proof, then, c.newest) {
 		return then, fmt.Errorf("%s does not continue it", checkpointFile)
 	}
 	return then, nil

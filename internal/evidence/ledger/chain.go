@@ -93,6 +93,7 @@ func IsKeyChange(signed string) bool {
 
 type keyChange struct {
 	leaf          int64
+	pending       bool
 	order         Order
 	signed        []byte
 	before, after note.Verifier
@@ -114,30 +115,46 @@ func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	return key
 }
 
-// link returns the chain that contains key, and the leaf of the order that introduced each key. The
-// leaf of the first key is -1. changes are sorted by leaf.
+// recordedAt returns the leaf of the order, or -1 if the change is pending.
+func (k keyChange) recordedAt() int64 {
+	if k.pending {
+		return -1
+	}
+	return k.leaf
+}
+
+// link returns the keys of the chain that contains key. changes are sorted by leaf.
 //
 // Towards older keys, link accepts any change, because the newer key signed it too. Towards newer
 // keys, it accepts only the first change that a key signed while it was valid. Otherwise a thief of
 // a replaced key could name another successor.
-func link(key note.Verifier, changes []keyChange) (c Chain, since []int64) {
+//
+// Pending changes follow the recorded ones, also if the ledger has grown since. Until it records
+// the change before it, a pending change cannot replace a key.
+func link(key note.Verifier, changes []keyChange) Keys {
 	key = namedKey(key, changes)
-	c, since = Chain{key}, []int64{-1}
+	c, since, at := Chain{key}, []int64{-1}, []int64{-1}
 	for until := int64(math.MaxInt64); ; {
 		i := slices.IndexFunc(changes, func(k keyChange) bool { return SameKey(k.after, c[0]) && k.leaf <= until })
 		if i < 0 || c.Index(changes[i].before, 0) >= 0 {
 			break
 		}
 		k := changes[i]
-		since[0], until = k.leaf, k.leaf
-		c, since = append(Chain{k.before}, c...), append([]int64{-1}, since...)
+		since[0], at[0] = k.leaf, k.recordedAt()
+		if !k.pending {
+			until = k.leaf
+		}
+		c, since, at = append(Chain{k.before}, c...), append([]int64{-1}, since...), append([]int64{-1}, at...)
 	}
 	for {
 		last := len(c) - 1
-		i := slices.IndexFunc(changes, func(k keyChange) bool { return SameKey(k.before, c[last]) && k.leaf >= since[last] })
+		i := slices.IndexFunc(changes, func(k keyChange) bool { return SameKey(k.before, c[last]) && (k.pending || k.leaf >= since[last]) })
 		if i < 0 || c.Index(changes[i].after, 0) >= 0 {
-			return c, since
+			for i := range since[1:] {
+				since[i+1] = max(since[i], since[i+1])
+			}
+			return Keys{c, since, at}
 		}
-		c, since = append(c, changes[i].after), append(since, changes[i].leaf)
+		c, since, at = append(c, changes[i].after), append(since, changes[i].leaf), append(at, changes[i].recordedAt())
 	}
 }

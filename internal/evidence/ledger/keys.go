@@ -12,12 +12,14 @@ import (
 type Keys struct {
 	Chain Chain
 	since []int64 // leaf of the order that introduced each key; -1 for the first key
+	at    []int64 // the same, but -1 for a pending change
 }
 
 // KeyOrder is a signed order about the key or an issuer, with the leaf of its event.
 type KeyOrder struct {
-	Leaf   int64
-	Signed string
+	Leaf    int64
+	Signed  string
+	Pending bool // the ledger has not recorded the order; Leaf is the size of the ledger at the change
 }
 
 // LinkKeys finds all keys of a tenant's ledger. It starts with a key that the caller trusts, and
@@ -28,11 +30,10 @@ func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder) Keys {
 	for _, o := range orders {
 		order, before, after, err := OpenKeyChange([]byte(o.Signed))
 		if err == nil && order.Tenant == tenant {
-			changes = append(changes, keyChange{o.Leaf, order, []byte(o.Signed), before, after})
+			changes = append(changes, keyChange{o.Leaf, o.Pending, order, []byte(o.Signed), before, after})
 		}
 	}
-	list, since := link(key, changes)
-	return Keys{list, since}
+	return link(key, changes)
 }
 
 // OrderOf returns the signed order in the bytes of an event, and its action. Both are empty if
@@ -85,7 +86,7 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 }
 
 // ChangedAt reports whether the event at leaf introduced one of the keys.
-func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.since, leaf) }
+func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.at, leaf) }
 
 // Effect returns the effect of an order that replaces oldKey and is recorded at leaf. valid is
 // false if oldKey was not valid at that leaf.
@@ -94,7 +95,7 @@ func (k Keys) Effect(leaf int64, oldKey note.Verifier) (effect Effect, valid boo
 	switch {
 	case at < 0:
 		return "", false
-	case at+1 < len(k.Chain) && k.since[at+1] == leaf:
+	case at+1 < len(k.Chain) && k.at[at+1] == leaf:
 		return EffectDone, true
 	}
 	return EffectVoid, true

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"golang.org/x/mod/sumdb/note"
@@ -23,7 +24,7 @@ func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, record
 		if signed == "" || slices.ContainsFunc(recorded, func(k KeyOrder) bool { return k.Signed == signed }) {
 			continue
 		}
-		at, ok := c.openCheckpoint(tenant)
+		at, ok := c.pending(tenant).Open(tenant)
 		if !ok {
 			continue
 		}
@@ -31,21 +32,62 @@ func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, record
 			return nil, err
 		}
 		if ok {
-			pending = append(pending, KeyOrder{Leaf: at.Size, Signed: signed})
+			pending = append(pending, KeyOrder{Leaf: at.Size, Signed: signed, Pending: true})
 		}
 	}
 	return pending, nil
 }
 
-// openCheckpoint returns the checkpoint of the tenant's ledger in c, which the new key must have
-// signed. ok is false without a valid order or such a checkpoint.
-func (c KeyRotation) openCheckpoint(tenant string) (at Checkpoint, ok bool) {
-	o, _, after, err := OpenKeyChange([]byte(c.Orders[tenant]))
+// PendingChange is a change of the key in an export of a ledger that has not recorded it.
+type PendingChange struct {
+	Order      string   `json:"order"`           // signed by the old and the new key
+	Checkpoint string   `json:"checkpoint"`      // newest one at the change, signed by the new key
+	Proof      []string `json:"proof,omitempty"` // that the checkpoint of the export continues it
+}
+
+func (c KeyRotation) pending(tenant string) PendingChange {
+	return PendingChange{Order: c.Orders[tenant], Checkpoint: c.Checkpoints[tenant]}
+}
+
+// Open returns the checkpoint, which the new key signed at the change. ok is false if the order or
+// the checkpoint is not valid or is of another tenant.
+func (p PendingChange) Open(tenant string) (at Checkpoint, ok bool) {
+	o, _, after, err := OpenKeyChange([]byte(p.Order))
 	if err != nil || o.Tenant != tenant {
 		return at, false
 	}
-	at, err = OpenCheckpoint([]byte(c.Checkpoints[tenant]), note.VerifierList(after))
+	at, err = OpenCheckpoint([]byte(p.Checkpoint), note.VerifierList(after))
 	return at, err == nil && at.Tenant == tenant
+}
+
+// PendingKeys returns the changes of the key that the first leaves before size do not record, see
+// [PendingKeys]. It sets no proofs.
+func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRotation, size int64) (list []PendingChange, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		leaves, err := sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action = 'key' ORDER BY leaf")
+		if err != nil {
+			return err
+		}
+		var recorded []KeyOrder
+		for _, leaf := range leaves {
+			if leaf >= size {
+				break
+			}
+			_, signed, err := readOrder(conn, leaf)
+			if err != nil {
+				return err
+			}
+			recorded = append(recorded, KeyOrder{Leaf: leaf, Signed: signed})
+		}
+		pending, err := PendingKeys(conn, tenant, changes, recorded)
+		for _, c := range changes {
+			if slices.ContainsFunc(pending, func(k KeyOrder) bool { return k.Signed == c.Orders[tenant] && k.Leaf <= size }) {
+				list = append(list, c.pending(tenant))
+			}
+		}
+		return err
+	})
+	return list, err
 }
 
 func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, err error) {
@@ -64,9 +106,9 @@ func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 		return signed
 	}
 	for _, c := range slices.Backward(changes) {
-		again := []byte(c.Checkpoints[tenant])
-		if _, ok := c.openCheckpoint(tenant); ok && sameText(again, signed) {
-			return again
+		again := c.pending(tenant)
+		if _, ok := again.Open(tenant); ok && sameText([]byte(again.Checkpoint), signed) {
+			return []byte(again.Checkpoint)
 		}
 	}
 	return signed

@@ -73,22 +73,22 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	v.setPending(pending)
+	v.report.SetPending(pending)
 	found = slices.Concat(found, pending)
 	slices.SortStableFunc(found, func(a, b ledger.KeyOrder) int { return cmp.Compare(a.Leaf, b.Leaf) })
 	v.anchorKeys(tenant, found)
 	return v.readIssuers(conn, tenant)
 }
 
-// setPending reports pending changes of the key.
-func (v *verifier) setPending(pending []ledger.KeyOrder) {
-	v.report.PendingKeys = nil
+// SetPending reports changes of the key that the ledger has not recorded.
+func (r *Report) SetPending(pending []ledger.KeyOrder) {
+	r.PendingKeys = nil
 	for _, p := range pending {
 		o, before, after, err := ledger.OpenKeyChange([]byte(p.Signed))
 		if err != nil {
 			continue
 		}
-		v.report.PendingKeys = append(v.report.PendingKeys, PendingKey{
+		r.PendingKeys = append(r.PendingKeys, PendingKey{
 			From: ledger.KeyID(before), To: ledger.KeyID(after), By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
 		})
 	}

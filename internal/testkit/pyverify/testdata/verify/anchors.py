@@ -31,13 +31,13 @@ def read_pins(path, data_dir):
     return pins
 
 
-def vouch(q, key, origin, tenant, notes, leads):
+def vouch(q, key, origin, tenant, notes, leads, pending=()):
     """Returns the keys of the ledger and the anchor. leads says whether keys are those of the evidence."""
-    own = Keys(key, tenant, notes)
+    own = Keys(key, tenant, notes, pending)
     pins = [p for p in read_pins(q.known, q.data_dir) if p.origin in ("*", "hooktrail/" + origin) and (not q.key or p.of_directory)]
     binding = any(p.binding for p in pins)
     for p in pins:
-        keys = Keys(p.key, tenant, notes)
+        keys = Keys(p.key, tenant, notes, pending)
         if p.binding == binding and leads(keys):
             return (own, "GIVEN") if q.key else (keys, "PINNED")
     return own, "DIVERGED" if binding else "GIVEN" if q.key else "NONE"

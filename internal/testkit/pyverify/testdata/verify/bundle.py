@@ -1,11 +1,11 @@
 """Bundles."""
 import base64, json, re, zipfile
 from collections import defaultdict
-from anchors import read_continued, vouch
+from anchors import consistent, read_continued, vouch
 from judge import Facts, count
 from ledger import digest_of
 from notes import Bad, Checkpoint, Incomparable, Key, Tree, lines, need, ns, open_note, sha, token
-from orders import Issuers, Orders, has, notes_of, word
+from orders import Issuers, Orders, has, key_change, notes_of, word
 from page import page
 from records import LEAF, Row, event_time, leaf_text, members, parse
 
@@ -114,7 +114,7 @@ def check_selection(files, about, c, keys):
     """Returns whether the key in charge signed the selection."""
     if not files.get("selection.txt"):
         return False
-    f = {n: v.decode() for n, v in lines(open_note(files["selection.txt"], keys.at(c.size)), b"hooktrail/selection/v1\n", SELECTION).items()}
+    f = {n: v.decode() for n, v in lines(open_note(files["selection.txt"], keys.at(c.size + 1)), b"hooktrail/selection/v1\n", SELECTION).items()}
     hashes = {n: sha(files[x]).hex() for n, x in (("checkpoint", "checkpoint.txt"), ("bundle", "bundle.json"), ("page", "index.html"))}
     want = hashes | {"origin": "hooktrail/" + c.origin, "tree": "%d %s" % (c.size, base64.b64encode(c.root).decode())}
     for name in ("leaves", "again"):
@@ -131,7 +131,7 @@ def bundle_orders(rows, keys, orders):
     """Checks that orders in the bundle concern the erased records. Returns the leaves of orders that are not of the selection."""
     claims, extra = defaultdict(list), set()
     for r in rows:
-        if r.index in claims or r.index in keys.since:
+        if r.index in claims or r.index in keys.recorded:
             extra.add(r.index)
         o = orders.open(r)
         if o and o["action"] in ("floor", "approvers"):
@@ -185,7 +185,7 @@ def verify_bundle(q, key, outside, report):
     whole, run = not any(about.get(n) for n in ("run", "from", "to")), about.get("run") and not about.get("from") and not about.get("to")
     rows, arrivals = bundle_leaves(files, tenant)
     notes = notes_of(rows)
-    keys, report["anchor"] = vouch(q, key or Key(own), c.origin, tenant, notes, lambda keys: signed_by(c, keys))
+    keys, report["anchor"] = vouch(q, key or Key(own), c.origin, tenant, notes, lambda keys: signed_by(c, keys), pending_changes(about, c, tenant, notes))
     need(signed_by(c, keys), "no key in charge signed checkpoint.txt")
     need(Key(own) in keys.chain, "ledger.pub is not a key of this ledger")
     issuers, orders = Issuers(keys, tenant, notes), Orders(keys, tenant)
@@ -250,8 +250,21 @@ def judge_bundle(facts, about, run, attested, c, orders, report):
     return facts
 
 
+def pending_changes(about, c, tenant, notes):
+    """The changes of the key that the ledger had not recorded, with its size then."""
+    changes = []
+    for p in about.get("pending") or []:
+        o, at = key_change(p["order"].encode()), Checkpoint(p["checkpoint"].encode())
+        open_note(at.note, [o["key"]], only=False)
+        proof = [base64.b64decode(h, validate=True) for h in p.get("proof") or []]
+        need(o["tenant"] == tenant and at.origin == c.origin and p["order"].encode() not in [n for _, n in notes], "a pending change is not of this ledger")
+        need(at.size > 0 and consistent(proof, at.size, at.root, c.size, c.root), "checkpoint.txt does not continue the one of a pending change")
+        changes.append((at.size, o))
+    return changes
+
+
 def signed_by(c, keys):
     try:
-        return bool(open_note(c.note, keys.at(c.size), only=False))
+        return bool(open_note(c.note, keys.at(c.size + 1), only=False))
     except Bad:
         return False

@@ -48,7 +48,7 @@ def key_change(note):
 class Keys:
     """The keys of a ledger in the order of their changes, and the leaves that put them in charge."""
 
-    def __init__(self, key, tenant, orders):
+    def __init__(self, key, tenant, orders, pending=()):
         changes = []
         for leaf, note in orders:
             try:
@@ -56,19 +56,21 @@ class Keys:
             except (Bad, ValueError):
                 continue
             if o["tenant"] == tenant:
-                changes.append((leaf, o["old"], o["key"]))
-        self.chain, self.since, until = [key], [-1], float("inf")
-        while found := [c for c in changes if c[2] == self.chain[0] and c[0] < until]:  # towards older keys
-            leaf, before, _ = found[0]
+                changes.append((leaf, o["old"], o["key"], leaf))
+        changes = sorted(changes + [(leaf, o["old"], o["key"], -1) for leaf, o in pending], key=lambda c: c[0])
+        self.chain, self.since, self.recorded, until = [key], [-1], [-1], float("inf")
+        while found := [c for c in changes if c[2] == self.chain[0] and c[0] <= until]:  # towards older keys
+            leaf, before, _, recorded = found[0]
             if before in self.chain:
                 break
-            self.since[0] = until = leaf
-            self.chain.insert(0, before), self.since.insert(0, -1)
-        while found := [c for c in changes if c[1] == self.chain[-1] and c[0] > self.since[-1]]:
-            leaf, _, after = found[0]
+            self.since[0], self.recorded[0], until = leaf, recorded, until if recorded < 0 else leaf
+            self.chain.insert(0, before), self.since.insert(0, -1), self.recorded.insert(0, -1)
+        while found := [c for c in changes if c[1] == self.chain[-1] and (c[3] < 0 or c[0] >= self.since[-1])]:
+            leaf, _, after, recorded = found[0]
             if after in self.chain:
                 break
-            self.chain.append(after), self.since.append(leaf)
+            self.chain.append(after), self.since.append(leaf), self.recorded.append(recorded)
+        self.since = [max(self.since[:i + 1]) for i in range(len(self.since))]
 
     def at(self, size):
         return self.chain[sum(s < size for s in self.since[1:]):]
@@ -79,7 +81,7 @@ class Keys:
         if before not in charge:
             return None
         i = len(self.chain) - len(charge) + charge.index(before) + 1
-        return "done" if i < len(self.chain) and self.since[i] == leaf else "void"
+        return "done" if i < len(self.chain) and self.recorded[i] == leaf else "void"
 
 
 def notes_of(rows):

@@ -30,21 +30,29 @@ func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	if t.ParentRun != "" {
 		fmt.Fprintf(w, "started by %s\n", shown(t.ParentRun, maxDetail))
 	}
-	named := map[string]bool{}
+	p := page{w: w, tenant: t.Tenant, paint: paint, children: make(map[string]*runtree.Trace)}
+	for i := range t.Children {
+		p.children[t.Children[i].Run] = &t.Children[i]
+	}
 	for i, s := range t.Steps {
-		writeStep(w, i+1, s, t, paint)
-		for _, r := range s.Rows {
-			named[r.Run] = true
-		}
+		p.writeStep(i+1, s)
 	}
 	title := "\nsub-agents that nothing tells the start of\n"
-	for _, child := range t.Children {
-		if !named[child.Run] {
+	for i := range t.Children {
+		if child := p.children[t.Children[i].Run]; child != nil {
 			fmt.Fprint(w, title)
 			title = ""
-			writeChild(w, child, paint)
+			p.writeChild(child)
 		}
 	}
+}
+
+// page writes the steps of a run.
+type page struct {
+	w        io.Writer
+	tenant   string
+	paint    cli.Palette
+	children map[string]*runtree.Trace // runs of sub-agents that are not written yet
 }
 
 type runTrace struct{ runtree.Trace }
@@ -98,56 +106,53 @@ func tokens(u events.Tokens) string {
 	return s
 }
 
-func writeStep(w io.Writer, n int, s *runtree.Step, t runtree.Trace, paint cli.Palette) {
-	fmt.Fprintf(w, "\n%2d  %s %-9s %7s  %s\n", n, stepMark(s.Status, paint), s.Status, duration(s.DurationMS),
-		paint.Bold(shown(cmp.Or(s.Input, s.ID), inputWidth)))
+func (p page) writeStep(n int, s *runtree.Step) {
+	fmt.Fprintf(p.w, "\n%2d  %s %-9s %7s  %s\n", n, stepMark(s.Status, p.paint), s.Status, duration(s.DurationMS),
+		p.paint.Bold(shown(cmp.Or(s.Input, s.ID), inputWidth)))
 	if s.Failure != nil {
-		fmt.Fprintf(w, "    %s\n", paint.Bad(shown(s.Failure.Message, nameWidth+detailWidth+barWidth)))
+		fmt.Fprintf(p.w, "    %s\n", p.paint.Bad(shown(s.Failure.Message, nameWidth+detailWidth+barWidth)))
 	}
 	for _, r := range s.Rows {
-		writeRow(w, r, s, t, paint)
+		p.writeRow(r, s)
 	}
 	if used := s.Tokens; used != (events.Tokens{}) {
-		fmt.Fprintf(w, "    %s\n", paint.Dim(tokens(used)))
+		fmt.Fprintf(p.w, "    %s\n", p.paint.Dim(tokens(used)))
 	}
 }
 
-func writeRow(w io.Writer, r *runtree.Row, s *runtree.Step, t runtree.Trace, paint cli.Palette) {
-	fmt.Fprintf(w, "    %s %s %s %s %7s\n",
-		rowMark(r, paint),
+func (p page) writeRow(r *runtree.Row, s *runtree.Step) {
+	fmt.Fprintf(p.w, "    %s %s %s %s %7s\n",
+		rowMark(r, p.paint),
 		pad(shown(r.Name, nameWidth), nameWidth),
 		pad(shown(r.Detail, detailWidth), detailWidth),
-		rowBar(r, s, paint), rowDuration(r))
+		rowBar(r, s, p.paint), rowDuration(r))
 	for _, alarm := range alarms(r) {
-		fmt.Fprintf(w, "      %s\n", paint.Bad(alarm))
+		fmt.Fprintf(p.w, "      %s\n", p.paint.Bad(alarm))
 	}
 	if r.Denied() && r.Reason != "" {
-		fmt.Fprintf(w, "      %s\n", paint.Bad(shown(r.Reason, nameWidth+detailWidth+barWidth)))
+		fmt.Fprintf(p.w, "      %s\n", p.paint.Bad(shown(r.Reason, nameWidth+detailWidth+barWidth)))
 	}
-	if r.Run == "" {
-		return
+	if child := p.children[r.Run]; child != nil {
+		p.writeChild(child)
+	} else if r.Run != "" {
+		p.writeLink(r.Run)
 	}
-	for _, child := range t.Children {
-		if child.Run == r.Run {
-			writeChild(w, child, paint)
-			return
-		}
-	}
-	writeLink(w, r.Run, t.Tenant, paint)
 }
 
-func writeLink(w io.Writer, run, tenant string, paint cli.Palette) {
-	fmt.Fprintf(w, "      %s\n", paint.Dim("↳ hooktrail run show "+shown(termtext.ShellQuote(run), maxDetail)+tenantFlag(tenant)))
+func (p page) writeLink(run string) {
+	fmt.Fprintf(p.w, "      %s\n", p.paint.Dim("↳ hooktrail run show "+shown(termtext.ShellQuote(run), maxDetail)+tenantFlag(p.tenant)))
 }
 
-func writeChild(w io.Writer, t runtree.Trace, paint cli.Palette) {
-	writeLink(w, t.Run, t.Tenant, paint)
+// writeChild writes the run of a sub-agent once, even if many rows name it.
+func (p page) writeChild(t *runtree.Trace) {
+	delete(p.children, t.Run)
+	p.writeLink(t.Run)
 	for _, s := range t.Steps {
 		for _, r := range s.Rows {
-			fmt.Fprintf(w, "      %s %s %s %7s\n",
-				rowMark(r, paint), pad(shown(r.Name, nameWidth), nameWidth), pad(shown(r.Detail, detailWidth), detailWidth), rowDuration(r))
+			fmt.Fprintf(p.w, "      %s %s %s %7s\n",
+				rowMark(r, p.paint), pad(shown(r.Name, nameWidth), nameWidth), pad(shown(r.Detail, detailWidth), detailWidth), rowDuration(r))
 			for _, alarm := range alarms(r) {
-				fmt.Fprintf(w, "        %s\n", paint.Bad(alarm))
+				fmt.Fprintf(p.w, "        %s\n", p.paint.Bad(alarm))
 			}
 		}
 	}

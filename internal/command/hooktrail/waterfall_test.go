@@ -170,3 +170,15 @@ func TestWaterfall_HostileText(t *testing.T) {
 		t.Errorf("text of an agent moves the terminal:\n%q", got)
 	}
 }
+
+// Any number of rows can name the same sub-agent. Its calls are written once.
+func TestWaterfall_SubagentOfManyRows(t *testing.T) {
+	child := runtree.Trace{Run: "r1/a", Steps: []*runtree.Step{{Rows: []*runtree.Row{{Kind: events.ToolBefore, Name: "Inner"}}}}}
+	named := []*runtree.Row{{Kind: events.ToolBefore, Name: "Task", Run: "r1/a"}, {Kind: events.ToolBefore, Name: "Task", Run: "r1/a"}}
+	var out bytes.Buffer
+	waterfall(&out, runtree.Trace{Run: "r1", Children: []runtree.Trace{child}, Steps: []*runtree.Step{{Rows: named}}}, cli.Palette{})
+	got := out.String()
+	if strings.Count(got, "Inner") != 1 || strings.Count(got, "hooktrail run show r1/a") != 2 || strings.Contains(got, "nothing tells") {
+		t.Errorf("got:\n%s", got)
+	}
+}

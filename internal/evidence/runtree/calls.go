@@ -17,6 +17,7 @@ func (t *tracer) called(x *fact) {
 		return
 	}
 	row := t.row(x, Row{Name: p.name, Detail: t.relative(p.detail), Verdict: p.verdict, Reason: reasonOf(p)})
+	t.addUnanswered(row)
 	if x.call != "" {
 		t.calls[x.call] = row
 	}
@@ -61,21 +62,6 @@ func (t *tracer) approved(x *fact) {
 	}
 }
 
-// unansweredCall finds the call of a question without a call id. It is the latest earlier call that
-// has the same tool and arguments but no result.
-func (t *tracer) unansweredCall(x *fact, p call) *Row {
-	var latest *Row
-	for _, s := range t.trace.Steps {
-		for _, row := range s.Rows {
-			like := row.Kind == events.ToolBefore && strings.EqualFold(row.Name, p.name) && row.Detail == t.relative(p.detail)
-			if like && row.Status == "" && !row.Started.After(x.at) && (latest == nil || row.Started.After(latest.Started)) {
-				latest = row
-			}
-		}
-	}
-	return latest
-}
-
 func (t *tracer) answered(x *fact) {
 	p, ok := x.data.(answer)
 	row := t.calls[x.call]
@@ -95,6 +81,7 @@ func (t *tracer) answered(x *fact) {
 			t.calls[x.call] = row
 		}
 	}
+	row.answered = true
 	row.Status, row.Failure, row.DurationMS, row.ExitCode = p.status, p.failure, p.durationMS, p.exit
 	if row.DurationMS == 0 {
 		row.DurationMS = max(0, x.at.Sub(row.Started).Milliseconds())
@@ -111,8 +98,7 @@ func (t *tracer) delegated(x *fact) {
 		if x.kind == events.SubagentStopped {
 			return
 		}
-		row = t.row(x, Row{Name: p.kind, Detail: p.name})
-		t.starts = append(t.starts, row)
+		row = t.row(x, Row{Name: p.kind, Detail: p.name, start: true})
 	}
 	row.Run = t.subRun(x, p.id)
 }

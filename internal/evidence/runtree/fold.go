@@ -159,18 +159,26 @@ func (r *run) session() string {
 }
 
 // Trace returns the trace of a run with its sub-agents.
-func (f *Fold) Trace(id string) Trace { return f.trace(id, map[string]bool{}) }
+func (f *Fold) Trace(id string) Trace {
+	below := make(map[string][]string) // runs of sub-agents, by parent
+	for _, child := range f.Runs() {
+		if parent := f.runs[child].parent(); parent != "" {
+			below[parent] = append(below[parent], child)
+		}
+	}
+	return f.trace(id, below, map[string]bool{})
+}
 
-func (f *Fold) trace(id string, above map[string]bool) Trace {
+func (f *Fold) trace(id string, below map[string][]string, above map[string]bool) Trace {
 	above[id] = true
 	defer delete(above, id)
 	t := newTracer(f, id)
 	if r := f.runs[id]; r != nil {
 		t.fold(r)
 	}
-	for _, child := range f.Runs() {
-		if f.runs[child].parent() == id && !above[child] {
-			t.trace.Children = append(t.trace.Children, f.trace(child, above))
+	for _, child := range below[id] {
+		if !above[child] {
+			t.trace.Children = append(t.trace.Children, f.trace(child, below, above))
 		}
 	}
 	slices.SortStableFunc(t.trace.Children, func(a, b Trace) int { return a.Started.Compare(b.Started) })

@@ -66,7 +66,7 @@ func (t *tracer) dropStarts() {
 		linked[row.Run] = row.Run != ""
 	}
 	for _, s := range t.trace.Steps {
-		s.Rows = slices.DeleteFunc(s.Rows, func(row *Row) bool { return slices.Contains(t.starts, row) && linked[row.Run] })
+		s.Rows = slices.DeleteFunc(s.Rows, func(row *Row) bool { return row.start && linked[row.Run] })
 	}
 }
 

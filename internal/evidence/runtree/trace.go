@@ -116,7 +116,9 @@ type Row struct {
 	// the result is forged.
 	DeniedResult bool `json:"denied_result,omitempty"`
 
-	n int
+	n        int
+	start    bool // start of a sub-agent without a call
+	answered bool // it has a result
 }
 
 // Denied reports whether the row is a denied call.

@@ -16,12 +16,12 @@ import (
 )
 
 type timeline struct {
-	t   *testing.T
+	t   testing.TB
 	now time.Time
 	all []events.Event
 }
 
-func newTimeline(t *testing.T) *timeline {
+func newTimeline(t testing.TB) *timeline {
 	t.Helper()
 	return &timeline{t: t, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }

@@ -17,7 +17,7 @@ type tracer struct {
 	calls     map[string]*Row
 	denied    map[string]bool // by call
 	succeeded map[string]bool
-	starts    []*Row // starts of sub-agents without a call
+	alike     map[likeness]*unanswered
 	responses map[string]*fact
 	reported  *events.Tokens // total of run.finished
 }
@@ -26,7 +26,7 @@ func newTracer(all *Fold, id string) *tracer {
 	return &tracer{
 		all:   all,
 		trace: Trace{Run: id, Tenant: all.Tenant, Tools: map[string]int{}, Steps: []*Step{}},
-		steps: map[string]*Step{}, calls: map[string]*Row{}, denied: map[string]bool{}, succeeded: map[string]bool{}, responses: map[string]*fact{},
+		steps: map[string]*Step{}, calls: map[string]*Row{}, alike: map[likeness]*unanswered{}, denied: map[string]bool{}, succeeded: map[string]bool{}, responses: map[string]*fact{},
 	}
 }
 

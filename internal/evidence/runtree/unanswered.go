@@ -1,0 +1,69 @@
+package runtree
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// likeness is equal for calls of the same tool with the same arguments.
+type likeness struct{ tool, detail string }
+
+func likenessOf(tool, detail string) likeness {
+	return likeness{strings.Map(foldCase, tool), detail}
+}
+
+// foldCase returns the same character for all characters that [strings.EqualFold] treats as equal.
+func foldCase(r rune) rune {
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return least
+}
+
+// unanswered has the calls of one likeness. Its cost does not grow with their number, because a
+// client can send many.
+type unanswered struct {
+	begun []*Row // calls that began before the last question, the latest last; of equal times, the first last
+	later []*Row // other calls, by time
+}
+
+// addUnanswered adds a call. The calls are added in the order of time.
+func (t *tracer) addUnanswered(row *Row) {
+	key := likenessOf(row.Name, row.Detail)
+	if t.alike[key] == nil {
+		t.alike[key] = &unanswered{}
+	}
+	t.alike[key].later = append(t.alike[key].later, row)
+}
+
+// unansweredCall finds the call of a question without a call id. It is the latest earlier call that
+// has the same tool and arguments but no result. Its times must not decrease from call to call.
+func (t *tracer) unansweredCall(x *fact, p call) *Row {
+	u := t.alike[likenessOf(p.name, t.relative(p.detail))]
+	if u == nil {
+		return nil
+	}
+	u.begin(x.at)
+	for len(u.begun) > 0 {
+		if last := u.begun[len(u.begun)-1]; !last.answered {
+			return last
+		}
+		u.begun = u.begun[:len(u.begun)-1]
+	}
+	return nil
+}
+
+func (u *unanswered) begin(until time.Time) {
+	for len(u.later) > 0 && !u.later[0].Started.After(until) {
+		same := 1
+		for same < len(u.later) && u.later[same].Started.Equal(u.later[0].Started) {
+			same++
+		}
+		first := len(u.begun)
+		u.begun, u.later = append(u.begun, u.later[:same]...), u.later[same:]
+		slices.Reverse(u.begun[first:])
+	}
+}

@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
@@ -75,8 +78,9 @@ func ensureIdentity(opts Options) (identity, error) {
 	return id, id.save(opts.Dir)
 }
 
-// readIdentity returns an error that wraps [os.ErrNotExist] if the file or the folder with the
-// records is missing. A producer must not continue its numbers if its records are lost.
+// readIdentity returns an error that wraps [os.ErrNotExist] if the file is missing, or the folder
+// with the records is missing or empty. A producer must not continue its numbers if its records are
+// lost.
 func readIdentity(dir string) (id identity, err error) {
 	data, err := os.ReadFile(identityFile(dir))
 	if err != nil {
@@ -85,10 +89,27 @@ func readIdentity(dir string) (id identity, err error) {
 	if err := json.Unmarshal(data, &id); err != nil || id.Producer == "" {
 		return id, fmt.Errorf("read identity: %s is damaged; remove it to send the waiting events under a new producer id", identityFile(dir))
 	}
-	if _, err := os.Stat(id.dir(dir)); err != nil {
+	if err := findRecords(id.dir(dir)); err != nil {
 		return id, fmt.Errorf("read identity: records of producer %s: %w", id.Producer, err)
 	}
 	return id, nil
+}
+
+// findRecords returns an error that wraps [os.ErrNotExist] if the folder of a producer was emptied.
+// The file of losses exists before the first record, also while no record waits.
+func findRecords(dir string) error {
+	_, missing := os.Stat(filepath.Join(dir, state.LossesName))
+	if !errors.Is(missing, os.ErrNotExist) {
+		return missing
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), segment.Suffix) }) {
+		return nil
+	}
+	return missing
 }
 
 // newIdentity returns the identity for a folder without "outbox.json". If the folder contains the

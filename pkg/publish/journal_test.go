@@ -95,6 +95,40 @@ func TestJournal_OutboxRemoved(t *testing.T) {
 	}
 }
 
+// The files of a producer are removed, and its folder and identity stay. If segments are left, their
+// events are still sent.
+//
+//guarantee:producer-lost
+func TestJournal_OutboxEmptied(t *testing.T) {
+	for name, keep := range map[string]string{"All": "none", "AllButCursor": "cursor", "AllButSegments": "*.seg"} {
+		t.Run(name, func(t *testing.T) {
+			srv, dataDir := natstest.Start(t), t.TempDir()
+			opts := inDataDir(t, dataDir, "http")
+			appendOffline(t, opts, 0, 9)
+			id := identityOf(t, opts.Dir)
+			entries, err := os.ReadDir(id.dir(opts.Dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				if kept, err := filepath.Match(keep, e.Name()); err != nil || !kept {
+					remove(t, filepath.Join(id.dir(opts.Dir), e.Name()))
+				}
+			}
+			var want []string
+			if name != "AllButSegments" {
+				want = []string{"http"}
+			}
+			wantMissing(t, dataDir, want...)
+			appendOnline(t, srv, opts, 9, 10)
+			wantMissing(t, dataDir, want...)
+			if isSame := identityOf(t, opts.Dir).Producer == id.Producer; isSame != (want == nil) {
+				t.Errorf("producer id kept: %v", isSame)
+			}
+		})
+	}
+}
+
 // An outbox that our own commands close or change is not lost.
 //
 //guarantee:producer-lost

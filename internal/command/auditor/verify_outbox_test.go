@@ -1,6 +1,7 @@
 package auditor
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +29,13 @@ func TestVerify_OutboxDamaged(t *testing.T) {
 			}
 			return os.RemoveAll(filepath.Dir(folders[0]))
 		},
+		"Emptied": func(outbox string) error {
+			files, err := filepath.Glob(filepath.Join(outbox, "*", "*"))
+			for _, file := range files {
+				err = errors.Join(err, os.RemoveAll(file))
+			}
+			return err
+		},
 		"ReplacedByFile": func(outbox string) error {
 			if err := os.RemoveAll(outbox); err != nil {
 				return err
@@ -53,7 +61,7 @@ func TestVerify_OutboxDamaged(t *testing.T) {
 				t.Fatal(err)
 			}
 			status, text := command(t, "verify", "--data-dir", dir, "--tenant", "acme")
-			isGone := name == "Removed" || name == "OnlyIdentityLeft"
+			isGone := name == "Removed" || name == "OnlyIdentityLeft" || name == "Emptied"
 			if status != verifier.ExitIncomplete || strings.Contains(text, "is gone") != isGone || strings.Contains(text, " is damaged, not all outboxes read") == isGone {
 				t.Errorf("status %d:\n%s", status, text)
 			}

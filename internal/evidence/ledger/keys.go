@@ -25,11 +25,14 @@ type KeyOrder struct {
 // LinkKeys finds all keys of a tenant's ledger. It starts with a key that the caller trusts, and
 // follows the key changes in orders to older and newer keys. orders must be sorted by leaf.
 // LinkKeys skips invalid orders. The caller checks that the leaves are in the ledger.
-func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder) Keys {
+//
+// others are changes from the ledgers of other tenants, which have the same keys. They count where
+// orders has no change, as for a tenant that began after it.
+func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder, others ...KeyOrder) Keys {
 	var changes []keyChange
-	for _, o := range orders {
+	for i, o := range slices.Concat(orders, others) {
 		order, before, after, err := OpenKeyChange([]byte(o.Signed))
-		if err == nil && order.Tenant == tenant {
+		if err == nil && (order.Tenant == tenant || i >= len(orders)) {
 			changes = append(changes, keyChange{o.Leaf, o.Pending, order, []byte(o.Signed), before, after})
 		}
 	}

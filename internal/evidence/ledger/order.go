@@ -123,6 +123,20 @@ func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	return o, err
 }
 
+// PeekOrder returns the order in a signed note, and the hash of the key that claims to have signed
+// it, such as "8f3c1a2b". It checks no signature.
+func PeekOrder(signed string) (o Order, signer string, err error) {
+	if o, err = readSignedOrder([]byte(signed)); err != nil {
+		return o, "", err
+	}
+	_, err = note.Open([]byte(signed), note.VerifierList())
+	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
+	if !ok {
+		return o, "", fmt.Errorf("%w: not a signed note", errOrder)
+	}
+	return o, fmt.Sprintf("%08x", unverified.Note.UnverifiedSigs[0].Hash), nil
+}
+
 func readSignedOrder(signed []byte) (Order, error) {
 	text, _, ok := strings.Cut(string(signed), "\n\n")
 	if !ok || len(signed) > MaxOrderBytes {

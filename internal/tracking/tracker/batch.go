@@ -25,8 +25,8 @@ type batch struct {
 	orderKey  func() (note.Verifier, error)         // returns the key that signs orders, or nil if it is unknown
 	keyOrders func(tenant string) ([]string, error) // returns the orders that changed the key, including orders that are not in the stream yet
 	erased    bool                                  // an order erased texts
-	unchecked bool                                  // an order was stored without a check, because no key is known
-	tenants   map[string]bool                       // tenants with events in the batch
+	waiting   []waitingOrder
+	tenants   map[string]bool // tenants with events in the batch
 }
 
 // fold adds a message to the batch. If a retry cannot succeed, the error is a [*consume.Poison].

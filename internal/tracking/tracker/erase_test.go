@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -48,7 +49,8 @@ func openKey(tb testing.TB, dataDir string) *writer.Key {
 
 func orderEvent(tb testing.TB, key *writer.Key, o ledger.Order) events.Event {
 	tb.Helper()
-	o.Tenant, o.By, o.Reason, o.Time = "acme", "jdoe", "asked to", rulestest.StoryBegins
+	o.Tenant = cmp.Or(o.Tenant, "acme")
+	o.By, o.Reason, o.Time = "jdoe", "asked to", rulestest.StoryBegins
 	signed, err := key.Sign(o)
 	if err != nil {
 		tb.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // maxUnsigned limits the orders of a tenant that wait for a key. The tracker may learn the key that
@@ -50,11 +51,16 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	if key == nil || err != nil {
 		return nil, err //nolint:nilnil // no key is a valid result
 	}
-	var orders []ledger.KeyOrder
+	var orders, others []ledger.KeyOrder
 	err = store.Each(b.conn, func(stmt *sqlite.Stmt) error {
-		orders = append(orders, ledger.KeyOrder{Leaf: stmt.ColumnInt64(0), Signed: stmt.ColumnText(1)})
+		o := ledger.KeyOrder{Leaf: stmt.ColumnInt64(0), Signed: stmt.ColumnText(1)}
+		if stmt.ColumnText(2) == tenant {
+			orders = append(orders, o)
+		} else {
+			others = append(others, o)
+		}
 		return nil
-	}, "SELECT seq, note FROM demand WHERE tenant = ? AND state = 'key' ORDER BY seq", tenant)
+	}, "SELECT seq, note, tenant FROM demand WHERE state = 'key' ORDER BY seq")
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +70,7 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 			orders = append(orders, ledger.KeyOrder{Leaf: math.MaxInt64 - int64(len(coming)-i), Signed: signed})
 		}
 	}
-	keys := ledger.LinkKeys(key, tenant, orders)
+	keys := ledger.LinkKeys(key, tenant, orders, others...)
 	return &keys, err
 }
 
@@ -83,9 +89,31 @@ func (b *batch) storeOrder(tenant, event, signed, state string, upto int64) erro
 }
 
 func (b *batch) storeUnsigned(tenant, event, signed string, upto int64) error {
+	b.noteWaiting(tenant, signed)
 	n, err := sqlitetx.Int(b.conn, "SELECT count(*) FROM demand WHERE state = 'unchecked' AND tenant = ?", tenant)
 	if err != nil || n >= maxUnsigned {
 		return err
 	}
 	return b.storeOrder(tenant, event, signed, "unchecked", upto)
+}
+
+// waitingOrder describes an order that no known key has signed.
+type waitingOrder struct {
+	tenant, id, action string
+	signer             string // hash of the key that claims to have signed it
+}
+
+func (b *batch) noteWaiting(tenant, signed string) {
+	if o, signer, err := ledger.PeekOrder(signed); err == nil && changesTexts(o.Action) {
+		b.waiting = append(b.waiting, waitingOrder{tenant, o.ID, string(o.Action), signer})
+	}
+}
+
+// changesTexts reports whether the tracker carries out orders of this kind.
+func changesTexts(a events.AuditAction) bool {
+	switch a { //nolint:exhaustive // the other actions do not affect texts
+	case events.AuditErase, events.AuditPrune, events.AuditHold, events.AuditLift, events.AuditFloor, events.AuditApprovers:
+		return true
+	}
+	return false
 }

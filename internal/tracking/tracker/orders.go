@@ -49,8 +49,11 @@ func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	if err != nil {
 		return err
 	}
+	if o, _, err := ledger.PeekOrder(text); err != nil || !changesTexts(o.Action) {
+		return nil //nolint:nilerr // any producer can publish a text that is not an order
+	}
 	if keys == nil {
-		b.unchecked = true
+		b.noteWaiting(e.Tenant, text)
 		return b.storeOrder(e.Tenant, e.ID, text, "unchecked", upto)
 	}
 	next, err := sqlitetx.Int(b.conn, "SELECT coalesce(max(seq), 0) + 1 FROM demand")
@@ -126,12 +129,14 @@ func (b *batch) checkStored() error {
 			}
 			known[k.tenant] = keys
 		}
-		if keys == nil {
-			return nil
-		}
 		var signed bool
-		if signed, err = b.carryOut(k.tenant, k.text, k.upto, keys.At(k.seq), time.Time{}); err == nil && signed {
+		if keys != nil {
+			signed, err = b.carryOut(k.tenant, k.text, k.upto, keys.At(k.seq), time.Time{})
+		}
+		if err == nil && signed {
 			err = store.Run(b.conn, "DELETE FROM demand WHERE tenant = ? AND id = ?", k.tenant, k.id)
+		} else {
+			b.noteWaiting(k.tenant, k.text)
 		}
 	}
 	return err

@@ -13,6 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
+const maxWaitingLogged = 20 // in one batch
+
 type reader struct {
 	db      *projection.DB
 	marks   *consume.Marks
@@ -91,8 +93,13 @@ func (r *reader) report(ctx context.Context, b *batch) {
 		r.settler.scrub.Store(true)
 		r.opts.Logger.InfoContext(ctx, "issue texts erased by order")
 	}
-	if b.unchecked {
-		r.opts.Logger.ErrorContext(ctx, "erasure order waits for the ledger's key, start the tracker with --order-key, the auditor's ledger.pub")
+	for i, w := range b.waiting {
+		if i == maxWaitingLogged {
+			r.opts.Logger.ErrorContext(ctx, "more orders wait", "orders", len(b.waiting)-i)
+			break
+		}
+		r.opts.Logger.ErrorContext(ctx, "order waits, because the tracker has no key of the ledger that signed it: start the tracker with --order-key, the auditor's ledger.pub",
+			"tenant", w.tenant, "order", w.id, "action", w.action, "signed_by", w.signer)
 	}
 }
 

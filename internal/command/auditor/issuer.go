@@ -188,7 +188,8 @@ producers of all tenants, or of --tenant. Store it next to the issuer's key, wit
 ending .endorsed. The outboxes of the issuer then send it with their grants.
 
 With --for the command endorses the issuers of other data directories, and stores the
-notes there. It creates missing keys, also that of the ledgers, so it can run before the
+notes there. It also stores the public key of the ledgers as keys/ledger.pub there, so
+that a tracker obeys erasure orders. It creates missing keys, also that of the ledgers, so it can run before the
 first start of the services.`,
 		Example: `  auditor issuer endorse UABC… > keys/issuer.nk.endorsed
   auditor issuer endorse --for /var/lib/publisher --for /var/lib/tracker`,

@@ -30,6 +30,9 @@ func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) er
 		if err == nil {
 			err = auditor.Endorse(path, shared.Tenant, public, signer)
 		}
+		if err == nil {
+			err = auditor.ShareKey(folder, public)
+		}
 		if err != nil {
 			return fmt.Errorf("--for %s: %w", folder, err)
 		}

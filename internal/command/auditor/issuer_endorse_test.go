@@ -8,6 +8,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -21,6 +22,9 @@ func TestIssuerEndorse_For(t *testing.T) {
 		order(t, 0, nil, "issuer", "endorse", "--for", other, "--data-dir", dir)
 	}
 	path := filepath.Join(other, "keys", "issuer.nk")
+	if has, err := (tracker.Options{DataDir: other}).HasOrderKey(); err != nil || !has {
+		t.Errorf("a tracker there does not know the key of erasure orders: %v", err)
+	}
 	issuer, err := publish.OpenIssuer(path)
 	if err != nil {
 		t.Fatal(err)

@@ -59,6 +59,13 @@ func TestCompose_Pins(t *testing.T) {
 	}
 }
 
+// The tracker gets the key of erasure orders with its endorsement.
+func TestCompose_OrderKey(t *testing.T) {
+	if s := compose(t).Services["enrolment"]; !slices.Contains(s.Command, "/enrol/tracker") || !slices.Contains(s.Command, "endorse") {
+		t.Errorf("got %q", s.Command)
+	}
+}
+
 func checkConfined(t *testing.T, s types.ServiceConfig) {
 	t.Helper()
 	if s.Privileged || !s.ReadOnly || s.User != "65532:65532" || !slices.Contains(s.CapDrop, "ALL") || len(s.CapAdd) > 0 ||

@@ -56,7 +56,8 @@ command "bd import" reads this file.
 
 Erasure orders signed by the auditor's key also remove the texts from issues, as soon
 as the order arrives in the stream. The key is keys/ledger.pub in the data directory.
-Name it with --order-key if the auditor uses another data directory.
+If the auditor uses another data directory, copy the file or name it with --order-key.
+Without the key the texts stay, orders wait, and the log says so.
 
 --config sets the limits of the heuristics. Use "tracker whatif" to try other limits.
 New limits apply to new events only. Use "tracker rebuild" to apply them to the whole
@@ -70,12 +71,28 @@ the tracker stops reading the stream and loses nothing. A drain waits for
   tracker serve --config tracker.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return setup.connected(cmd, shared, &opts, func() error { return serve(cmd, shared, opts) })
+			return setup.connected(cmd, shared, &opts, func() error {
+				if err := warnWithoutKey(cmd, opts); err != nil {
+					return err
+				}
+				return serve(cmd, shared, opts)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle the events that are in the stream now, then exit")
 	setup.Register(cmd)
 	return cmd
+}
+
+// warnWithoutKey warns that erasures do not reach this tracker, as in a data directory without an
+// auditor.
+func warnWithoutKey(cmd *cobra.Command, o tracker.Options) error {
+	has, err := o.HasOrderKey()
+	if err == nil && !has {
+		o.Logger.WarnContext(cmd.Context(), "no key of the ledgers: erasure orders wait and texts stay; name the auditor's ledger.pub with --order-key, "+
+			"or copy it to keys/ledger.pub in the data directory")
+	}
+	return err
 }
 
 func serve(cmd *cobra.Command, shared *cli.Shared, opts tracker.Options) error {

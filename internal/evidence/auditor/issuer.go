@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -55,6 +56,19 @@ func Endorse(path, tenant, public string, signer note.Signer) error {
 	}
 	if err := atomicfile.Write(path, []byte(signed)); err != nil {
 		return fmt.Errorf("endorsement: %w", err)
+	}
+	return nil
+}
+
+// ShareKey stores the verifier key of the ledgers in another data directory, so that a tracker there
+// obeys the orders that the key signed. It changes nothing in a data directory with a signing key.
+func ShareKey(dataDir, public string) error {
+	dir := KeyDir(dataDir)
+	if writer.HasKey(dir) {
+		return nil
+	}
+	if err := atomicfile.Write(filepath.Join(dir, ledger.VerifierFile), []byte(public+"\n")); err != nil {
+		return fmt.Errorf("share the verifier key: %w", err)
 	}
 	return nil
 }

@@ -20,6 +20,12 @@ import (
 // signed them later.
 const maxUnsigned = 1000
 
+// HasOrderKey reports whether the tracker knows a key that signs erasure orders.
+func (o Options) HasOrderKey() (bool, error) {
+	key, err := o.orderKey()
+	return key != nil, err
+}
+
 // orderKey returns Options.OrderKey. If it is empty, orderKey returns the key of the auditor in
 // DataDir, or nil without an auditor.
 func (o Options) orderKey() (note.Verifier, error) {

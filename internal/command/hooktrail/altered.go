@@ -36,6 +36,9 @@ func (t runTrace) failure() error {
 	case altered > 0:
 		err := fmt.Errorf("run %q: %s altered in the ledger: auditor verify shows the damage", t.Run, plural(altered, "record"))
 		return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}
+	case t.Integrity == verifier.Invalid:
+		err := fmt.Errorf("run %q: the ledger is INVALID: auditor verify shows the damage", t.Run)
+		return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}
 	case denied > 0:
 		err := fmt.Errorf("run %q: %s with a successful result", t.Run, plural(denied, "denied call"))
 		return &cli.StatusError{Status: verifier.ExitContradicts, Err: err}
@@ -45,6 +48,9 @@ func (t runTrace) failure() error {
 		return &cli.StatusError{Status: verifier.ExitContradicts, Err: err}
 	case doubts[runtree.Foreign] > 0:
 		err := fmt.Errorf("run %q: other writers made %s in the name of a producer", t.Run, plural(doubts[runtree.Foreign], "record"))
+		return &cli.StatusError{Status: verifier.ExitIncomplete, Err: err}
+	case t.incomplete:
+		err := fmt.Errorf("run %q: not every foreign or contradicted record is marked: %s", t.Run, t.Unchecked)
 		return &cli.StatusError{Status: verifier.ExitIncomplete, Err: err}
 	}
 	return nil

@@ -107,3 +107,36 @@ func TestRunShow_MarksResultsOfDeniedCalls(t *testing.T) {
 		t.Errorf("status %d:\n%s", status, out)
 	}
 }
+
+// A person with write access to the ledger's file removes the rows of a denied call.
+//
+//guarantee:readers-check
+func TestRunShow_RowsRemoved(t *testing.T) {
+	f := began()
+	f.Event("p", "r1", events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictDeny, Reason: "no"}})
+	f.Event("p", "r1", events.RunFinished, events.RunFinishedData{Success: true})
+	f.Seal("p", "r1")
+	f.Manifest("p")
+	for name, statements := range map[string][]string{
+		"Deleted":     {"DELETE FROM leaves WHERE leaf = 2", "DELETE FROM payloads WHERE leaf = 2"},
+		"OtherRun":    {"INSERT INTO runs VALUES (2, 'other')", "UPDATE leaves SET run = 2 WHERE leaf = 2"},
+		"Quarantined": {"UPDATE leaves SET class = 'quarantine', finding = 'undecodable' WHERE leaf = 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := ledgerOf(t, f, statements...)
+			status, out, errs := runShow(t, dir)
+			if status != verifier.ExitInvalid || !strings.HasPrefix(out, "INVALID ledger, so records of this run can be missing: ") ||
+				!strings.Contains(errs, "auditor verify shows the damage") {
+				t.Errorf("status %d, said %q:\n%s", status, errs, out)
+			}
+			status, out, _ = runShow(t, dir, "--json")
+			var got struct {
+				Run, Integrity string
+				Problems       []string
+			}
+			if err := json.Unmarshal([]byte(out), &got); err != nil || status != verifier.ExitInvalid || got.Run != "r1" || got.Integrity != "INVALID" || len(got.Problems) == 0 {
+				t.Errorf("status %d, %v, got %+v", status, err, got)
+			}
+		})
+	}
+}

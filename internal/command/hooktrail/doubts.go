@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // By default, run show verifies only ledgers with at most maxChecked leaves.
@@ -19,14 +22,25 @@ const maxChecked = 100_000
 
 // doubts contains the records of a ledger that may be from another writer than the named producer.
 type doubts struct {
-	byLeaf    map[int64][]runtree.Doubt
-	unchecked string // why the search is missing or incomplete, or empty
+	byLeaf   map[int64][]runtree.Doubt
+	setApart map[string][]setApart // by run
+
+	integrity  verifier.Integrity // empty if the ledger was not verified
+	problems   []string           // the first ones
+	unchecked  string             // why the search is missing or incomplete, or empty
+	incomplete bool
 }
 
-// readDoubts finds foreign records. For this, it verifies the ledger, which checks the manifests of
-// all producers. If always is false, it skips a large ledger.
+// setApart is a doubt about a record that is not in the trace of its run.
+type setApart struct {
+	runtree.Doubt
+	first int64 // leaf of the first record with its id or number
+}
+
+// readDoubts verifies the ledger, which finds the records that may be from other writers. If always is
+// false, it skips a large ledger.
 func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bool) (doubts, error) {
-	d := doubts{byLeaf: make(map[int64][]runtree.Doubt)}
+	d := doubts{byLeaf: make(map[int64][]runtree.Doubt), setApart: make(map[string][]setApart)}
 	newest, err := r.Newest(ctx)
 	if err != nil {
 		return d, err
@@ -44,7 +58,7 @@ func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bo
 		return d, err
 	}
 	report, err := verifier.Verify(ctx, r.Path(), verifier.Options{
-		Key: key, Changes: ledger.ReadRotations(auditor.KeyDir(dataDir)), Tenant: r.Tenant(),
+		Key: key, Changes: ledger.ReadRotations(auditor.KeyDir(dataDir)), Tenant: r.Tenant(), Doubts: true,
 	})
 	if err != nil {
 		return d, err
@@ -65,17 +79,63 @@ func readChecked(ctx context.Context, r *ledger.Reader, name, dataDir string, al
 }
 
 func (d *doubts) add(r verifier.Report) {
-	for _, f := range r.Findings {
-		if f.RecordedTwice || f.First == nil {
+	d.integrity, d.problems = r.Integrity, r.Problems
+	if r.Doubts == nil { // the file is too damaged
+		return
+	}
+	for _, f := range r.Doubts.Claims {
+		if f.First == nil {
 			continue
 		}
 		d.put(*f.First, runtree.Contradicted, fmt.Sprintf("leaf %d has the same id or number and other content", f.Leaf))
+		d.setApart[f.Run] = append(d.setApart[f.Run], setApart{runtree.Doubt{
+			Leaf: f.Leaf, ID: f.ID, Kind: f.Kind, Status: runtree.Contradicted,
+			Reason: fmt.Sprintf("not shown, because leaf %d of another run has the same id or number and other content", *f.First),
+		}, *f.First})
 	}
-	for _, f := range r.Foreign {
+	for _, f := range r.Doubts.Foreign {
 		d.put(f.Leaf, runtree.Foreign, f.Reason)
 	}
-	if r.ForeignCount > int64(len(r.Foreign)) || r.SetApart > int64(len(r.Findings)) {
-		d.unchecked = "the ledger has more such records than auditor verify lists"
+	if r.Doubts.Incomplete {
+		d.unchecked, d.incomplete = "the ledger has too many of them: auditor verify counts them", true
+	}
+}
+
+func foldRun(ctx context.Context, r *ledger.Reader, run string, fold *runtree.Fold, d doubts) error {
+	doubtful := make(map[int64]events.Event)
+	for entry, err := range r.Run(ctx, run) {
+		if wrong, ok := alteredRecord(err); ok {
+			addAltered(fold, entry, wrong)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		e, err := entry.Event()
+		if err != nil {
+			return fmt.Errorf("leaf %d of run %q: %w", entry.Leaf, run, err)
+		}
+		fold.Add(e)
+		if len(d.byLeaf[entry.Leaf]) > 0 {
+			doubtful[entry.Leaf] = e
+		}
+	}
+	d.mark(fold, run, doubtful)
+	return nil
+}
+
+// mark adds the doubts to a run whose events are in the fold. The leaves are those of the run that
+// have doubts.
+func (d *doubts) mark(fold *runtree.Fold, run string, leaves map[int64]events.Event) {
+	for _, leaf := range slices.Sorted(maps.Keys(leaves)) {
+		for _, doubt := range d.byLeaf[leaf] {
+			fold.Doubt(leaves[leaf], doubt)
+		}
+	}
+	for _, one := range d.setApart[run] {
+		if _, ok := leaves[one.first]; !ok {
+			fold.SetApart(run, one.Doubt)
+		}
 	}
 }
 
@@ -88,6 +148,6 @@ func writeDoubts(w io.Writer, t runtree.Trace, paint cli.Palette) {
 		writeRecords(w, one.Doubts, paint)
 	}
 	if t.Unchecked != "" {
-		fmt.Fprintf(w, "%s\n", paint.Warn("not marked: foreign records: "+t.Unchecked))
+		fmt.Fprintf(w, "%s\n", paint.Warn("not marked: foreign and contradicted records: "+t.Unchecked))
 	}
 }

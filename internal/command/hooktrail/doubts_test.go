@@ -20,7 +20,7 @@ func forge(t *testing.T, f *ledgertest.Feed, number uint64, change func(*events.
 	e.ID, e.Run, e.Subject, e.ToolCall, e.Salt = "forged", "r1", "r1", "call-1", "c2FsdHNhbHRzYWx0c2FsdA"
 	e.Tenant, e.Producer, e.Sequence, e.Time = "acme", "p", number, f.Now
 	change(&e)
-	f.Add(subjects.Address{Tenant: "acme", Producer: e.Producer, Run: "r1", Kind: e.Kind()}, e.Encode())
+	f.Add(subjects.Address{Tenant: "acme", Producer: e.Producer, Run: e.Run, Kind: e.Kind()}, e.Encode())
 }
 
 func began() *ledgertest.Feed {

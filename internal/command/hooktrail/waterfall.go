@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
@@ -55,9 +56,20 @@ type page struct {
 	children map[string]*runtree.Trace // runs of sub-agents that are not written yet
 }
 
-type runTrace struct{ runtree.Trace }
+type runTrace struct {
+	runtree.Trace
+	Integrity  verifier.Integrity `json:"integrity,omitempty"` // of the ledger, empty if it was not verified
+	Problems   []string           `json:"problems,omitempty"`  // the first ones
+	incomplete bool               // doubts are missing
+}
 
-func (t runTrace) write(w io.Writer, paint cli.Palette) { waterfall(w, t.Trace, paint) }
+func (t runTrace) write(w io.Writer, paint cli.Palette) {
+	if t.Integrity == verifier.Invalid {
+		fmt.Fprintf(w, "%s ledger, so records of this run can be missing: %s\n",
+			paint.Bad(string(t.Integrity)), shown(strings.Join(t.Problems, "; "), maxDetail))
+	}
+	waterfall(w, t.Trace, paint)
+}
 
 func heading(t runtree.Trace) []string {
 	engine := t.Source

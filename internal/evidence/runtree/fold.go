@@ -104,6 +104,13 @@ func (f *Fold) Doubt(e events.Event, d Doubt) {
 	}
 }
 
+// SetApart adds a doubt about a record that is set apart. Its event is not in the trace.
+func (f *Fold) SetApart(run string, d Doubt) {
+	if r := f.runs[run]; r != nil {
+		r.doubts = append(r.doubts, d)
+	}
+}
+
 // merge merges a copy of the event. The earliest time and the strictest verdict win. An agent with
 // two sets of hooks may report one call under two names. If the verdicts are equal, the first name
 // in the alphabet wins.

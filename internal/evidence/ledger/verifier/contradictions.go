@@ -7,6 +7,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -78,14 +79,20 @@ func (c *calls) add(f fact, producer string, isQuarantined bool) (d DeniedResult
 	return DeniedResult{Denied: denial, Result: found.leaf, Run: f.call.run, ToolCall: f.call.call, Producer: found.producer}, isDenied
 }
 
+// identityClaim is a record that claims the identity of another one.
+type identityClaim struct {
+	FindingAt
+	producer int64
+}
+
 type contradictions struct {
 	conn *sqlite.Conn
 	err  error // error of reading earlier contents
 
 	findings []FindingAt
-	rows     []int64     // number of the producer, by finding
-	count    int64       // producer numbers of findings
-	claims   []FindingAt // counted records that can be acknowledged
+	rows     []int64         // number of the producer, by finding
+	count    int64           // producer numbers of findings
+	claims   []identityClaim // counted records that can be acknowledged
 	twice    []FindingAt
 	twins    []twin              // records of an export that may be recorded twice
 	firsts   map[int64]recording // by leaf
@@ -93,6 +100,15 @@ type contradictions struct {
 	denied   []DeniedResult
 
 	twiceCount, deniedCount int64
+
+	firstLeaves map[claimed]int64 // see firstLeaf
+}
+
+// claimed is an id, or a number of a producer.
+type claimed struct {
+	id       string
+	producer int64
+	sequence uint64
 }
 
 func (c *contradictions) deniedResult(f fact, producer string, class ledger.Class) {
@@ -114,7 +130,7 @@ func (c *contradictions) finding(r row, f fact, class ledger.Class, a ledger.Arr
 	at := FindingAt{
 		Leaf: r.leaf, Class: class, Finding: ledger.Finding(r.fields.Finding), Producer: r.producerName,
 		Sequence: r.fields.Sequence, ID: string(r.fields.ID), StreamSequence: uint64(a.Stream),
-		SHA256: events.Hash(r.hash).String(),
+		SHA256: events.Hash(r.hash).String(), Run: r.runName, Kind: events.Kind(r.fields.Kind),
 	}
 	if at.Finding != ledger.FindingIDReused || !c.twin(at, f.recording) {
 		c.add(at, r.producer)
@@ -125,7 +141,7 @@ func (c *contradictions) add(at FindingAt, producer int64) {
 	if contradicts(at.Class, at.Finding) {
 		c.count++
 		if len(c.claims) < maxForeign {
-			c.claims = append(c.claims, at)
+			c.claims = append(c.claims, identityClaim{at, producer})
 		}
 	}
 	if len(c.findings) < maxFindings {
@@ -169,27 +185,35 @@ func (c *contradictions) original(f *FindingAt, producer int64) error {
 	if f.Class != ledger.ClassConflict {
 		return nil
 	}
-	stmt := c.conn.Prep("SELECT leaf FROM leaves WHERE id = ?1 AND class = 'event' AND leaf < ?2")
+	key := claimed{id: f.ID}
 	if f.Finding == ledger.FindingSequenceReused {
-		stmt = c.conn.Prep(`SELECT min(leaf) FROM (SELECT leaf FROM leaves
-			WHERE producer = ?1 AND sequence = ?3 AND class <> 'manifest' AND leaf < ?2
-			UNION ALL SELECT leaf FROM seen WHERE producer = ?1 AND sequence = ?3 AND leaf < ?2)`)
-		stmt.BindInt64(1, producer)
-		stmt.BindInt64(3, int64(f.Sequence))
-	} else {
-		stmt.BindText(1, f.ID)
+		key = claimed{producer: producer, sequence: f.Sequence}
 	}
-	stmt.BindInt64(2, f.Leaf)
-	return f.readOriginal(stmt)
+	first, err := c.firstLeaf(key)
+	if err == nil && first >= 0 && first < f.Leaf {
+		f.First = &first
+	}
+	return err
 }
 
-func (f *FindingAt) readOriginal(stmt *sqlite.Stmt) error {
-	row, err := stmt.Step()
-	if err != nil {
-		return err
+// firstLeaf returns the first leaf with an id or number, or -1 if there is none. It caches its
+// results, because many records can claim the same number.
+func (c *contradictions) firstLeaf(key claimed) (int64, error) {
+	if first, ok := c.firstLeaves[key]; ok {
+		return first, nil
 	}
-	if row && !stmt.ColumnIsNull(0) {
-		f.First = new(stmt.ColumnInt64(0))
+	var first int64
+	var err error
+	if key.id != "" {
+		first, err = sqlitetx.Int(c.conn, "SELECT coalesce(min(leaf), -1) FROM leaves WHERE id = ? AND class = 'event'", key.id)
+	} else {
+		first, err = sqlitetx.Int(c.conn, `SELECT coalesce(min(leaf), -1) FROM (
+			SELECT leaf FROM leaves WHERE producer = ?1 AND sequence = ?2 AND class <> 'manifest'
+			UNION ALL SELECT leaf FROM seen WHERE producer = ?1 AND sequence = ?2)`, key.producer, int64(key.sequence))
 	}
-	return stmt.Reset()
+	if c.firstLeaves == nil {
+		c.firstLeaves = make(map[claimed]int64)
+	}
+	c.firstLeaves[key] = first
+	return first, err
 }

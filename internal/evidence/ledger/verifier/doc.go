@@ -16,6 +16,7 @@
 //	orders.go, removed.go          compute the effects of orders, find destroyed records
 //	trusted.go, witnesses.go       compare checkpoints from outside the ledger
 //	completeness*.go               compare manifests, seals and numbers of producers and runs
+//	doubts.go                      find all records that may be from other writers
 //	report*.go                     conclude verdicts and exit status
 //	export*.go                     check the records of an export
 package verifier

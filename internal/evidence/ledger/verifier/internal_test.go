@@ -101,3 +101,18 @@ func TestOpenSigned(t *testing.T) {
 		}
 	}
 }
+
+func TestDoubts_Limit(t *testing.T) {
+	c := newCompleteness(nil)
+	for range maxForeign {
+		c.contrary.add(FindingAt{Class: ledger.ClassQuarantine, Finding: ledger.FindingMisaddressed}, 0)
+		c.contrary.add(FindingAt{Class: ledger.ClassQuarantine}, 0) // no alarm
+	}
+	if d, err := doubtsOf(c); err != nil || d.Incomplete || len(d.Claims) != maxForeign {
+		t.Errorf("got %d claims, incomplete %v, %v", len(d.Claims), d.Incomplete, err)
+	}
+	c.found.count++ // of a foreign record that the list lacks
+	if d, err := doubtsOf(c); err != nil || !d.Incomplete {
+		t.Errorf("got incomplete %v, %v", d.Incomplete, err)
+	}
+}

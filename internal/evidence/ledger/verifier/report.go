@@ -114,6 +114,7 @@ type Report struct {
 	UnacknowledgedCount int64    `json:"unacknowledged_count,omitempty"`
 	AllowAcknowledged   bool     `json:"allow_acknowledged,omitempty"` // Exit ignores acknowledged findings
 
+	Doubts              *Doubts   `json:"-"` // nil without [Options.Doubts]
 	Newest              time.Time `json:"-"` // when the server stored the newest record
 	OpenMatters         int       `json:"-"` // findings without acknowledgement, except those about a record
 	ForeignAcknowledged int64     `json:"-"`
@@ -144,7 +145,9 @@ type FindingAt struct {
 	Sequence       uint64         `json:"sequence,omitempty"`
 	ID             string         `json:"id,omitempty"`
 	StreamSequence uint64         `json:"stream_sequence"`
-	SHA256         string         `json:"sha256"`          // hash of the record
+	SHA256         string         `json:"sha256"` // hash of the record
+	Run            string         `json:"-"`
+	Kind           events.Kind    `json:"-"`
 	First          *int64         `json:"first,omitempty"` // leaf of the first content; nil in a bundle
 	// RecordedTwice is true if the first record with this id differs only in the executions of
 	// hooks.

@@ -53,6 +53,8 @@ type Options struct {
 
 	AllowAcknowledged bool
 
+	Doubts bool // fill [Report.Doubts]
+
 	RequireEnrolled bool // a producer that is not enrolled causes [ExitIncomplete]
 	RequireTrusted  bool // without a usable checkpoint in Trusted or Anchored, [ExitUntrusted]
 }
@@ -233,6 +235,9 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 			failure = newWindow(facts, v.opts.From, v.opts.To).restrict(r)
 		}
 		facts.matters(r)
+		if failure == nil && v.opts.Doubts {
+			r.Doubts, failure = doubtsOf(facts)
+		}
 	}
 	if failure != nil {
 		if !isDamage(failure) {

@@ -152,3 +152,54 @@ func TestVerifier_FormsOfRecordings(t *testing.T) {
 		v.Compare(t, pyverify.Request{Path: file, Key: key.Public()}, b.Report)
 	}
 }
+
+// The finding about an unproven producer has one id in the ledger, for a run and in its bundle, so
+// an acknowledgement counts everywhere.
+//
+//guarantee:acknowledged
+func TestVerifier_UnprovenProducerOfARun(t *testing.T) {
+	v, key := start(t), ledgertest.NewKey(t)
+	for name, build := range map[string]func(f *ledgertest.Feed){
+		"Silent": func(f *ledgertest.Feed) { f.Run("p", "r2", 3) },
+		"Lost": func(f *ledgertest.Feed) {
+			f.Run("p", "r2", 3)
+			f.Lose("q", "p")
+		},
+		"NoManifest": func(f *ledgertest.Feed) {
+			f.Event("u", "r2", events.Custom, map[string]any{"name": "n"})
+			f.Event("u", "r1", events.Custom, map[string]any{"name": "n"})
+			f.Close("p")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, f := t.TempDir(), ledgertest.NewFeed("acme")
+			f.Open("p", time.Minute)
+			f.Run("p", "r0", 1)
+			f.Run("p", "r1", 1)
+			build(f)
+			f.Now = f.Now.Add(time.Hour)
+			f.Run("q", "r3", 1)
+			path := ledgertest.Write(t, dir, key, f, 1000)
+			r := ledgertest.Verify(t, path, key, verifier.Options{Tenant: "acme"})
+			judge := func(allow bool) bundle.Report {
+				file := export(t, key, path, ledger.Selection{Run: "r1"}, false)
+				b, err := bundle.Check(t.Context(), file, bundle.CheckOptions{Key: ledgertest.VerifierOf(key), AllowAcknowledged: allow})
+				if err != nil {
+					t.Fatal(err)
+				}
+				v.Compare(t, pyverify.Request{Path: file, Key: key.Public(), AllowAcknowledged: allow}, b.Report)
+				return b
+			}
+			b := judge(false)
+			if len(r.Matters) != 1 || len(b.Matters) != 1 || r.Matters[0].ID != b.Matters[0].ID || b.Exit != verifier.ExitIncomplete {
+				t.Fatalf("ledger %+v, bundle %+v with exit %d", r.Matters, b.Matters, b.Exit)
+			}
+			f.Order(t, key, ledger.Order{Action: events.AuditAcknowledge, Findings: []string{r.Matters[0].ID}})
+			f.Manifest("auditor/e1")
+			path = ledgertest.Continued(t, dir, key, f, 1000)
+			if b := judge(true); b.Exit != verifier.ExitVerified || b.AcknowledgedCount != 1 {
+				t.Errorf("acknowledged: exit %d, %+v", b.Exit, b.Matters)
+			}
+		})
+	}
+}

@@ -43,7 +43,7 @@ func (h *history) message() ledger.Message {
 // step adds a random piece.
 func (h *history) step() {
 	p, run := h.producer(), h.run()
-	switch n := h.IntN(24); {
+	switch n := h.IntN(25); {
 	case n < 8:
 		kinds := []events.Kind{events.RunStarted, events.PromptSubmit, events.RunFinished, events.Custom}
 		h.Event(p, run, kinds[h.IntN(len(kinds))], map[string]any{"title": n, "prompt": "x", "success": true, "name": "n"})
@@ -86,6 +86,9 @@ func (h *history) step() {
 		h.sealable[p+"/"+run] = run != ""
 	case n == 23:
 		h.manifest(p)
+	case n == 24:
+		forms := allForms()
+		h.Publish(p, forms[h.IntN(len(forms))].Event([]string{"", "call-1", "call-2"}[h.IntN(3)]))
 	}
 }
 

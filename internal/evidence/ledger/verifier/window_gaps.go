@@ -23,9 +23,9 @@ func (w *window) timesOf(gaps []Gap) ([]gapTimes, error) {
 	for name, list := range byProducer {
 		b := newBorders(gaps, list, times)
 		if s := w.senders[name]; s != nil {
-			err := w.each(`SELECT leaf, stream, sequence, stored, class = 'manifest', 0, leaf FROM leaves
+			err := w.each(`SELECT leaf, stream, sequence, stored, class = 'manifest', epoch FROM leaves
 				WHERE producer = ?1 AND class IN ('event', 'conflict', 'manifest')
-				UNION ALL SELECT leaf, stream, sequence, stored, 0, 1, seen FROM seen WHERE producer = ?1 ORDER BY 3, 6, 7`,
+				UNION ALL SELECT leaf, stream, sequence, stored, 0, epoch FROM seen WHERE producer = ?1 ORDER BY 3, 6, 2`,
 				func(stmt *sqlite.Stmt) error {
 					b.record(uint64(stmt.ColumnInt64(2)), stmt.ColumnInt64(3), stmt.ColumnBool(4))
 					return nil
@@ -43,7 +43,8 @@ func (w *window) timesOf(gaps []Gap) ([]gapTimes, error) {
 	return times, nil
 }
 
-// borders finds the times of a producer's gaps. It gets the records in ascending order of numbers.
+// borders finds the times of a producer's gaps. It gets the records in ascending order of numbers,
+// and of their arrival under one number.
 type borders struct {
 	gaps  []Gap
 	times []gapTimes

@@ -203,3 +203,25 @@ func TestVerifier_UnprovenProducerOfARun(t *testing.T) {
 		})
 	}
 }
+
+// The first content under a number says when the number before it was lost, also if it is a
+// repetition. A later conflict under the number does not move the loss into its own time.
+func TestVerifier_WindowBesideARepetition(t *testing.T) {
+	v, f, key := start(t), ledgertest.NewFeed("acme"), ledgertest.NewKey(t)
+	e := f.Event("p", "r1", events.RunStarted, events.RunStartedData{})
+	f.Skip("p", 1, "")
+	third := f.Publish("p", e)
+	f.Now = f.Now.Add(time.Hour)
+	later := f.Now
+	third.ID = "other"
+	f.Add(subjects.Address{Tenant: "acme", Producer: "p", Run: "r1", Kind: events.RunStarted}, third.Encode())
+	path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
+	for _, o := range []verifier.Options{{}, {From: later}, {To: later}} {
+		o.Tenant = "acme"
+		r := ledgertest.Verify(t, path, key, o)
+		if want := o.From.IsZero(); (len(r.Gaps) == 1) != want || r.SeenAgain != 1 || r.Contradictions != 1 {
+			t.Errorf("from %s to %s: gaps %+v, seen again %d, contradictions %d", o.From, o.To, r.Gaps, r.SeenAgain, r.Contradictions)
+		}
+		v.Compare(t, pyverify.Request{Path: path, Key: key.Public(), Tenant: "acme", From: o.From, To: o.To}, r)
+	}
+}

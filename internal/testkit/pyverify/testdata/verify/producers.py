@@ -105,7 +105,7 @@ class Producer:
 
     def settle(self, partial, issuers):
         """Finds the producer's own content under each number."""
-        held, unsigned, chain = sorted(self.contents), [], self.chain(issuers)
+        held, unsigned, unfit, chain = sorted(self.contents), [], [], self.chain(issuers)
         if partial:
             self.heard = ("", 0, self.heard[2])  # later manifests are not there
         for m in chain:
@@ -121,11 +121,12 @@ class Producer:
             contents = [self.contents[n] if m["signed"] else self.contents[n][:1] for n in wanted]
             pick = choose(contents, m["root"])
             if pick is None:
-                self.gaps.append((m["first"], m["last"], "altered"))
+                unfit.append(m)
                 continue
             self.foreign |= {id(c): c for cs, p in zip(contents, pick) for c in cs if c.hash != p.hash and c.sequence > self.unsigned_last}
         first = {n: next((c for c in cs if id(c) not in self.foreign), None) for n, cs in self.contents.items()}
         self.received = {n: c for n, c in first.items() if c}
+        self.gaps += [(m["first"], m["last"], "altered") for m in unfit if all(n in self.received for n in numbers(m))]
         if self.key and self.received and not partial:
             self.drop_unlisted()
         self.have = sorted(self.received)

@@ -155,7 +155,9 @@ func (h *history) damage() {
 		i := h.IntN(len(h.Messages))
 		switch h.IntN(3) {
 		case 0:
-			h.Messages = slices.Delete(h.Messages, i, i+1)
+			if len(h.Messages) > 1 {
+				h.Messages = slices.Delete(h.Messages, i, i+1)
+			}
 		case 1:
 			h.Messages = slices.Insert(h.Messages, i, h.message())
 		case 2:

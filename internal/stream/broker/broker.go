@@ -21,7 +21,6 @@ type Broker struct {
 
 	embedded atomic.Pointer[embedded] // nil while this process runs no server
 	joined   string                   // folder of the server, if another process ran it during Open
-	ready    bool                     // the streams existed during Open
 
 	stop       context.CancelFunc // ends the background goroutines
 	background sync.WaitGroup
@@ -49,7 +48,7 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.stop = stop
 	b.background.Go(func() {
-		b.createStreamsLater(background)
+		b.settleLater(background)
 		b.monitor(background)
 	})
 	if b.joined != "" {
@@ -69,34 +68,29 @@ func (b *Broker) open(ctx context.Context) error {
 	if err := connect(ctx); err != nil {
 		return err
 	}
-	if b.conn.nc.Status() == nats.RECONNECTING {
+	if b.conn.gate != nil {
 		b.opts.Logger.WarnContext(ctx, "broker unavailable", "url", redactURL(b.opts.URL))
-		return b.conn.rememberAbsent()
+		return b.conn.rememberAbsent(ctx)
 	}
-	if err := b.settle(ctx); err != nil {
+	if err := b.settle(ctx, b.conn); err != nil {
 		return err
 	}
-	b.ready = true
 	if e := b.embedded.Load(); e != nil {
 		return e.announce()
 	}
 	return nil
 }
 
-// settle checks the connected server, creates missing streams, and stores the server as the broker
-// of the data directory.
-func (b *Broker) settle(ctx context.Context) error {
-	if err := b.conn.checkServer(ctx); err != nil {
+// settle checks the server of c, creates missing streams, and stores the server as the broker of the
+// data directory.
+func (b *Broker) settle(ctx context.Context, c *connection) error {
+	if err := c.checkServer(ctx); err != nil {
 		return err
 	}
-	if err := b.ensureStreams(ctx); err != nil {
+	if err := b.ensureStreamsOf(ctx, c.streams, b.embedded.Load()); err != nil {
 		return err
 	}
-	return b.conn.remember(ctx)
-}
-
-func (b *Broker) ensureStreams(ctx context.Context) error {
-	return b.ensureStreamsOf(ctx, b.conn.streams, b.embedded.Load())
+	return c.remember(ctx)
 }
 
 func (b *Broker) ensureStreamsOf(ctx context.Context, js jetstream.JetStream, e *embedded) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -34,6 +35,7 @@ type connection struct {
 	js      jetstream.JetStream
 	streams jetstream.JetStream // has all rights if this process runs the server
 	closed  chan struct{}
+	gate    *gate // nil if the server was available during Open
 }
 
 func newConnection(opts Options, h *health) *connection {
@@ -47,7 +49,6 @@ func (c *connection) options() []nats.Option {
 		nats.Name(c.opts.Name),
 		nats.MaxReconnects(-1),
 		nats.IgnoreAuthErrorAbort(),
-		nats.RetryOnFailedConnect(c.opts.Later && c.opts.URL != ""),
 		nats.ReconnectBufSize(-1),
 		nats.CustomReconnectDelay(reconnectDelay),
 		nats.PingInterval(20 * time.Second),
@@ -73,7 +74,7 @@ func (c *connection) options() []nats.Option {
 // reconnectFailed ignores an unreachable server, because the loss of the connection is already
 // logged.
 func (c *connection) reconnectFailed(err error) {
-	if c.opts.URL == "" || errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) {
+	if c.opts.URL == "" || errors.Is(err, errGateClosed) || errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) {
 		return
 	}
 	c.health.connectFailed(fmt.Sprintf("connect to %s: %v", redactURL(c.opts.URL), err))
@@ -122,6 +123,9 @@ func (c *connection) connectExternal(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
+		if c.opts.Later {
+			return c.dialLater()
+		}
 		if errors.Is(err, nats.ErrAuthorization) || !retryable(err) {
 			return fmt.Errorf("connect to %s: %w", redactURL(c.opts.URL), err)
 		}
@@ -133,12 +137,30 @@ func (c *connection) connectExternal(ctx context.Context) error {
 	}
 }
 
-func (c *connection) dialExternal() error {
+// dialLater connects in the background once the gate is open.
+func (c *connection) dialLater() error {
+	g := new(gate)
+	if err := c.dialExternal(nats.RetryOnFailedConnect(true), g.install); err != nil {
+		return fmt.Errorf("connect to %s: %w", redactURL(c.opts.URL), err)
+	}
+	c.gate = g
+	return nil
+}
+
+// openGate does not wait for the next attempt to connect, which may be two seconds away.
+func (c *connection) openGate() {
+	c.gate.isOpen.Store(true)
+	if c.nc.IsReconnecting() {
+		_ = c.nc.ForceReconnect() // fails only if the connection is closed
+	}
+}
+
+func (c *connection) dialExternal(more ...nats.Option) error {
 	address, how, err := c.opts.external()
 	if err != nil {
 		return err
 	}
-	options := append(c.options(), how...)
+	options := slices.Concat(c.options(), how, more)
 	if name, ok := strings.CutPrefix(address, contextURL); ok {
 		nc, settings, err := natscontext.Connect(name, options...)
 		if err != nil {
@@ -156,21 +178,6 @@ func (c *connection) dialExternal() error {
 	c.js, err = jetstream.New(c.nc)
 	c.streams = c.js
 	return err
-}
-
-func (c *connection) whenConnected(ctx context.Context, do func(context.Context) error) error {
-	status := c.nc.StatusChanged(nats.CONNECTED)
-	defer c.nc.RemoveStatusListener(status)
-	if !c.nc.IsConnected() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-status:
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
-	defer cancel()
-	return do(ctx)
 }
 
 func (c *connection) drain(ctx context.Context) error {

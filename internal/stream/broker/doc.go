@@ -16,7 +16,9 @@
 //	jetstream  the store
 //
 // DataDir/broker.json names the external broker of a data directory. If it exists, [Open] fails
-// without a URL, because an embedded server would start with an empty stream.
+// without a URL, because an embedded server would start with an empty stream. DataDir/broker.lock is
+// locked during a change of the file. With [Options.Later], the connection stays closed until
+// [Broker] has compared the server with this file.
 //
 // The embedded server syncs every write to disk before it acknowledges the write. It only listens
 // on the loopback. Each service has the rights of its role. Engines and clients without credentials
@@ -27,7 +29,8 @@
 //
 // External and embedded servers are used in the same way:
 //
-//	broker, connection, dial*, options, login, home, use  connect
+//	broker, connection, dial*, options, login, use        connect
+//	home, gate                                            the broker of a data directory
 //	embedded, join, conf, disk, drift, standby, monitor   the embedded server
 //	auth*, keys, tenants, restricted, creds, issuer       who may do what
 //	streams, lookups, health, log                         streams and state

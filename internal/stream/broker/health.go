@@ -14,6 +14,7 @@ import (
 // Problems that Warnings reports, in this order.
 const (
 	warnConnection = "connection"
+	warnServer     = "server"
 	warnRights     = "permissions"
 	warnDisk       = "disk"
 	warnStore      = "store"
@@ -65,7 +66,7 @@ func (h *health) warningsNow() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := append([]string(nil), h.drift...)
-	for _, name := range [...]string{warnConnection, warnRights, warnDisk, warnStore, warnSubjects} {
+	for _, name := range [...]string{warnConnection, warnServer, warnRights, warnDisk, warnStore, warnSubjects} {
 		if w, ok := h.warnings[name]; ok {
 			all = append(all, w)
 		}

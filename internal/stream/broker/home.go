@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
 // home is the external broker of a data directory, as stored in DataDir/broker.json.
@@ -81,7 +82,11 @@ func (c *connection) checkServer(ctx context.Context) error {
 	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return err
 	}
-	if created.Equal(h.Stream) {
+	return c.compare(h, created)
+}
+
+func (c *connection) compare(h home, created time.Time) error {
+	if h.Stream.IsZero() || h.URL == redactURL(c.opts.URL) || created.Equal(h.Stream) {
 		return nil
 	}
 	return fmt.Errorf("data directory %s belongs to the NATS server %s, and %s has another event stream: use the first one with --nats-url; "+
@@ -109,7 +114,8 @@ func (c *connection) remember(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.writeHome(home{URL: redactURL(c.opts.URL), Stream: created.UTC()})
+	to := home{URL: redactURL(c.opts.URL), Stream: created.UTC()}
+	return c.changeHome(ctx, func(old home) (home, error) { return to, c.compare(old, created) })
 }
 
 func (c *connection) isOwnServer() bool {
@@ -118,43 +124,68 @@ func (c *connection) isOwnServer() bool {
 }
 
 // rememberAbsent stores the address of an unavailable broker for which a publisher accepts events.
-// If the data directory belongs to a stream at another address, it fails, because the two streams
-// cannot be compared yet. If the data directory has an embedded server, it stores nothing, because
-// the address may be wrong.
-func (c *connection) rememberAbsent() error {
+// If the data directory belongs to another address, it fails, because the two streams cannot be
+// compared yet. If the data directory has an embedded server, it stores nothing, because the address
+// may be wrong.
+func (c *connection) rememberAbsent(ctx context.Context) error {
 	if c.opts.DataDir == "" {
 		return nil
 	}
-	h, err := loadHome(c.opts.DataDir)
-	if err != nil {
-		return err
-	}
-	if url := redactURL(c.opts.URL); !h.Stream.IsZero() {
-		if h.URL == url {
-			return nil
+	_, noServer := os.Stat(filepath.Join(c.opts.DataDir, "nats", "jetstream"))
+	url := redactURL(c.opts.URL)
+	return c.changeHome(ctx, func(old home) (home, error) {
+		switch {
+		case old.URL == url:
+			return old, nil
+		case old.URL != "":
+			return old, fmt.Errorf("data directory %s belongs to the NATS server %s: %s is unavailable, and its event stream must be compared first; "+
+				"try again when it answers, or use the first one with --nats-url; if the first one was a mistake, remove %s",
+				c.opts.DataDir, old.URL, url, homePath(c.opts.DataDir))
+		case !errors.Is(noServer, fs.ErrNotExist):
+			return old, noServer
 		}
-		return fmt.Errorf("data directory %s belongs to the NATS server %s: %s is unavailable, and its event stream must be compared first; "+
-			"try again when it answers, or use the first one with --nats-url", c.opts.DataDir, h.URL, url)
-	}
-	if _, err := os.Stat(filepath.Join(c.opts.DataDir, "nats", "jetstream")); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return c.writeHome(home{URL: redactURL(c.opts.URL)})
+		return home{URL: url}, nil
+	})
 }
 
-func (c *connection) writeHome(h home) error {
-	if old, err := loadHome(c.opts.DataDir); err == nil && old == h {
-		return nil
+// changeHome replaces the broker of the data directory with the result of change. The lock keeps two
+// processes with different servers from both storing theirs.
+func (c *connection) changeHome(ctx context.Context, change func(old home) (home, error)) (err error) {
+	dir := c.opts.DataDir
+	if to, err := changed(dir, change); err != nil || to == nil {
+		return err
 	}
-	data, err := json.Marshal(h)
-	if err == nil {
-		err = os.MkdirAll(c.opts.DataDir, 0o700)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("remember the broker of the data directory: %w", err)
 	}
+	lock, err := filelock.Wait(ctx, filepath.Join(dir, "broker.lock"), func() {})
+	if err != nil {
+		return fmt.Errorf("remember the broker of the data directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	to, err := changed(dir, change)
+	if err != nil || to == nil {
+		return err
+	}
+	data, err := json.Marshal(to)
 	if err == nil {
-		err = atomicfile.Write(homePath(c.opts.DataDir), append(data, '\n'))
+		err = atomicfile.Write(homePath(dir), append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("remember the broker of the data directory: %w", err)
 	}
 	return nil
+}
+
+// changed returns nil if there is nothing to change.
+func changed(dataDir string, change func(old home) (home, error)) (*home, error) {
+	old, err := loadHome(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	to, err := change(old)
+	if err != nil || to == old {
+		return nil, err
+	}
+	return &to, nil
 }

@@ -83,12 +83,65 @@ func TestHome_Later(t *testing.T) {
 	b := open(t, broker.Options{DataDir: dir, URL: s.URL(), Later: true})
 	openRefused(t, broker.Options{DataDir: dir}, s.URL())
 	s.Restart(t)
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(homeFile(t, dir), `"stream"`); time.Sleep(5 * time.Millisecond) {
+	waitUntil(t, func() bool { return strings.Contains(homeFile(t, dir), `"stream"`) })
+	closeBroker(t, b)
+}
+
+// A second publisher names another server while both servers are away. The streams cannot be
+// compared, so it is refused.
+func TestHome_OtherAbsent(t *testing.T) {
+	dir := t.TempDir()
+	open(t, broker.Options{DataDir: dir, URL: "nats://127.0.0.1:1", Later: true})
+	again := open(t, broker.Options{DataDir: dir, URL: "nats://127.0.0.1:1", Later: true})
+	if again.Conn().IsConnected() {
+		t.Error("connected to nobody")
+	}
+	openRefused(t, broker.Options{DataDir: dir, URL: "nats://127.0.0.1:2", Later: true}, "nats://127.0.0.1:1", "unavailable", filepath.Join(dir, "broker.json"))
+}
+
+// Two publishers of a data directory start while their different servers are away. Only the first
+// server that answers gets events, also if both answer at once.
+//
+//guarantee:server-remembered
+func TestHome_TwoAbsentServers(t *testing.T) {
+	for _, first := range []string{"One", "Both"} {
+		t.Run(first, func(t *testing.T) {
+			one, two, dir := natstest.Listen(t, t.TempDir()), natstest.Listen(t, t.TempDir()), t.TempDir()
+			one.Stop()
+			two.Stop()
+			b1 := open(t, broker.Options{DataDir: dir, URL: one.URL(), Later: true})
+			if err := os.Remove(filepath.Join(dir, "broker.json")); err != nil { // as if both started at once
+				t.Fatal(err)
+			}
+			b2 := open(t, broker.Options{DataDir: dir, URL: two.URL(), Later: true})
+			one.Restart(t)
+			if first == "One" {
+				waitUntil(t, b1.Conn().IsConnected)
+			}
+			two.Restart(t)
+			warned := func(b *broker.Broker) bool {
+				return strings.Contains(strings.Join(b.Warnings(), " "), "another event stream")
+			}
+			waitUntil(t, func() bool {
+				return b1.Conn().IsConnected() && warned(b2) || b2.Conn().IsConnected() && warned(b1)
+			})
+			if b1.Conn().IsConnected() && b2.Conn().IsConnected() {
+				t.Error("both servers can get events")
+			}
+			if first == "One" && b2.Conn().IsConnected() {
+				t.Error("the second server can get events")
+			}
+		})
+	}
+}
+
+func waitUntil(t *testing.T, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("the stream is not remembered: %s", homeFile(t, dir))
+			t.Fatal("it did not happen in time")
 		}
 	}
-	closeBroker(t, b)
 }
 
 // A data directory with an embedded server does not remember an address that never answered, nor

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -26,21 +27,47 @@ func (b *Broker) monitor(ctx context.Context) {
 	}
 }
 
-// createStreamsLater creates the streams if the broker was unavailable during Open.
-func (b *Broker) createStreamsLater(ctx context.Context) {
-	for failures := 0; !b.ready && ctx.Err() == nil; failures++ {
-		err := b.conn.whenConnected(ctx, b.settle)
-		if err == nil {
+// settleLater waits for a server that was unavailable during Open. It checks the server on a
+// connection of its own, and then opens the gate for the users of the Broker.
+func (b *Broker) settleLater(ctx context.Context) {
+	if b.conn.gate == nil {
+		return
+	}
+	probe := newConnection(b.opts, b.health)
+	defer func() { probe.nc.Close() }() // accepts nil
+	for failures := 0; ctx.Err() == nil; failures++ {
+		if b.probe(ctx, probe) {
+			b.conn.openGate()
 			return
 		}
-		if ctx.Err() == nil {
-			b.opts.Logger.WarnContext(ctx, "streams not created yet", "error", err)
+		if probe.nc != nil && probe.nc.IsClosed() {
+			probe = newConnection(b.opts, b.health)
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(reconnectDelay(failures)):
 		}
 	}
+}
+
+// probe keeps the connection after a failure, so that a refused right is reported once.
+func (b *Broker) probe(ctx context.Context, c *connection) (settled bool) {
+	if c.nc == nil {
+		if err := c.dialExternal(nats.NoReconnect()); err != nil {
+			c.reconnectFailed(err)
+			return false
+		}
+	}
+	settling, cancel := context.WithTimeout(ctx, ensureTimeout)
+	defer cancel()
+	err := b.settle(settling, c)
+	switch {
+	case err == nil:
+		b.health.warn(ctx, warnServer, "")
+	case ctx.Err() == nil && !c.nc.IsClosed():
+		b.health.warn(ctx, warnServer, err.Error())
+	}
+	return err == nil
 }
 
 func (b *Broker) check(ctx context.Context) {

@@ -1,0 +1,37 @@
+package broker
+
+import (
+	"errors"
+	"net"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go"
+)
+
+// errGateClosed is no fault of the server, so it is not logged.
+var errGateClosed = errors.New("the server is not checked yet")
+
+// gate is a dialer that does not dial until it is open. The users of a connection send as soon as it
+// is up, so the gate stays closed until the server is checked.
+type gate struct {
+	isOpen atomic.Bool
+	next   nats.CustomDialer
+}
+
+// install is a [nats.Option]. It must come last, because a NATS context can set a dialer.
+func (g *gate) install(o *nats.Options) error {
+	g.next = o.CustomDialer
+	if g.next == nil {
+		g.next = &net.Dialer{Timeout: o.Timeout}
+	}
+	o.CustomDialer = g
+	return nil
+}
+
+// Dial implements nats.CustomDialer.
+func (g *gate) Dial(network, address string) (net.Conn, error) {
+	if !g.isOpen.Load() {
+		return nil, errGateClosed
+	}
+	return g.next.Dial(network, address)
+}

@@ -98,6 +98,7 @@ var schema = projection.Schema{Name: "metrics", Version: 2, Tables: tables, Upgr
 //	thing    activities: runs, steps, tool calls, model responses and failed hook dispatches
 //	seen     events that were applied to an activity
 //	tokens   token counts of an activity, and which level (response, step or run) reported them
+//	sums     sums of tokens by run, level and role
 //	series   values of all metrics
 //	label    accepted values of each label of a metric
 //	about    the tenant that is counted, and the time of the last message
@@ -128,7 +129,7 @@ CREATE TABLE label (
 	PRIMARY KEY (metric, label, value)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-`
+` + sumTables
 
 const thingTables = `
 CREATE TABLE thing (
@@ -151,6 +152,31 @@ CREATE TABLE seen (
 ) STRICT, WITHOUT ROWID;
 `
 
+// The triggers keep the sums, so that a run with many reports of tokens costs no more than others.
+const sumTables = `
+CREATE TABLE sums (
+	tenant         TEXT NOT NULL,
+	run            TEXT NOT NULL,
+	level          INTEGER NOT NULL,
+	role           TEXT NOT NULL,
+	input          INTEGER NOT NULL,
+	output         INTEGER NOT NULL,
+	cache_creation INTEGER NOT NULL,
+	cache_read     INTEGER NOT NULL,
+	PRIMARY KEY (tenant, run, level, role)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER tokens_added AFTER INSERT ON tokens BEGIN
+	INSERT INTO sums VALUES (new.tenant, new.run, new.level, new.role, new.input, new.output, new.cache_creation, new.cache_read)
+		ON CONFLICT DO UPDATE SET input = input + new.input, output = output + new.output,
+			cache_creation = cache_creation + new.cache_creation, cache_read = cache_read + new.cache_read;
+END;
+CREATE TRIGGER tokens_removed AFTER DELETE ON tokens BEGIN
+	UPDATE sums SET input = input - old.input, output = output - old.output,
+		cache_creation = cache_creation - old.cache_creation, cache_read = cache_read - old.cache_read
+		WHERE tenant = old.tenant AND run = old.run AND level = old.level AND role = old.role;
+END;
+`
+
 // In version 1, each activity had the hashes of its events in one value. The upgrade splits it in
 // halves, because cutting off one hash after the other copies a large value too often.
 const separateSeen = `
@@ -164,5 +190,7 @@ WITH RECURSIVE part (thing, hashes) AS (
 		FROM part, (SELECT 0 AS side UNION ALL SELECT 1) WHERE length(hashes) > 8
 )
 INSERT OR IGNORE INTO seen SELECT thing, hashes FROM part WHERE length(hashes) = 8;
-DROP TABLE thing1;
+DROP TABLE thing1;` + sumTables + `
+INSERT INTO sums SELECT tenant, run, level, role, sum(input), sum(output), sum(cache_creation), sum(cache_read)
+	FROM tokens GROUP BY tenant, run, level, role;
 `

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
@@ -44,6 +46,61 @@ func TestState_ManyEventsOfACall(t *testing.T) {
 	}
 }
 
+// The sums are those of the reported tokens, in whatever order and at whatever level they arrive.
+func TestState_SumsOfTokens(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir := t.TempDir()
+		var all []events.Event
+		for n := range rapid.IntRange(1, 20).Draw(rt, "events") {
+			used := &events.Tokens{Input: rapid.Int64Range(0, 9).Draw(rt, "input"), Output: 1}
+			if rapid.Bool().Draw(rt, "none") {
+				used = nil
+			}
+			role := rapid.SampledFrom([]string{"", "coder", "planner", "judge", "scout"}).Draw(rt, "role")
+			id := fmt.Sprint(rapid.IntRange(0, 3).Draw(rt, "id"))
+			change := func(e *events.Event) { e.AgentRole, e.Step = role, id }
+			switch rapid.IntRange(0, 2).Draw(rt, "level") {
+			case 0:
+				all = append(all, event(t, n, events.ResponseCompleted, events.ResponseCompletedData{Message: id, TokensUsed: used}, change))
+			case 1:
+				all = append(all, event(t, n, events.StepFinished, events.StepFinishedData{StepStatus: events.StepCompleted, TokensUsed: used}, change))
+			case 2:
+				all = append(all, event(t, n, events.RunFinished, events.RunFinishedData{TokensUsed: used}, change))
+			}
+		}
+		if err := apply(t, dir, 3, messages(1, all...)...); err != nil {
+			rt.Fatal(err)
+		}
+		checkSums(t, dir)
+	})
+}
+
+func checkSums(t *testing.T, dir string) {
+	t.Helper()
+	conn, err := sqlite.OpenConn(statePath(dir), sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := map[string]string{}, map[string]string{}
+	for query, into := range map[string]map[string]string{
+		`SELECT concat_ws('/', tenant, run, level, role), concat_ws(' ', input, output, cache_creation, cache_read) FROM sums
+			WHERE input + output + cache_creation + cache_read > 0`: got,
+		`SELECT concat_ws('/', tenant, run, level, role), concat_ws(' ', sum(input), sum(output), sum(cache_creation), sum(cache_read))
+			FROM tokens GROUP BY tenant, run, level, role`: want,
+	} {
+		err = errors.Join(err, sqlitex.Execute(conn, query, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			into[stmt.ColumnText(0)] = stmt.ColumnText(1)
+			return nil
+		}}))
+	}
+	if err := errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sums (-want +got):\n%s", diff)
+	}
+}
+
 // Each event costs the same, however many events the call has.
 func BenchmarkHostile_OneCall(b *testing.B) {
 	dir := b.TempDir()
@@ -62,4 +119,34 @@ func BenchmarkHostile_OneCall(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(n), "µs/event")
+}
+
+// A response that reports tokens and then none changes the level that counts, each time.
+func BenchmarkHostile_Levels(b *testing.B) {
+	for _, steps := range []int{100, 10_000} {
+		b.Run(fmt.Sprint(steps), func(b *testing.B) {
+			dir := b.TempDir()
+			var all []events.Event
+			for i := range steps {
+				all = append(all, event(b, i, events.StepFinished, events.StepFinishedData{TokensUsed: &events.Tokens{Input: 1}}, step(fmt.Sprint(i))))
+			}
+			if err := apply(b, dir, 100, messages(1, all...)...); err != nil {
+				b.Fatal(err)
+			}
+			n := steps
+			for b.Loop() {
+				for i := range all[:100] {
+					payload := events.ResponseCompletedData{Message: "m"}
+					if i%2 == 0 {
+						payload.TokensUsed = &events.Tokens{Input: 1}
+					}
+					all[i] = event(b, n, events.ResponseCompleted, payload)
+					n++
+				}
+				if err := apply(b, dir, 100, messages(n, all[:100]...)...); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -20,6 +20,8 @@ const (
 	noLevel
 )
 
+const roleLabel = 1 // index of the role in the labels of tokensTotal
+
 func (f *fold) tokens(e events.Event, at level, id, role string, used *events.Tokens) error {
 	before, err := f.finest(e)
 	if err != nil {
@@ -66,12 +68,13 @@ func (f *fold) finest(e events.Event) (level, error) {
 // countTokens adds the tokens that the run reported at one level, or subtracts them if times is -1.
 // If id is not nil, only the activity with this id counts.
 func (f *fold) countTokens(e events.Event, at level, id *string, times int64) error {
-	query, args := `SELECT role, input, output, cache_creation, cache_read FROM tokens
-		WHERE tenant = ? AND run = ? AND level = ?`, []any{e.Tenant, e.Run, int(at)}
+	query, args := `SELECT role, input, output, cache_creation, cache_read FROM sums
+		WHERE tenant = ? AND run = ? AND level = ? ORDER BY role`, []any{e.Tenant, e.Run, int(at)}
 	if id != nil {
-		query, args = query+` AND id = ?`, append(args, *id)
+		query, args = `SELECT role, input, output, cache_creation, cache_read FROM tokens
+			WHERE tenant = ? AND run = ? AND level = ? AND id = ?`, append(args, *id)
 	}
-	err := sqlitex.Execute(f.conn, query+` ORDER BY id`, &sqlitex.ExecOptions{
+	err := sqlitex.Execute(f.conn, query, &sqlitex.ExecOptions{
 		Args: args,
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			role := stmt.ColumnText(0)
@@ -88,13 +91,16 @@ func (f *fold) countTokens(e events.Event, at level, id *string, times int64) er
 }
 
 func (f *fold) storeTokens(e events.Event, at level, id, role string, used *events.Tokens) error {
-	query, args := `DELETE FROM tokens WHERE tenant = ? AND run = ? AND level = ? AND id = ?`, []any{e.Tenant, e.Run, int(at), id}
-	if used != nil {
-		query = `INSERT OR REPLACE INTO tokens (tenant, run, level, id, role, input, output, cache_creation, cache_read)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-		args = append(args, upper(role), limitTokens(used.Input), limitTokens(used.Output), limitTokens(used.CacheCreation), limitTokens(used.CacheRead))
+	key := []any{e.Tenant, e.Run, int(at), id}
+	err := sqlitex.Execute(f.conn, `DELETE FROM tokens WHERE tenant = ? AND run = ? AND level = ? AND id = ?`, &sqlitex.ExecOptions{Args: key})
+	if err == nil && used != nil {
+		// A bounded role limits the number of sums.
+		role = f.series.bound(label{tokensTotal, roleLabel}, upper(role))
+		err = sqlitex.Execute(f.conn, `INSERT INTO tokens (tenant, run, level, id, role, input, output, cache_creation, cache_read)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, &sqlitex.ExecOptions{Args: append(key,
+			role, limitTokens(used.Input), limitTokens(used.Output), limitTokens(used.CacheCreation), limitTokens(used.CacheRead))})
 	}
-	if err := sqlitex.Execute(f.conn, query, &sqlitex.ExecOptions{Args: args}); err != nil {
+	if err != nil {
 		return fmt.Errorf("store tokens: %w", err)
 	}
 	return nil

@@ -28,6 +28,9 @@ func toVersion1(t *testing.T, dir string) {
 			(SELECT unhex(group_concat(hex(event), '')) FROM seen WHERE thing = number) FROM thing2;
 		DROP TABLE thing2;
 		DROP TABLE seen;
+		DROP TABLE sums;
+		DROP TRIGGER tokens_added;
+		DROP TRIGGER tokens_removed;
 		PRAGMA user_version = 1;`, nil)
 	if err := errors.Join(err, conn.Close()); err != nil {
 		t.Fatal(err)
@@ -59,6 +62,7 @@ func TestState_UpgradesVersion1(t *testing.T) {
 	if diff := cmp.Diff(want, dump(t, dir)); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)
 	}
+	checkSums(t, dir)
 	end := event(t, 30, events.ToolResult, events.ToolResultData{Status: events.ToolSuccess}, call("long"))
 	if err := apply(t, dir, 100, messages(2000, end)...); err != nil {
 		t.Fatal(err)

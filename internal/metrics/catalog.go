@@ -98,7 +98,7 @@ var schema = projection.Schema{Name: "metrics", Version: 2, Tables: tables, Upgr
 //	thing    activities: runs, steps, tool calls, model responses and failed hook dispatches
 //	seen     events that were applied to an activity
 //	tokens   token counts of an activity, and which level (response, step or run) reported them
-//	sums     sums of tokens by run, level and role
+//	sums     tokens of each run by level and role
 //	series   values of all metrics
 //	label    accepted values of each label of a metric
 //	about    the tenant that is counted, and the time of the last message

@@ -105,6 +105,7 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 	}
 	p, unreadable := c.parse(raw)
 	strict := c.FailClosed && (p.Decides || unreadable != nil) // an unreadable payload may be a call
+	strict = strict || agents.IsCanary(p.Document)             // its denial proves that it is recorded
 	if strict {
 		c.setFallback(runOf(p.Events), c.Tool.FailClosed(p, closedReason(errLate)))
 	} else {

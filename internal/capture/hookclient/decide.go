@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -18,6 +19,10 @@ var errNoHooks = errors.New("no publisher is running, and there are no hooks her
 
 func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []events.Event) {
 	out, err := c.dispatch(ctx, p)
+	if agents.IsCanary(p.Document) {
+		denial := canaryOutcome(out, err)
+		return c.Tool.Reply(p, denial), p.Decided(denial)
+	}
 	if err == nil {
 		err = c.Invalid
 	} else if !errors.Is(err, errNoHooks) {
@@ -31,6 +36,17 @@ func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []ev
 		return c.Tool.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None}), p.Events
 	}
 	return c.Tool.Reply(p, *out), p.Decided(*out)
+}
+
+// canaryOutcome denies a canary, and says who answered.
+func canaryOutcome(out *hooks.DocumentOutcome, err error) hooks.DocumentOutcome {
+	switch {
+	case err != nil:
+		return agents.CanaryOutcome(err.Error())
+	case out != nil && strings.HasPrefix(out.Reason, agents.CanaryReason):
+		return *out
+	}
+	return agents.CanaryOutcome("by the hook command; the hooks of --hooks or an older publisher answered")
 }
 
 // dispatch asks the local hooks and then the publisher. It stops if the local hooks deny

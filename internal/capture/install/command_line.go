@@ -32,7 +32,8 @@ func (t *tool) commandLine(opts Options, event string) string {
 	}
 	line := lookup + opts.Program + found + strings.Join(words, " ")
 	if denial := t.denial(opts, event); denial != "" {
-		line += "; s=$?; case $s in 0|2) exit $s;; esac; printf '%s\\n' " + termtext.ShellQuote(denial)
+		// Gemini CLI replaces $name by variables of its environment, but not $?.
+		line += "; case $? in 0) exit 0;; 2) exit 2;; esac; printf '%s\\n' " + termtext.ShellQuote(denial)
 	} else {
 		line += "; exit 0"
 	}

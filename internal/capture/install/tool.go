@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,8 @@ import (
 )
 
 type tool struct {
+	trust         trust
+	shell         func(env func(string) string) []string // runs a hook command; nil for /bin/sh
 	name          string
 	project       string
 	user          func(home string, env func(string) string) string
@@ -44,9 +47,9 @@ var tools = []tool{
 			"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse",
 			"SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Stop", "SessionEnd",
 		},
-		entry: group(seconds), userShell: true,
+		entry: group(seconds), userShell: true, trust: codexTrust, shell: shellOf,
 		limits: map[string]time.Duration{"SessionEnd": 3 * time.Second},
-		note:   "Codex runs hooks once you have reviewed them: open /hooks in it, and trust these.",
+		note:   "Codex runs these hooks after you trust them: open /hooks in it, or repeat this with --trust.",
 	},
 	{
 		name: "copilot-cli", project: ".github/hooks/hooktrail.json",
@@ -55,7 +58,7 @@ var tools = []tool{
 			"sessionStart", "userPromptSubmitted", "preToolUse", "permissionRequest", "postToolUse", "postToolUseFailure",
 			"subagentStart", "subagentStop", "errorOccurred", "preCompact", "agentStop", "sessionEnd",
 		},
-		entry: flat, eventArgument: true,
+		entry: flat, eventArgument: true, trust: copilotTrust, shell: bash,
 		top: []setting{{"version", 1}},
 	},
 	{
@@ -68,7 +71,7 @@ var tools = []tool{
 		events: []string{
 			"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "PreCompress", "AfterAgent", "SessionEnd",
 		},
-		entry: group(milliseconds),
+		entry: group(milliseconds), trust: geminiTrust, shell: bash,
 	},
 	{
 		name: "opencode", project: ".opencode/plugins/hooktrail.js", plugin: true,
@@ -115,6 +118,12 @@ func below(variable, folder, file string) func(string, func(string) string) stri
 		}
 		return filepath.Join(home, folder, file)
 	}
+}
+
+func bash(func(string) string) []string { return []string{"bash", "-c"} }
+
+func shellOf(env func(string) string) []string {
+	return []string{cmp.Or(env("SHELL"), "/bin/sh"), "-c"}
 }
 
 type caller struct {

@@ -103,7 +103,7 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 	list := p.Events
 	if p.Document.Point != "" {
 		p.Document.Meta.Tenant, p.Document.Meta.User = c.Tenant, UserOf(ctx)
-		if out, err = s.registry.DispatchDocument(ctx, p.Document); err != nil {
+		if out, err = s.dispatch(ctx, p.Document); err != nil {
 			s.opts.Logger.WarnContext(ctx, "hooks were not dispatched", "tool", tool.Name(), "event", p.Event, "error", err)
 			out = hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None}
 		}
@@ -111,7 +111,7 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 	}
 	reply := tool.Reply(p, out)
 	if err := s.record(ctx, list); err != nil {
-		if out.Verdict != hooks.Deny && out.Verdict != hooks.Ask {
+		if out.Verdict != hooks.Deny && out.Verdict != hooks.Ask || agents.IsCanary(p.Document) {
 			s.refuse(w, r, problemOf(err).Status, err)
 			return
 		}
@@ -126,6 +126,14 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Write(reply.Stdout)
+}
+
+// dispatch asks the hooks, but denies a canary itself.
+func (s *HookService) dispatch(ctx context.Context, d hooks.Document) (hooks.DocumentOutcome, error) {
+	if agents.IsCanary(d) {
+		return agents.CanaryOutcome("by the publisher"), nil
+	}
+	return s.registry.DispatchDocument(ctx, d)
 }
 
 // record has a time limit, because a full outbox may block.
@@ -166,7 +174,7 @@ func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
 	_ = http.NewResponseController(w).Flush() // best effort
-	out, err := s.registry.DispatchDocument(r.Context(), d)
+	out, err := s.dispatch(r.Context(), d)
 	if err != nil {
 		s.opts.Logger.WarnContext(r.Context(), "hooks were not dispatched", "point", d.Point, "error", err)
 		return // the client rejects the empty body

@@ -22,23 +22,39 @@ type installFlags struct {
 	project   string
 	dryRun    bool
 	uninstall bool
+	trust     bool
+	status    bool
 	hook      hookFlags // to write into the hook command
 }
 
 func installCommand(shared *cli.Shared) *cobra.Command {
 	var flags installFlags
 	cmd := &cobra.Command{
-		Use:   "install TOOL",
+		Use:   "install [TOOL]",
 		Short: "Make an agent report to Hooktrail",
 		Long: "install adds publisher hook to the configuration of an agent, for all projects of the user or, with\n" +
 			"--project, for one. TOOL is one of " + strings.Join(install.Names(), ", ") + ".\n" +
 			"It prints the change as a diff, and changes nothing else. --uninstall removes the hooks again.\n" +
-			"install does not touch a file that it cannot read.",
+			"install does not touch a file that it cannot read.\n\n" +
+			"Codex runs hooks that you trust, and Codex, Copilot CLI and Gemini CLI run the hooks of a project\n" +
+			"that you trust. --trust writes this trust into the agent's own files. Claude Code asks about a\n" +
+			"project when you first open it.\n\n" +
+			"--status runs the installed hook command with a canary call, as the agent would. It shows whether\n" +
+			"the event is recorded and the call is denied, and whether the agent trusts the hooks. Without TOOL\n" +
+			"it checks all agents. The exit status is 1 if hooks do not work.",
 		Example: "  publisher install claude-code --project .\n" +
 			"  publisher install codex --hooks ~/hooks.yaml --dry-run\n" +
-			"  publisher install gemini-cli --uninstall",
-		Args: cobra.ExactArgs(1),
+			"  publisher install gemini-cli --uninstall\n" +
+			"  publisher install codex --trust\n" +
+			"  publisher install --status",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case flags.status:
+				return runStatus(cmd, shared, &flags, args)
+			case len(args) == 0:
+				return cli.Usage("no agent is named; there are %s", strings.Join(install.Names(), ", "))
+			}
 			return runInstall(cmd, shared, &flags, args[0])
 		},
 	}
@@ -46,6 +62,10 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	f.StringVar(&flags.project, "project", "", "`folder` of one project; without it the agents of all your projects report")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "print the change without writing it")
 	f.BoolVar(&flags.uninstall, "uninstall", false, "remove the hooks again")
+	f.BoolVar(&flags.trust, "trust", false, "let the agent run the hooks without asking, where it has a file for that")
+	f.BoolVar(&flags.status, "status", false, "check installed hooks with a canary call")
+	cmd.MarkFlagsMutuallyExclusive("status", "uninstall")
+	cmd.MarkFlagsMutuallyExclusive("status", "trust")
 	flags.hook.register(cmd)
 	return cmd
 }
@@ -74,54 +94,98 @@ type installed struct {
 	Command string         `json:"command,omitempty"`
 	Diff    string         `json:"diff,omitempty"`
 	Note    string         `json:"note,omitempty"`
+	Trust   []installed    `json:"trust,omitempty"` // changes of the agent's own files
 }
 
 func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, tool string) error {
-	home, err := os.UserHomeDir()
-	if err != nil && flags.project == "" {
-		return fmt.Errorf("find your home folder: %w; --project needs none", err)
-	}
 	if err := flags.validate(); err != nil {
 		return err
 	}
-	args, err := hookArgs(cmd, shared, flags)
+	opts, err := installOptions(flags)
 	if err != nil {
 		return err
 	}
-	program, err := programName()
-	if err != nil {
+	if opts.Flags, err = hookArgs(cmd, shared, flags); err != nil {
 		return err
 	}
 	if self, err := os.Executable(); err == nil && !flags.uninstall && isGoRun(self) {
 		return errors.New("go run built this program and will remove it; " +
 			"build it in a permanent folder (go build -o DIR ./cmd/publisher) and install with that")
 	}
-	opts := install.Options{
-		Project: flags.project, Home: home, Program: program, Flags: args,
-		Timeout: flags.hook.timeout + 5*time.Second, Uninstall: flags.uninstall, Getenv: os.Getenv,
-	}
-	change, err := install.Plan(tool, opts)
+	changes, err := planInstall(tool, opts, flags.trust || flags.uninstall)
 	if err != nil {
 		return err
 	}
-	if !flags.dryRun {
-		if err := change.Apply(); err != nil {
-			return err
+	all, err := applied(changes, flags.dryRun)
+	if err != nil {
+		return err
+	}
+	all[0].Trust = all[1:]
+	if flags.trust {
+		all[0].Note = ""
+	}
+	return printInstalled(cmd, shared, all[0])
+}
+
+// applied applies changes, unless dryRun is set, and describes them.
+func applied(changes []*install.Change, dryRun bool) ([]installed, error) {
+	all := make([]installed, len(changes))
+	for i, c := range changes {
+		if !dryRun {
+			if err := c.Apply(); err != nil {
+				return nil, err
+			}
+		}
+		all[i] = installed{Tool: c.Tool, File: c.File, Action: c.Action(), DryRun: dryRun, Diff: c.Diff(), Note: c.Note}
+	}
+	return all, nil
+}
+
+// installOptions returns the options without the flags of the hook.
+func installOptions(flags *installFlags) (install.Options, error) {
+	home, err := os.UserHomeDir()
+	if err != nil && flags.project == "" {
+		return install.Options{}, fmt.Errorf("find your home folder: %w; --project needs none", err)
+	}
+	program, err := programName()
+	return install.Options{
+		Project: flags.project, Home: home, Program: program,
+		Timeout: flags.hook.timeout + 5*time.Second, Uninstall: flags.uninstall, Getenv: os.Getenv,
+	}, err
+}
+
+// planInstall returns the change of the hooks and, if wanted, of the trust in them.
+func planInstall(tool string, opts install.Options, withTrust bool) ([]*install.Change, error) {
+	change, err := install.Plan(tool, opts)
+	if err != nil {
+		return nil, err
+	}
+	if !withTrust {
+		return []*install.Change{change}, nil
+	}
+	trust, err := install.PlanTrust(change, opts)
+	if err != nil && !opts.Uninstall { // an uninstall leaves trust in hooks that no longer exist
+		return nil, err
+	}
+	changes := []*install.Change{change}
+	for _, c := range trust {
+		if !opts.Uninstall || c.Action() != install.Unchanged {
+			changes = append(changes, c)
 		}
 	}
-	return printInstalled(cmd, shared, installed{
-		Tool: change.Tool, File: change.File, Action: change.Action(), DryRun: flags.dryRun, Diff: change.Diff(), Note: change.Note,
-	})
+	return changes, nil
 }
 
 func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
 	return cli.Print(cmd, shared, i, func(out io.Writer) {
-		fmt.Fprint(out, termtext.Printable(i.Diff))
-		state := string(i.Action)
-		if i.DryRun && i.Action != install.Unchanged {
-			state = "not written: --dry-run"
+		for _, i := range append([]installed{i}, i.Trust...) {
+			fmt.Fprint(out, termtext.Printable(i.Diff))
+			state := string(i.Action)
+			if i.DryRun && i.Action != install.Unchanged {
+				state = "not written: --dry-run"
+			}
+			fmt.Fprintf(out, "%s: %s\n", termtext.Printable(i.File), state)
 		}
-		fmt.Fprintf(out, "%s: %s\n", termtext.Printable(i.File), state)
 		if i.Note != "" && i.Action != install.Unchanged {
 			fmt.Fprintln(out, i.Note)
 		}

@@ -1,0 +1,114 @@
+package agents
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// A canary is a payload that checks the way from the hook command of an agent to the
+// decision and the record. It names a tool that no agent has, and it is always denied.
+const (
+	// CanaryTool is the name of the tool that a canary calls.
+	CanaryTool = "hooktrail_canary"
+	// CanaryReason begins the reason of the denial. The agent gets it only if the event
+	// is recorded.
+	CanaryReason = "Hooktrail denied its canary call"
+)
+
+// IsCanary reports whether a document is from a canary.
+func IsCanary(d hooks.Document) bool {
+	return d.Point == events.ToolBefore && d.Tool == CanaryTool
+}
+
+// CanaryOutcome returns the denial of a canary. The text by says who denies.
+func CanaryOutcome(by string) hooks.DocumentOutcome {
+	return hooks.DocumentOutcome{
+		Point: events.ToolBefore, Verdict: hooks.Deny, Reason: CanaryReason + " (" + by + ").", Executions: []hooks.Execution{},
+	}
+}
+
+// Canary is a session with one call of CanaryTool, as payloads of an agent.
+type Canary struct {
+	CallEvent, EndEvent string // names of the hook events
+	Call, End           []byte // payloads
+}
+
+// Canary returns a canary in a working folder. The id distinguishes canaries.
+func (t *Tool) Canary(id, cwd string, now time.Time) Canary {
+	session := "hooktrail-canary-" + id
+	args := map[string]string{"canary": id}
+	switch t {
+	case copilotCLI:
+		at := now.UnixMilli()
+		return Canary{
+			"preToolUse", "sessionEnd",
+			canaryJSON("sessionId", session, "timestamp", at, "cwd", cwd, "toolName", CanaryTool, "toolArgs", args),
+			canaryJSON("sessionId", session, "timestamp", at, "cwd", cwd, "reason", "complete"),
+		}
+	case openCode:
+		return Canary{
+			"tool.execute.before", "session.deleted",
+			canaryJSON("input", map[string]any{"sessionID": session, "callID": id, "cwd": cwd, "tool": CanaryTool}, "output", map[string]any{"args": args}),
+			canaryJSON("id", id, "type", "session.deleted", "properties", map[string]any{"info": map[string]string{"id": session}}),
+		}
+	}
+	before := "PreToolUse"
+	if t == geminiCLI {
+		before = "BeforeTool"
+	}
+	at := now.UTC().Format(time.RFC3339Nano)
+	return Canary{
+		before, "SessionEnd",
+		canaryJSON("session_id", session, "timestamp", at, "cwd", cwd, "hook_event_name", before, "tool_name", CanaryTool, "tool_input", args, "tool_use_id", id),
+		canaryJSON("session_id", session, "timestamp", at, "cwd", cwd, "hook_event_name", "SessionEnd", "reason", "other"),
+	}
+}
+
+func canaryJSON(pairs ...any) []byte {
+	members := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if name, ok := pairs[i].(string); ok {
+			members[name] = pairs[i+1]
+		}
+	}
+	data, err := json.Marshal(members)
+	if err != nil {
+		return nil // unreachable: every value can be encoded
+	}
+	return data
+}
+
+// ReadDenial returns the reason if stdout of a hook command denies a call in the format
+// of an agent.
+func ReadDenial(stdout []byte) (reason string, denied bool) {
+	type decision struct {
+		Decision string `json:"permissionDecision"`
+		Reason   string `json:"permissionDecisionReason"`
+	}
+	var answer struct {
+		decision
+		Special decision `json:"hookSpecificOutput"`
+		Block   string   `json:"decision"`
+		Why     string   `json:"reason"`
+		Deny    *string  `json:"deny"`
+	}
+	if json.Unmarshal(stdout, &answer) != nil {
+		return "", false
+	}
+	const deny = string(hooks.Deny)
+	switch {
+	case answer.Decision == deny:
+		return answer.Reason, true
+	case answer.Special.Decision == deny:
+		return answer.Special.Reason, true
+	case answer.Block == deny:
+		return answer.Why, true
+	case answer.Deny != nil:
+		return *answer.Deny, true
+	}
+	return strings.TrimSpace(answer.Why), false
+}

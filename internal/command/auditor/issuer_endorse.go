@@ -3,6 +3,7 @@ package auditor
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -10,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
-	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
 func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) error {
@@ -26,12 +26,9 @@ func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) er
 		return err
 	}
 	for _, folder := range folders {
-		path, err := broker.IssuerKey(folder)
+		err := os.MkdirAll(folder, 0o700)
 		if err == nil {
-			err = auditor.Endorse(path, shared.Tenant, public, signer)
-		}
-		if err == nil {
-			err = auditor.ShareKey(folder, public)
+			err = auditor.EndorseFor(folder, shared.Tenant, public, signer)
 		}
 		if err != nil {
 			return fmt.Errorf("--for %s: %w", folder, err)

@@ -1,8 +1,10 @@
 package auditor
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"golang.org/x/mod/sumdb/note"
@@ -52,6 +54,69 @@ func TestIssuerEndorse_For(t *testing.T) {
 		t.Fatal(err)
 	}
 	order(t, 1, nil, "issuer", "endorse", "--for", other, "--data-dir", lost)
+}
+
+// Root endorses the issuer of another user's data directory. The files belong to that user.
+//
+//guarantee:enrolled
+func TestIssuerEndorse_ForAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to another user")
+	}
+	dir, other := t.TempDir(), t.TempDir()
+	const nobody = 65534
+	if err := os.Chown(other, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		order(t, 0, nil, "issuer", "endorse", "--for", other, "--data-dir", dir)
+	}
+	names, err := filepath.Glob(filepath.Join(other, "keys", "*"))
+	if err != nil || len(names) != 3 { // the issuer, its endorsement and the verifier key
+		t.Errorf("got %q, %v", names, err)
+	}
+	for _, name := range append(names, filepath.Join(other, "keys")) {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Uid != nobody || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v and belongs to user %d", name, info.Mode(), stat.Uid)
+		}
+	}
+	key := filepath.Join(other, "keys", "issuer.nk")
+	if err := os.Chown(key, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	order(t, 1, nil, "issuer", "endorse", "--for", other, "--data-dir", dir)
+}
+
+// A link in another data directory leads to no file outside of it.
+func TestIssuerEndorse_ForWithLinks(t *testing.T) {
+	dir, victim := t.TempDir(), t.TempDir()
+	inKeys := func(name string) func(string) error {
+		return func(other string) error {
+			err := os.Mkdir(filepath.Join(other, "keys"), 0o700)
+			return errors.Join(err, os.Symlink(filepath.Join(victim, name), filepath.Join(other, "keys", name)))
+		}
+	}
+	for name, link := range map[string]func(other string) error{
+		"Folder":       func(other string) error { return os.Symlink(victim, filepath.Join(other, "keys")) },
+		"FolderInside": func(other string) error { return os.Symlink(".", filepath.Join(other, "keys")) },
+		"Key":          inKeys("issuer.nk"),
+		"Endorsement":  inKeys("issuer.nk.endorsed"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := t.TempDir()
+			if err := link(other); err != nil {
+				t.Fatal(err)
+			}
+			order(t, 1, nil, "issuer", "endorse", "--for", other, "--data-dir", dir)
+			if entries, err := os.ReadDir(victim); err != nil || len(entries) > 0 {
+				t.Errorf("the other folder has %v, %v", entries, err)
+			}
+		})
+	}
 }
 
 // Variables that are named like a selection narrow no verdict.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -36,22 +35,13 @@ func Endorse(path, tenant, public string, signer note.Signer) error {
 	if err != nil {
 		return err
 	}
-	verifier, err := ledger.ParseKey(public)
-	if err != nil {
-		return err
-	}
 	path += publish.EndorsedEnding
 	had, err := os.ReadFile(path)
-	if err == nil {
-		e, err := ledger.OpenEndorsement(string(had), note.VerifierList(verifier))
-		if err == nil && e.Issuer == issuer.Public() && e.Tenant == tenant {
-			return nil
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("endorsement: %w", err)
 	}
-	signed, err := ledger.Endorsement{Issuer: issuer.Public(), Tenant: tenant, Time: time.Now()}.Sign(signer)
-	if err != nil {
+	signed, err := endorsement(string(had), issuer.Public(), tenant, public, signer)
+	if err != nil || signed == string(had) {
 		return err
 	}
 	if err := atomicfile.Write(path, []byte(signed)); err != nil {
@@ -60,15 +50,14 @@ func Endorse(path, tenant, public string, signer note.Signer) error {
 	return nil
 }
 
-// ShareKey stores the verifier key of the ledgers in another data directory, so that a tracker there
-// obeys the orders that the key signed. It changes nothing in a data directory with a signing key.
-func ShareKey(dataDir, public string) error {
-	dir := KeyDir(dataDir)
-	if writer.HasKey(dir) {
-		return nil
+// endorsement returns had if it still counts, and otherwise a new endorsement.
+func endorsement(had, issuer, tenant, public string, signer note.Signer) (signed string, err error) {
+	verifier, err := ledger.ParseKey(public)
+	if err != nil {
+		return "", err
 	}
-	if err := atomicfile.Write(filepath.Join(dir, ledger.VerifierFile), []byte(public+"\n")); err != nil {
-		return fmt.Errorf("share the verifier key: %w", err)
+	if e, err := ledger.OpenEndorsement(had, note.VerifierList(verifier)); err == nil && e.Issuer == issuer && e.Tenant == tenant {
+		return had, nil
 	}
-	return nil
+	return ledger.Endorsement{Issuer: issuer, Tenant: tenant, Time: time.Now()}.Sign(signer)
 }

@@ -4,6 +4,9 @@ import (
 	"log/slog"
 )
 
+// IssuerFile is the name of the file of [IssuerKey], in the folder "keys" of the data directory.
+const IssuerFile = "issuer" + keyEnding
+
 // IssuerKey returns the path of the key with which the owner of a data directory enrols outboxes.
 // It creates a missing key.
 func IssuerKey(dataDir string) (path string, err error) { return loadKey(dataDir, "issuer") }

@@ -63,3 +63,41 @@ func TestReaders_EndAtAnAlteredRecord(t *testing.T) {
 		t.Errorf("payload text in an error: %q", errs)
 	}
 }
+
+// A record without its leaf is missing in an export of everything, which ends there.
+//
+//guarantee:readers-check
+func TestReaders_EndAtAMissingLeaf(t *testing.T) {
+	for name, gone := range map[string]string{"InTheMiddle": "leaf = 3", "AtTheEnd": "leaf > 3"} {
+		dir := t.TempDir()
+		key, err := writer.OpenKey(auditor.KeyDir(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := ledgertest.NewFeed("acme")
+		f.Run("p", "r1", 3)
+		path := ledgertest.Write(t, auditor.LedgerDir(dir), key, f, 40)
+		to, ok := ledgertest.Attack(t, path, "DELETE FROM leaves WHERE "+gone, "DELETE FROM payloads WHERE "+gone)
+		if !ok {
+			t.Fatal("SQLite refused the attack")
+		}
+		if err := os.Rename(to, path); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{
+			{"--format", "jsonl"},
+			{"--format", "csv"},
+			{"--format", "ocsf"},
+			{"--format", "parquet", "--out", filepath.Join(t.TempDir(), "b.parquet")},
+			{"--unsigned", "--out", filepath.Join(t.TempDir(), "b.zip")},
+			{"--format", "tiles", "--out", filepath.Join(t.TempDir(), "log")},
+		} {
+			t.Run(name+strings.Join(args[:2], ""), func(t *testing.T) {
+				status, out, errs := commandBoth(t, append(append([]string{"export"}, args...), "--data-dir", dir, "--tenant", "acme")...)
+				if status != verifier.ExitInvalid {
+					t.Errorf("status %d, %d lines, said %q", status, strings.Count(out, "\n"), errs)
+				}
+			})
+		}
+	}
+}

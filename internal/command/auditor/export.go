@@ -149,7 +149,7 @@ func (x exportFlags) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, op
 	if bundle.Format(x.format) == bundleFormat {
 		return x.signing.write(cmd, w, r, opts)
 	}
-	return bundle.WriteTable(cmd.Context(), w, r, bundle.Format(x.format), opts)
+	return damaged(bundle.WriteTable(cmd.Context(), w, r, bundle.Format(x.format), opts))
 }
 
 // keys returns the verifier key and the signer for a bundle. Without the private key, the signer is

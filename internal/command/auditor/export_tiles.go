@@ -32,5 +32,5 @@ func (x exportFlags) runTiles(cmd *cobra.Command, shared *cli.Shared) (err error
 	defer func() { say(err) }()
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "export")
 	defer bar.Finish()
-	return tiles.Export(cmd.Context(), r, x.out, func(done, all int) { bar.Set(uint64(done), uint64(all)) })
+	return damaged(tiles.Export(cmd.Context(), r, x.out, func(done, all int) { bar.Set(uint64(done), uint64(all)) }))
 }

@@ -61,10 +61,10 @@ func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Option
 		}
 	}
 	b.done++
-	if b.stamp, err = b.stamped(ctx); err != nil {
+	if err := b.pending(ctx); err != nil {
 		return err
 	}
-	if err := b.pending(ctx); err != nil {
+	if b.stamp, err = b.stamped(ctx); err != nil {
 		return err
 	}
 	if err := b.count(ctx); err != nil {

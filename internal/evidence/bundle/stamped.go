@@ -1,25 +1,32 @@
 package bundle
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/timestamp"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
 // stamped returns the content of timestamp.txt, or nil if no time stamp fits. The content is the
 // newest time stamp and a proof that the bundle's checkpoint continues the time stamped checkpoint.
-// stamped checks the hash in the token but no signature.
+// A key of the ledger must have signed that one, because anyone who can write to the folder can add a
+// time stamp. stamped checks the hash in the token but not its signature.
 func (b *bundle) stamped(ctx context.Context) ([]byte, error) {
 	names, err := timestamp.Names(b.reader.Path())
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	keys, err := b.keys(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Backward(names) {
 		stored := timestamp.Read(b.reader.Path(), name)
 		s := verifier.CheckStamp(stored, nil)
-		if !s.Usable() || s.Tenant != b.newest.Tenant || s.Size < 1 || s.Size > b.newest.Size {
+		if !s.Usable() || !b.covers(s.Checkpoint) || !isSigned(stored.Note, s.Size, keys) {
 			continue
 		}
 		if root, err := b.reader.Tree().RootAt(ctx, s.Size); err != nil || root != s.Root {
@@ -32,6 +39,35 @@ func (b *bundle) stamped(ctx context.Context) ([]byte, error) {
 		return append(proof, stored.Encode()...), nil
 	}
 	return nil, nil
+}
+
+func (b *bundle) covers(c ledger.Checkpoint) bool {
+	return c.Tenant == b.newest.Tenant && c.Size >= 1 && c.Size <= b.newest.Size
+}
+
+// keys returns the keys of the ledger as the reader of the bundle finds them.
+func (b *bundle) keys(ctx context.Context) (ledger.Keys, error) {
+	key, _, err := ledger.ParseVerifier(b.opts.Key)
+	if err != nil {
+		return ledger.Keys{}, err
+	}
+	orders, err := b.reader.Orders().RecordedKeys(ctx, b.newest.Size)
+	if err != nil {
+		return ledger.Keys{}, err
+	}
+	for _, p := range b.about.Pending {
+		if at, ok := p.Open(b.newest.Tenant); ok {
+			orders = append(orders, ledger.KeyOrder{Leaf: at.Size, Signed: p.Order, Pending: true})
+		}
+	}
+	slices.SortStableFunc(orders, func(a, b ledger.KeyOrder) int { return cmp.Compare(a.Leaf, b.Leaf) })
+	return ledger.LinkKeys(key, b.newest.Tenant, orders), nil
+}
+
+// isSigned reports whether a key in charge signed a checkpoint of size leaves.
+func isSigned(signed []byte, size int64, keys ledger.Keys) bool {
+	_, err := ledger.OpenCheckpoint(signed, keys.At(size))
+	return err == nil
 }
 
 // stamped checks timestamp.txt.

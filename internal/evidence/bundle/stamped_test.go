@@ -97,3 +97,27 @@ func (e evidence) size(tb testing.TB) int64 {
 	}
 	return c.Size
 }
+
+// Anyone who can write to the folder of a ledger can add a time stamp or a witnessed checkpoint with
+// its root that another key signed. Bundles leave both out.
+//
+//guarantee:timestamp-checked
+func TestBundle_PlantedCheckpoints(t *testing.T) {
+	a := timestamptest.New(t, timestamptest.Options{})
+	f := newFeed()
+	f.run("p", "r1", 3)
+	e := f.write(t)
+	other := f.write(t) // with another key
+	other.stampAt(t, a, e.path)
+	signed, _, err := other.reader.Signed(t.Context())
+	if err == nil {
+		err = ledger.WriteWitnessed(e.path, signed)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := check(t, e.bundle(t, ledger.Selection{}), CheckOptions{Key: e.key})
+	if r.Exit != verifier.ExitVerified || r.TimeStamps != nil {
+		t.Errorf("exit %d, %+v: %q", r.Exit, r.TimeStamps, r.Problems)
+	}
+}

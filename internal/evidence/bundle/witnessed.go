@@ -19,6 +19,9 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	if err != nil || signed == nil || c.Size == 0 || c.Size > b.newest.Size {
 		return err
 	}
+	if keys, err := b.keys(ctx); err != nil || !isSigned(signed, c.Size, keys) {
+		return err
+	}
 	proof, err := b.prove(ctx, c.Size)
 	if err != nil {
 		return err

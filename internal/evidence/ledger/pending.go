@@ -64,20 +64,9 @@ func (p PendingChange) Open(tenant string) (at Checkpoint, ok bool) {
 // [PendingKeys]. It sets no proofs.
 func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRotation, size int64) (list []PendingChange, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
-		leaves, err := sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action = 'key' ORDER BY leaf")
+		recorded, err := recordedKeys(conn, size)
 		if err != nil {
 			return err
-		}
-		var recorded []KeyOrder
-		for _, leaf := range leaves {
-			if leaf >= size {
-				break
-			}
-			_, signed, err := readOrder(conn, leaf)
-			if err != nil {
-				return err
-			}
-			recorded = append(recorded, KeyOrder{Leaf: leaf, Signed: signed})
 		}
 		pending, err := PendingKeys(conn, tenant, changes, recorded)
 		for _, c := range changes {
@@ -88,6 +77,29 @@ func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRot
 		return err
 	})
 	return list, err
+}
+
+// RecordedKeys returns the orders to change the key in the first leaves before size. It checks no
+// signatures.
+func (r Orders) RecordedKeys(ctx context.Context, size int64) (recorded []KeyOrder, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		recorded, err = recordedKeys(conn, size)
+		return err
+	})
+	return recorded, err
+}
+
+func recordedKeys(conn *sqlite.Conn, size int64) (recorded []KeyOrder, err error) {
+	leaves, err := sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action = 'key' ORDER BY leaf")
+	for _, leaf := range leaves {
+		if leaf >= size || err != nil {
+			break
+		}
+		var signed string
+		_, signed, err = readOrder(conn, leaf)
+		recorded = append(recorded, KeyOrder{Leaf: leaf, Signed: signed})
+	}
+	return recorded, err
 }
 
 func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, err error) {

@@ -235,7 +235,7 @@ func (l *ledgers) append(ctx context.Context, to *writer.Ledger, q queued) error
 
 func (l *ledgers) logAppended(ctx context.Context, tenant string, done writer.Appended) {
 	for _, f := range done.Found {
-		l.opts.Logger.WarnContext(ctx, "record quarantined", "tenant", tenant, "finding", string(f.Finding),
+		l.opts.Logger.WarnContext(ctx, "record set apart", "tenant", tenant, "class", string(f.Class), "finding", string(f.Finding),
 			"leaf", f.Leaf, "producer", f.Producer, "stream_sequence", f.StreamSequence)
 	}
 	for _, o := range done.Orders {

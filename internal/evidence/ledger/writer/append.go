@@ -22,6 +22,7 @@ type Appended struct {
 // Found describes a new conflict or record in quarantine.
 type Found struct {
 	Leaf           int64
+	Class          ledger.Class
 	Finding        ledger.Finding
 	Producer       string
 	StreamSequence uint64

@@ -116,7 +116,7 @@ func (b *batch) commitLeaf(m ledger.Message, r record) error {
 	}
 	if r.leaf.Finding != "" {
 		b.done.Found = append(b.done.Found, Found{
-			Leaf: size, Finding: r.leaf.Finding, Producer: r.leaf.Producer, StreamSequence: m.Sequence,
+			Leaf: size, Class: r.leaf.Class, Finding: r.leaf.Finding, Producer: r.leaf.Producer, StreamSequence: m.Sequence,
 		})
 	}
 	b.state.arrivals.Add(ledger.Arrival{

@@ -52,9 +52,18 @@ type BlobChunkData struct {
 	Common
 }
 
-// IssueDecidedData is the payload of issue.decided: the tracker's decision about one event.
+// The rules of issue.decided events about orders to erase. Event is the id of the order. A tracker
+// with another data directory than the auditor publishes them.
+const (
+	RuleErased = "order > erased" // the texts are gone
+	RuleHeld   = "order > held"   // a hold protects an event of the order
+	RuleWaits  = "order > waits"  // the tracker has no key that signed the order
+)
+
+// IssueDecidedData is the payload of issue.decided: the tracker's decision about one event, or its
+// answer to an order to erase.
 type IssueDecidedData struct {
-	Event    string              `json:"event"` // id of the event that the decision is about
+	Event    string              `json:"event"` // id of the event or order that the decision is about
 	Action   string              `json:"action"`
 	Rule     string              `json:"rule"`
 	Reason   string              `json:"reason"`

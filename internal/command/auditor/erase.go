@@ -45,6 +45,10 @@ erase drains the stream itself, and starts the embedded server for that if no pr
 runs it. Name another server with --nats-url. Records that arrive during the wait are
 erased too. Records that arrive later are not: run erase again.
 
+A tracker with another data directory erases its texts when it reads the order, and
+answers in the stream. If the ledger has decisions of such a tracker, erase waits for the
+answer, and exits with 1 if it is missing after --wait or if the tracker has no key.
+
 The target comes from the command line only, and not from a variable such as
 HOOKTRAIL_RUN. A hold (auditor hold) prevents an erasure. Manifests, seals, gap
 records and the auditor's own records have no payload and stay. The stream's copy
@@ -59,6 +63,7 @@ expires by the limits of the stream.`,
 	flags.StringVar(&e.what.Run, "run", "", "the events of this `run`")
 	flags.StringVar(&e.what.Event, "event", "", "the event with this `id`")
 	flags.StringVar(&e.what.User, "user", "", "the events of this `user`")
+	flags.BoolVar(&e.noTracker, "no-tracker", false, "do not wait for the answer of a tracker with another data directory")
 	flags.BoolVar(&e.dryRun, "dry-run", false, "report what would be erased, and erase nothing")
 	cli.LineOnly(cmd, "user")
 	cmd.MarkFlagsOneRequired("run", "event", "user")
@@ -86,6 +91,7 @@ type Change struct {
 	// Expires is the latest time at which the stream's copy expires.
 	Expires *time.Time            `json:"stream_copy_expires,omitempty"`
 	What    ledger.OrderSelection `json:"selection"`
+	Tracker TrackerAnswer         `json:"tracker,omitempty"` // of an erasure
 }
 
 func (e *eraseFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
@@ -153,6 +159,9 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 	}
 	if c.Records > 0 {
 		c.streamCopy(cmd, shared, r, done)
+		var missing error
+		c.Tracker, missing = f.awaitTracker(cmd, shared, r, done)
+		err = errors.Join(err, missing)
 	}
 	if done[0].Effect == ledger.EffectProposed {
 		return errors.Join(printProposed(cmd, shared, r, c, done...), err)
@@ -198,6 +207,9 @@ func printChange(out io.Writer, c Change) {
 	fmt.Fprintf(out, "%s: %s of tenant %s; their leaves and all proofs are unchanged\n", word, records, termtext.Printable(c.Tenant))
 	for _, id := range c.Orders {
 		fmt.Fprintf(out, "  order %s\n", id)
+	}
+	if c.Tracker == TrackerErased {
+		fmt.Fprintln(out, "  the tracker has erased its texts")
 	}
 	printStreamCopy(out, c)
 }

@@ -30,6 +30,7 @@ type orderFlags struct {
 
 	dryRun    bool
 	wait      time.Duration
+	noTracker bool // do not wait for the answer of a tracker
 	approving bool // wait for the effect of the approval instead of the proposal
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // Reader reads the records of a ledger. It is safe for concurrent use.
@@ -98,6 +100,18 @@ func (r *Reader) Has(ctx context.Context, run string) (has bool, err error) {
 		return sqlitex.Execute(conn, `SELECT 1 FROM leaves
 			WHERE run = (SELECT run FROM runs WHERE name = ?) AND class = 'event' LIMIT 1`, &sqlitex.ExecOptions{
 			Args:       []any{run},
+			ResultFunc: func(*sqlite.Stmt) error { has = true; return nil },
+		})
+	})
+	return has, err
+}
+
+// HasFrom reports whether a producer whose name begins with prefix has sent an event of the kind.
+func (r *Reader) HasFrom(ctx context.Context, prefix string, kind events.Kind) (has bool, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `SELECT 1 FROM producers p JOIN leaves l ON l.producer = p.producer
+			WHERE substr(p.name, 1, length(?1)) = ?1 AND l.kind = ?2 AND l.class = 'event' LIMIT 1`, &sqlitex.ExecOptions{
+			Args:       []any{prefix, string(kind)},
 			ResultFunc: func(*sqlite.Stmt) error { has = true; return nil },
 		})
 	})

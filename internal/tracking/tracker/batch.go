@@ -26,6 +26,7 @@ type batch struct {
 	keyOrders func(tenant string) ([]string, error) // returns the orders that changed the key, including orders that are not in the stream yet
 	erased    bool                                  // an order erased texts
 	waiting   []waitingOrder
+	answers   bool            // the tracker answers orders
 	tenants   map[string]bool // tenants with events in the batch
 }
 
@@ -63,6 +64,9 @@ func (b *batch) save() error {
 	}
 	for _, p := range b.published {
 		err := store.Run(b.conn, "UPDATE decision SET published = 1 WHERE tenant = ? AND id = ? AND published = 0", p[0], p[1])
+		if err == nil {
+			err = markAnswered(b.conn, p[0], p[1])
+		}
 		if err != nil {
 			return fmt.Errorf("mark decision: %w", err)
 		}

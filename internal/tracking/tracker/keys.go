@@ -95,7 +95,9 @@ func (b *batch) storeOrder(tenant, event, signed, state string, upto int64) erro
 }
 
 func (b *batch) storeUnsigned(tenant, event, signed string, upto int64) error {
-	b.noteWaiting(tenant, signed)
+	if err := b.noteWaiting(tenant, signed); err != nil {
+		return err
+	}
 	n, err := sqlitetx.Int(b.conn, "SELECT count(*) FROM demand WHERE state = 'unchecked' AND tenant = ?", tenant)
 	if err != nil || n >= maxUnsigned {
 		return err
@@ -109,10 +111,13 @@ type waitingOrder struct {
 	signer             string // hash of the key that claims to have signed it
 }
 
-func (b *batch) noteWaiting(tenant, signed string) {
-	if o, signer, err := ledger.PeekOrder(signed); err == nil && changesTexts(o.Action) {
-		b.waiting = append(b.waiting, waitingOrder{tenant, o.ID, string(o.Action), signer})
+func (b *batch) noteWaiting(tenant, signed string) error {
+	o, signer, err := ledger.PeekOrder(signed)
+	if err != nil || o.Tenant != tenant || !changesTexts(o.Action) {
+		return nil //nolint:nilerr // any producer can publish a text that is not an order
 	}
+	b.waiting = append(b.waiting, waitingOrder{tenant, o.ID, string(o.Action), signer})
+	return b.answer(o, events.RuleWaits)
 }
 
 // changesTexts reports whether the tracker carries out orders of this kind.

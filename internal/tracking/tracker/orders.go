@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -53,8 +54,7 @@ func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 		return nil //nolint:nilerr // any producer can publish a text that is not an order
 	}
 	if keys == nil {
-		b.noteWaiting(e.Tenant, text)
-		return b.storeOrder(e.Tenant, e.ID, text, "unchecked", upto)
+		return errors.Join(b.noteWaiting(e.Tenant, text), b.storeOrder(e.Tenant, e.ID, text, "unchecked", upto))
 	}
 	next, err := sqlitetx.Int(b.conn, "SELECT coalesce(max(seq), 0) + 1 FROM demand")
 	if err != nil {
@@ -135,8 +135,8 @@ func (b *batch) checkStored() error {
 		}
 		if err == nil && signed {
 			err = store.Run(b.conn, "DELETE FROM demand WHERE tenant = ? AND id = ?", k.tenant, k.id)
-		} else {
-			b.noteWaiting(k.tenant, k.text)
+		} else if err == nil {
+			err = b.noteWaiting(k.tenant, k.text)
 		}
 	}
 	return err
@@ -189,7 +189,7 @@ func (b *batch) erase(o order) error {
 			return isProtected(t) || o.rules.Protects(t.stored.UnixNano(), o.Order, o.at)
 		})
 	} else if slices.ContainsFunc(targets, isProtected) {
-		return nil
+		return b.answer(o.Order, events.RuleHeld)
 	}
 	b.erased = true
 	e := erasure{conn: b.conn, tenant: o.Tenant, runs: make(map[string]bool), issues: make(map[string]bool)}
@@ -201,7 +201,7 @@ func (b *batch) erase(o order) error {
 	if s := o.Selection; s == (ledger.OrderSelection{Run: s.Run}) && s.Run != "" {
 		e.run = s.Run
 	}
-	return e.records()
+	return errors.Join(e.records(), b.answer(o.Order, events.RuleErased))
 }
 
 func (b *batch) targets(o order) (list []target, err error) {

@@ -72,7 +72,7 @@ func (r *reader) current() bool { return r.settler.caught.Load() && r.lag.Load()
 func (r *reader) batch(conn *sqlite.Conn) *batch {
 	return &batch{
 		conn: conn, marks: r.marks, state: store.NewFold(conn, r.opts.Config), tenants: make(map[string]bool),
-		orderKey: r.opts.orderKey, keyOrders: r.opts.keyOrders,
+		orderKey: r.opts.orderKey, keyOrders: r.opts.keyOrders, answers: r.opts.answers(),
 	}
 }
 

@@ -201,30 +201,44 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 // continues with the next step, because the cause may be a single workspace. If the pause after the
 // last export is not over, round skips the export and returns the remaining time.
 func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
-	settled := s.settle(ctx)
+	due, err := s.answers(ctx)
+	if err != nil {
+		return 0, err
+	}
+	settled := s.settle(ctx) // includes the effects of the orders in due
 	if settled != nil {
 		err = fmt.Errorf("settle: %w", settled)
 	}
-	if s.caught.Load() && ctx.Err() == nil {
-		if e := inRounds(ctx, s.publish); e != nil {
-			err = errors.Join(err, fmt.Errorf("publish: %w", e))
-		}
+	if e := s.publishCaught(ctx); e != nil {
+		err = errors.Join(err, fmt.Errorf("publish: %w", e))
 	}
 	if ctx.Err() != nil {
 		return 0, errors.Join(err, ctx.Err())
 	}
-	erased := s.scrub.Swap(false)
+	erased := s.scrub.Swap(false) || len(due) > 0
 	if wait := time.Until(s.exported.Add(min(exportPause*s.cost, maxExportPause))); wait > 0 && !erased && !s.scrubAgain {
 		if settled == nil {
 			s.noteAccepted(true)
 		}
 		return wait, err
 	}
-	e := s.export(ctx, erased)
-	if e == nil && settled == nil {
-		s.noteAccepted(true)
+	return 0, errors.Join(err, s.exportAndSend(ctx, erased, settled == nil, due))
+}
+
+func (s *settler) publishCaught(ctx context.Context) error {
+	if s.caught.Load() && ctx.Err() == nil {
+		return inRounds(ctx, s.publish)
 	}
-	return 0, errors.Join(err, e)
+	return nil
+}
+
+// exportAndSend exports, and then sends the answers to orders if all effects are settled.
+func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due []answer) error {
+	if err := s.export(ctx, erased); err != nil || !settled {
+		return err
+	}
+	s.noteAccepted(true)
+	return s.send(ctx, due)
 }
 
 // export updates the workspaces. If texts were erased, it also scrubs the database. After a

@@ -1,0 +1,102 @@
+package auditor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// TrackerAnswer is the answer of a tracker with another data directory to an order to erase.
+type TrackerAnswer string
+
+// The answers. The empty answer means that no such tracker is known.
+const (
+	TrackerErased  TrackerAnswer = "erased"
+	TrackerMissing TrackerAnswer = "missing" // it has not answered yet
+	TrackerKept    TrackerAnswer = "kept"    // it has no key for the order, or a hold there
+)
+
+// expectsTracker reports whether a tracker with another data directory records its decisions in the
+// ledger.
+func (f *orderFlags) expectsTracker(ctx context.Context, dataDir string, r *ledger.Reader) (bool, error) {
+	if f.noTracker {
+		return false, nil
+	}
+	if _, err := os.Stat(filepath.Join(dataDir, "tracker", "tracker.db")); !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	return r.HasFrom(ctx, "tracker-", events.IssueDecided)
+}
+
+// awaitTracker waits until the tracker has answered the orders. Without a running auditor, it reads
+// the stream again and again.
+func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) (TrackerAnswer, error) {
+	if done[0].Order.Action != events.AuditErase || done[0].Effect != ledger.EffectDone {
+		return "", nil
+	}
+	if expected, err := f.expectsTracker(cmd.Context(), shared.DataDir, r); err != nil || !expected {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), f.wait)
+	defer cancel()
+	for {
+		answer, err := trackerAnswer(cmd.Context(), r, done)
+		if err != nil || answer == TrackerErased {
+			return answer, err
+		}
+		if answer == TrackerKept {
+			return answer, errors.New("the ledger is erased, and the tracker keeps its texts: it has no key for the order or a hold that the ledger has not; " +
+				"start it with --order-key and the ledger.pub of this data directory, and it obeys the order")
+		}
+		select {
+		case <-ctx.Done():
+			return TrackerMissing, errors.New("the ledger is erased, and the tracker has not confirmed that its texts are: " +
+				"it obeys the order when it runs and has the key (see its log); --no-tracker does not wait for it")
+		case <-time.After(filesPoll):
+		}
+		if err := drainUnserved(cmd, shared, r.Tenant()); err != nil {
+			return TrackerMissing, err
+		}
+	}
+}
+
+// trackerAnswer returns TrackerErased if a tracker has erased the texts of all orders.
+func trackerAnswer(ctx context.Context, r *ledger.Reader, done []ledger.Outcome) (TrackerAnswer, error) {
+	after, answers := done[0].Leaf, make(map[string]string) // newest rule of each order
+	for entry, err := range r.After(ctx, after) {
+		if err != nil {
+			return TrackerMissing, err
+		}
+		if entry.Kind != events.IssueDecided || entry.Class != ledger.ClassEvent || !bytes.Contains(entry.Bytes, []byte("order")) {
+			continue
+		}
+		e, err := events.Decode(entry.Bytes)
+		if err != nil {
+			return TrackerMissing, fmt.Errorf("leaf %d: %w", entry.Leaf, err)
+		}
+		if d, err := events.Payload[events.IssueDecidedData](e); err == nil {
+			answers[d.Event] = d.Rule
+		}
+	}
+	for _, o := range done {
+		switch answers[o.Order.ID] {
+		case events.RuleErased:
+		case events.RuleHeld, events.RuleWaits:
+			return TrackerKept, nil
+		default:
+			return TrackerMissing, nil
+		}
+	}
+	return TrackerErased, nil
+}

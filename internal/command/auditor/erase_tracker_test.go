@@ -1,0 +1,64 @@
+package auditor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// A tracker with another data directory answers an erasure. Without the key or without the tracker,
+// erase exits with 1 and says why.
+//
+//guarantee:erase-issues
+func TestErase_TrackerElsewhere(t *testing.T) {
+	s, dir, elsewhere := auditortest.Server(t), t.TempDir(), t.TempDir()
+	b := auditortest.Connect(t, s)
+	p := auditortest.Outbox(t, b, "coder", "acme")
+	for _, run := range []string{"r1", "r2", "r3", "r4"} {
+		auditortest.AppendEvent(t, p, run, events.RunStarted, "", events.RunStartedData{RunType: "RESOLVE", Title: "fix it"})
+	}
+	if err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	track := func(orderKey string) (stop func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- tracker.Run(ctx, tracker.Options{Broker: b, DataDir: elsewhere, OrderKey: orderKey}) }()
+		stop = sync.OnceFunc(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+		t.Cleanup(stop)
+		return stop
+	}
+	stop := track("")
+	serveIn(t, b, dir)
+	auditortest.Until(t, "decisions in the ledger", func() bool { return leavesOf(t, dir, "acme") >= 10 })
+	erase := func(want int, run string, texts string, args ...string) {
+		t.Helper()
+		args = append([]string{"erase", "--data-dir", dir, "--tenant", "acme", "--reason", "x", "--run", run, "--nats-url", s.URL()}, args...)
+		status, out, errs := commandBoth(t, args...)
+		if status != want || !strings.Contains(out+errs, texts) {
+			t.Errorf("%v: got status %d, want %d and %q:\n%s%s", args, status, want, texts, out, errs)
+		}
+	}
+	erase(1, "r1", "--order-key")
+	stop()
+	erase(1, "r2", "has not confirmed", "--wait", "3s")
+	erase(0, "r3", "erased: ", "--no-tracker")
+	key, err := os.ReadFile(filepath.Join(dir, "keys", "ledger.pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	track(strings.TrimSpace(string(key)))
+	erase(0, "r4", "the tracker has erased its texts")
+}

@@ -20,8 +20,8 @@ import (
 // Counts count the events of an input.
 type Counts struct {
 	Events  int `json:"events"`
-	New     int `json:"new"` // added to the outbox
-	Known   int `json:"known"`
+	New     int `json:"new"`               // added to the outbox
+	Known   int `json:"known"`             // stored before, so not added again
 	Records int `json:"records,omitempty"` // of reserved kinds; skipped
 }
 

@@ -49,26 +49,26 @@ const StateLost events.State = "lost"
 
 // Report is the result of [Verify].
 type Report struct {
-	Ledger string    `json:"ledger"`
+	Ledger string    `json:"ledger"` // path of the file
 	Tenant string    `json:"tenant"`
 	Run    string    `json:"run,omitempty"` // limits completeness; empty for all
 	From   time.Time `json:"from,omitzero"` // limits completeness
 	To     time.Time `json:"to,omitzero"`
 
 	Integrity    Integrity `json:"integrity"`
-	Problems     []string  `json:"problems"` // the first ones
-	ProblemCount int       `json:"problem_count"`
+	Problems     []string  `json:"problems"`      // the first ones
+	ProblemCount int       `json:"problem_count"` // all problems that make the ledger INVALID
 
 	Leaves      int64           `json:"leaves"`
-	Events      int64           `json:"events"`
-	Manifests   int64           `json:"manifests"`
-	SeenAgain   int64           `json:"seen_again"`
+	Events      int64           `json:"events"`     // records that are events
+	Manifests   int64           `json:"manifests"`  // records that are manifests
+	SeenAgain   int64           `json:"seen_again"` // messages that the ledger had already, which add no leaf
 	Checkpoints int64           `json:"checkpoints"`
 	Checkpoint  *Signed         `json:"checkpoint,omitempty"`
 	Streams     []ledger.Stream `json:"streams"`
 	Breaks      []Break         `json:"breaks,omitempty"`
-	Findings    []FindingAt     `json:"findings"`
-	SetApart    int64           `json:"set_apart"`
+	Findings    []FindingAt     `json:"findings"`  // the first records that are set apart, with the reasons
+	SetApart    int64           `json:"set_apart"` // records in quarantine or in conflict with another one
 
 	Foreign           []Foreign      `json:"foreign,omitempty"` // the first ones
 	ForeignCount      int64          `json:"foreign_count,omitempty"`
@@ -77,13 +77,13 @@ type Report struct {
 	DeniedResults     []DeniedResult `json:"denied_results,omitempty"` // the first ones
 	DeniedResultCount int64          `json:"denied_result_count,omitempty"`
 
-	Enrolled        int      `json:"enrolled"`
-	NotEnrolled     []string `json:"not_enrolled"`
+	Enrolled        int      `json:"enrolled"`     // producers with a valid grant
+	NotEnrolled     []string `json:"not_enrolled"` // the other producers
 	RequireEnrolled bool     `json:"require_enrolled,omitempty"`
 
 	Completeness Completeness `json:"completeness"`
 	Producers    []Producer   `json:"producers"`
-	Gaps         []Gap        `json:"gaps"`
+	Gaps         []Gap        `json:"gaps"` // missing numbers
 	Runs         RunCounts    `json:"runs"`
 	Open         []string     `json:"open_runs"`
 	Unsealed     []string     `json:"unsealed_runs"`

@@ -85,6 +85,12 @@ func (p *publisherClient) do(ctx context.Context, path string, header http.Heade
 	if err != nil {
 		return nil, nil, err
 	}
+	b := p.breaker()
+	decision, start := wait > quickResponse, time.Now()
+	if wait, err = b.wait(wait); err != nil {
+		p.unreachable.Store(true)
+		return nil, nil, fmt.Errorf("ask a publisher: %w", err)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silence := time.AfterFunc(wait, func() { cancel(errSilent) })
@@ -99,9 +105,13 @@ func (p *publisherClient) do(ctx context.Context, path string, header http.Heade
 	}
 	resp, err := client.Do(req)
 	if err != nil {
+		if decision && isHang(ctx) && time.Since(start) >= quickResponse {
+			b.hung()
+		}
 		return nil, nil, p.failed(ctx, err)
 	}
 	defer resp.Body.Close()
+	b.answered()
 	silence.Stop()
 	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	switch {
@@ -111,6 +121,13 @@ func (p *publisherClient) do(ctx context.Context, path string, header http.Heade
 		return nil, nil, fmt.Errorf("ask a publisher: %w", &statusError{resp.StatusCode, resp.Status})
 	}
 	return resp.Header, reply, nil
+}
+
+// isHang reports whether a request ended because no response came. A hang can also use up
+// the time of the whole decision.
+func isHang(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return errors.Is(cause, errSilent) || errors.Is(cause, context.DeadlineExceeded)
 }
 
 // failed returns errNoHooks if no publisher serves the data directory.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -43,6 +46,34 @@ func TestHook_Denies(t *testing.T) {
 			r.end(t)
 		})
 	}
+}
+
+// A publisher that hung a second ago is asked again, and its answer ends the pause.
+//
+//guarantee:hook-hung
+func TestHook_AfterHang(t *testing.T) {
+	_, b := open(t)
+	dir := t.TempDir()
+	r := runServer(t, Options{Broker: b, DataDir: dir, Hooks: parseHooks(t, hookclienttest.NoRemoval)})
+	file := filepath.Join(dir, "publisher.hung")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	removal := hookclienttest.Removals[0]
+	if got := answerHook(t, removal, hookclient.Options{DataDir: dir}); got.Stdout != "" || !strings.Contains(got.Stderr, "not asked again for a moment") {
+		t.Errorf("during the pause: got %+v", got)
+	}
+	ago := time.Now().Add(-time.Second)
+	if err := os.Chtimes(file, ago, ago); err != nil {
+		t.Fatal(err)
+	}
+	if got := answerHook(t, removal, hookclient.Options{DataDir: dir}); got.Stdout != removal.Denied+"\n" {
+		t.Errorf("after the pause: got %+v", got)
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("the answer does not end the pause: %v", err)
+	}
+	r.end(t)
 }
 
 func checkDenied(t *testing.T, list []events.Event) {

@@ -63,6 +63,10 @@ const (
 	RunUnknown     RunStatus = "unknown"     // cut off, nothing says how it ended
 )
 
+// ReasonEndOfLog is the reason of a run.finished event with an unknown status, after a log that has
+// no end of the run. Such an event does not replace another end of the run.
+const ReasonEndOfLog = "end of log"
+
 // RunFinishedData is the payload of run.finished. A run can continue afterwards. Its latest
 // run.finished is valid.
 type RunFinishedData struct {
@@ -97,6 +101,11 @@ func (d RunFinishedData) Status() RunStatus {
 		return RunCompleted
 	}
 	return RunFailed
+}
+
+// IsEndOfLog reports whether the event only marks the end of a log, see [ReasonEndOfLog].
+func (d RunFinishedData) IsEndOfLog() bool {
+	return d.RunStatus == RunUnknown && d.Reason == ReasonEndOfLog
 }
 
 // SetStatus sets RunStatus and Success.

@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	finished := events.RunFinishedData{Success: true, DurationMS: 9000, TokensUsed: &events.Tokens{Input: 3}, Steps: 2, ToolCalls: 1, ToolErrors: 1}
+	finished := events.RunFinishedData{RunStatus: events.RunUnknown, DurationMS: 9000, TokensUsed: &events.Tokens{Input: 3}, Steps: 2, ToolCalls: 1, ToolErrors: 1}
 	if diff := cmp.Diff(finished, got); diff != "" {
 		t.Errorf("run.finished (-want +got):\n%s", diff)
 	}

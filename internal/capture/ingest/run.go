@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -27,7 +28,11 @@ type Run struct {
 	Identity
 	Failure *events.Failure // the failure of the latest step; nil for success
 	Output  string
-	About   json.RawMessage // the raw member of run.finished
+	Status  events.RunStatus // of the latest step; empty counts as unknown
+	About   json.RawMessage  // the raw member of run.finished
+	// PerAnswer is set for tools whose steps are single answers of the model. Such a step is complete
+	// when its calls have results, which says nothing about the end of the run.
+	PerAnswer bool
 
 	m           *Emitter
 	step        *Step
@@ -37,12 +42,14 @@ type Run struct {
 
 	stepIDs UniqueNames
 
-	steps, toolCalls, toolErrors, answered int
-	tokens                                 events.Tokens
+	steps, toolCalls, answered  int
+	errors, denied, interrupted int // results by status
+	tokens                      events.Tokens
 }
 
 // call is kept after its result, so that a second result is detected.
 type call struct {
+	step     *Step // until the result
 	tool     string
 	at       time.Time
 	answered bool
@@ -108,15 +115,24 @@ func (r *Run) Call(p Origin, id string, data events.ToolBeforeData) bool {
 	if r.calls[id] != nil {
 		return false
 	}
-	r.calls[id] = &call{tool: data.Tool, at: p.Time}
+	r.calls[id] = &call{tool: data.Tool, step: s, at: p.Time}
 	r.toolCalls++
 	s.ToolCalls++
+	s.goesOn()
 	r.Emit(p, events.ToolBefore, id, data)
 	return true
 }
 
 // Called reports whether the call was emitted.
 func (r *Run) Called(id string) bool { return r.calls[id] != nil }
+
+// Tool returns the tool of the call, or the empty string.
+func (r *Run) Tool(id string) string {
+	if k := r.calls[id]; k != nil {
+		return k.tool
+	}
+	return ""
+}
 
 // Answered reports whether the result of the call was emitted.
 func (r *Run) Answered(id string) bool { return r.calls[id] != nil && r.calls[id].answered }
@@ -134,6 +150,8 @@ func (r *Run) Result(p Origin, id string, data events.ToolResultData) bool {
 		return false
 	default:
 		r.answered++
+		k.step.answered++
+		k.step = nil
 	}
 	k.answered = true
 	if data.Tool == "" {
@@ -142,12 +160,25 @@ func (r *Run) Result(p Origin, id string, data events.ToolResultData) bool {
 	if data.DurationMS == 0 {
 		data.DurationMS = max(0, p.Time.Sub(k.at).Milliseconds())
 	}
-	if data.Status == events.ToolError {
-		r.toolErrors++
-		s.ToolErrors++
-	}
+	r.count(s, data.Status)
+	s.goesOn()
 	r.Emit(p, events.ToolResult, id, data)
 	return true
+}
+
+func (r *Run) count(s *Step, status events.ToolStatus) {
+	switch status {
+	case events.ToolSuccess:
+	case events.ToolError:
+		r.errors++
+		s.ToolErrors++
+	case events.ToolDenied:
+		r.denied++
+		s.ToolDenied++
+	case events.ToolInterrupted:
+		r.interrupted++
+		s.ToolInterrupted++
+	}
 }
 
 // Spend adds tokens to the run and to its open step.
@@ -161,18 +192,31 @@ func (r *Run) Spend(tokens events.Tokens) {
 // Finished returns the data of a run.finished event for the current state.
 func (r *Run) Finished() events.RunFinishedData {
 	tokens := r.tokens
-	return events.RunFinishedData{
-		Success:       r.Failure == nil,
-		OutputSummary: r.Output,
-		DurationMS:    r.last.Sub(r.first).Milliseconds(),
-		TokensUsed:    &tokens,
-		Steps:         r.steps,
-		ToolCalls:     r.toolCalls,
-		ToolErrors:    r.toolErrors,
-		Unanswered:    r.toolCalls - r.answered,
-		Error:         r.Failure,
-		Common:        events.Common{Raw: r.About},
+	data := events.RunFinishedData{
+		OutputSummary:   r.Output,
+		DurationMS:      r.last.Sub(r.first).Milliseconds(),
+		TokensUsed:      &tokens,
+		Steps:           r.steps,
+		ToolCalls:       r.toolCalls,
+		ToolErrors:      r.errors,
+		ToolDenied:      r.denied,
+		ToolInterrupted: r.interrupted,
+		Unanswered:      r.toolCalls - r.answered,
+		Error:           r.Failure,
+		Common:          events.Common{Raw: r.About},
 	}
+	data.SetStatus(r.status())
+	return data
+}
+
+func (r *Run) status() events.RunStatus {
+	switch {
+	case r.Failure != nil:
+		return events.RunFailed
+	case r.PerAnswer && r.Status == events.RunCompleted:
+		return events.RunUnknown
+	}
+	return cmp.Or(r.Status, events.RunUnknown)
 }
 
 // Finish ends the open step and emits run.finished. If data is nil, the event gets the

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -14,15 +15,34 @@ type Step struct {
 	DurationMS int64  // from the input; if 0, derived from the times of the events
 	Tokens     events.Tokens
 	Failure    *events.Failure
-	Metadata   map[string]any
+	// Status is the end of the step according to the input. It is empty if nothing says how the step
+	// ended. A step with a Failure failed.
+	Status   events.StepStatus
+	Metadata map[string]any
 
-	ToolCalls, ToolErrors int
+	ToolCalls, ToolErrors, ToolDenied, ToolInterrupted int
+
+	perAnswer bool // see Run.PerAnswer
+	answered  int  // calls of this step with a result
 
 	first, last time.Time
 }
 
-// Answer stores text as the latest answer of the step.
-func (s *Step) Answer(text string) { s.Output = Clip(text, MaxOutput) }
+// Answer stores text as the latest answer of the step. Unless a call or a result follows, the step
+// ended with it.
+func (s *Step) Answer(text string) {
+	s.Output = Clip(text, MaxOutput)
+	if strings.TrimSpace(text) != "" {
+		s.Status = events.StepCompleted
+	}
+}
+
+// goesOn notes that the step did not end with the latest answer.
+func (s *Step) goesOn() {
+	if s.Status == events.StepCompleted {
+		s.Status = ""
+	}
+}
 
 // Step returns the open step, or nil.
 func (r *Run) Step() *Step { return r.step }
@@ -39,7 +59,7 @@ func (r *Run) StepID() string {
 // already has a step with that id, Open appends a number.
 func (r *Run) Open(p Origin, input string) *Step {
 	r.CloseStep()
-	r.step = &Step{ID: r.stepIDs.Unique(p.ID), Input: Clip(input, MaxInput), first: p.Time, last: p.Time}
+	r.step = &Step{ID: r.stepIDs.Unique(p.ID), Input: Clip(input, MaxInput), first: p.Time, last: p.Time, perAnswer: r.PerAnswer}
 	r.steps++
 	return r.step
 }
@@ -68,7 +88,7 @@ func (r *Run) CloseStep() {
 	if s == nil {
 		return
 	}
-	r.Failure, r.Output = s.Failure, s.Output
+	r.Failure, r.Output, r.Status = s.Failure, s.Output, runStatus(s.status())
 	r.Aggregate(s.ID, s.ID, s.last, events.StepFinished, s.finished())
 	r.step = nil
 }
@@ -76,21 +96,44 @@ func (r *Run) CloseStep() {
 func (s *Step) finished() events.StepFinishedData {
 	tokens := s.Tokens
 	data := events.StepFinishedData{
-		StepStatus:    events.StepCompleted,
+		StepStatus:    s.status(),
 		InputSummary:  s.Input,
 		OutputSummary: s.Output,
 		DurationMS:    s.DurationMS,
 		TokensUsed:    &tokens,
 		ToolCalls:     s.ToolCalls,
 		ToolErrors:    s.ToolErrors,
-		Error:         s.Failure,
-		Metadata:      s.Metadata,
-	}
-	if s.Failure != nil {
-		data.StepStatus = events.StepFailed
+		ToolDenied:    s.ToolDenied, ToolInterrupted: s.ToolInterrupted,
+		Error:    s.Failure,
+		Metadata: s.Metadata,
 	}
 	if data.DurationMS == 0 {
 		data.DurationMS = s.last.Sub(s.first).Milliseconds()
 	}
 	return data
+}
+
+func (s *Step) status() events.StepStatus {
+	switch {
+	case s.Failure != nil:
+		return events.StepFailed
+	case s.perAnswer && s.Status != events.StepInterrupted && s.answered >= s.ToolCalls:
+		return events.StepCompleted
+	case s.Status == "":
+		return events.StepUnknown
+	}
+	return s.Status
+}
+
+// runStatus returns the status of a run whose last step has the status s.
+func runStatus(s events.StepStatus) events.RunStatus {
+	switch s { //nolint:exhaustive // a step in another state says nothing about the end of the run
+	case events.StepCompleted:
+		return events.RunCompleted
+	case events.StepFailed:
+		return events.RunFailed
+	case events.StepInterrupted:
+		return events.RunInterrupted
+	}
+	return events.RunUnknown
 }

@@ -60,7 +60,7 @@ func checkOracle(t testing.TB, dir string, o oracle) {
 		for tool, n := range s.ToolCallsByName {
 			got.ToolCalls[tool] += n
 		}
-		got.Errors += s.ToolErrors
+		got.Errors += s.ToolErrors + s.ToolDenied + s.ToolInterrupted
 		got.Unanswered += s.Unanswered
 		got.Tokens = got.Tokens.Plus(s.Tokens)
 	}

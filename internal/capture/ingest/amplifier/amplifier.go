@@ -104,7 +104,9 @@ func (g *log) run(l *line) *run {
 			who.Agent = l.Agent
 		}
 	}
-	r = &run{Run: g.Run(who, l.origin(), events.RunStartedData{Model: l.Model})}
+	started := g.Run(who, l.origin(), events.RunStartedData{Model: l.Model})
+	started.PerAnswer = true
+	r = &run{Run: started}
 	g.runs[l.Session] = r
 	g.order = append(g.order, r)
 	return r
@@ -139,8 +141,12 @@ func (g *log) withoutRun(l *line) {
 func (r *run) end() {
 	r.CloseStep()
 	data := r.Finished()
+	if r.ended && data.RunStatus == events.RunUnknown {
+		data.SetStatus(events.RunCompleted)
+	}
 	if r.cancelled {
-		data.Success, data.Reason = false, "cancelled"
+		data.SetStatus(events.RunInterrupted)
+		data.Reason = "cancelled"
 	}
 	r.Finish(&data)
 }

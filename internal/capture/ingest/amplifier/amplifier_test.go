@@ -117,14 +117,14 @@ func TestEvents_Lines(t *testing.T) {
 			},
 			[]string{
 				"custom log.boot", "s run.started", "s session.start", "s custom log.core", "k<s run.started", "s subagent.start k", "k<s session.start",
-				"custom log.core", "k<s approval deny", "k<s compact.before", "k<s session.ended", "s custom log.core", "s run.finished true", "k<s run.finished true",
+				"custom log.core", "k<s approval deny", "k<s compact.before", "k<s session.ended", "s custom log.core", "s run.finished false", "k<s run.finished true",
 			},
 			nil,
 		},
 		{
 			"UnexpectedShape",
 			[]string{`{"event":5}`, `7`, `{"event":`, line("x", `,"ts":"yesterday"`), `{"session_id":"a\u0000"}`},
-			[]string{"custom line", "s run.started", "s custom x", "s custom line", "s run.finished true"},
+			[]string{"custom line", "s run.started", "s custom x", "s custom line", "s run.finished false"},
 			[]string{
 				"f:1:10: event: unexpected number", "f:2:1: : unexpected number", "f:3:9: not JSON: the line ends early",
 				"f:4: timestamp: not a time of the years 1970 to 9999, that of the line before is taken",

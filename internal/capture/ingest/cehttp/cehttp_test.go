@@ -198,7 +198,7 @@ func TestRead_Refuses(t *testing.T) {
 		{"Gzip", map[string]string{"Content-Type": ceType, "Content-Encoding": "gzip"}, "", 415, `content encoding "gzip" is not supported`},
 		{"Structured", typed(ceType), `{"specversion":"1.0","id":7}`, 400, "id: unexpected byte '7', want a string (line 1, byte 26)"},
 		{"Empty", typed(ceType), "", 400, "unexpected end, want '{' (line 1, byte 0)"},
-		{"Payload", typed(ceType), `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.tool.result","time":"2026-01-01T00:00:00Z","data":{"status":"maybe"}}`, 400, `data.status: not one of "success", "error" (line 1, byte 121)`},
+		{"Payload", typed(ceType), `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.tool.result","time":"2026-01-01T00:00:00Z","data":{"status":"maybe"}}`, 400, `data.status: not one of "success", "error", "denied", "interrupted" (line 1, byte 121)`},
 		{"LongRun", typed(ceType), `{"specversion":"1.0","id":"1","source":"s","type":"t","runid":"` + strings.Repeat("r", 300) + `"}`, 400, "runid: id cannot be used: 300 bytes long, at most 256 are allowed"},
 		{"Seal", typed(ceType), `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.run.sealed"}`, 400, "run.sealed: a reserved kind"},
 		{"BatchNoArray", typed(batchType), event, 400, "not a JSON array (line 1, byte 0)"},

@@ -160,7 +160,7 @@ func (t *transcript) run(l *line) *run {
 	if l.Branch != "" {
 		started.Metadata = map[string]any{"git_branch": l.Branch}
 	}
-	r = &run{Run: t.Run(who, l.whole(), started), spent: map[string]*spent{}, tasks: map[string]*task{}}
+	r = &run{Run: t.Run(who, l.whole(), started), spent: map[string]*spent{}, tasks: map[string]*task{}, hooked: map[string]bool{}}
 	t.runs[who.Run] = r
 	t.order = append(t.order, r)
 	return r

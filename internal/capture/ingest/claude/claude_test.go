@@ -60,7 +60,7 @@ func TestEvents_Lines(t *testing.T) {
 			},
 			[]string{
 				"prompt.submit", "message.created assistant", "tool.before t1", "tool.result t1",
-				"response.completed", "step.finished p1 completed", "prompt.submit", "step.finished p2 completed", "run.finished",
+				"response.completed", "step.finished p1 unknown", "prompt.submit", "step.finished p2 unknown", "run.finished",
 			},
 			nil,
 		},
@@ -83,13 +83,13 @@ func TestEvents_Lines(t *testing.T) {
 		{
 			"SlashCommandIsPrompt",
 			[]string{u + `"uuid":"1","message":{"content":"<command-message>plan</command-message>\n<command-name>/plan</command-name>"}}`},
-			[]string{"prompt.submit", "step.finished 1 completed", "run.finished"},
+			[]string{"prompt.submit", "step.finished 1 unknown", "run.finished"},
 			nil,
 		},
 		{
 			"ResultWithoutCall",
 			[]string{u + `"uuid":"1","message":{"content":[{"type":"tool_result","tool_use_id":"t9","content":[{"type":"text","text":"no"}],"is_error":true}]}}`},
-			[]string{"tool.result t9", "step.finished 1 completed", "run.finished"},
+			[]string{"tool.result t9", "step.finished 1 unknown", "run.finished"},
 			nil,
 		},
 		{
@@ -102,7 +102,7 @@ func TestEvents_Lines(t *testing.T) {
 			},
 			[]string{
 				"tool.before t", "custom tool_use.repeated", "tool.result t", "custom tool_result.repeated",
-				"response.completed", "step.finished 1 completed", "run.finished",
+				"response.completed", "step.finished 1 unknown", "run.finished",
 			},
 			nil,
 		},
@@ -117,7 +117,7 @@ func TestEvents_Lines(t *testing.T) {
 			[]string{
 				"tool.before t", "subagent.start t", "custom progress.agent_progress", "tool.result t", "subagent.stopped t",
 				"s/ag: run.started", "s/ag: prompt.submit",
-				"response.completed", "step.finished 1 completed", "run.finished", "s/ag: step.finished 4 completed", "s/ag: run.finished",
+				"response.completed", "step.finished 1 unknown", "run.finished", "s/ag: step.finished 4 unknown", "s/ag: run.finished",
 			},
 			nil,
 		},
@@ -127,7 +127,7 @@ func TestEvents_Lines(t *testing.T) {
 				a + `"uuid":"1","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Agent","input":7}]}}`,
 				u + `"uuid":"3","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"launched"}]},"toolUseResult":{"status":"async_launched","agentId":"ag"}}`,
 			},
-			[]string{"tool.before t", "tool.result t", "subagent.start t", "response.completed", "step.finished 1 completed", "run.finished"},
+			[]string{"tool.before t", "tool.result t", "subagent.start t", "response.completed", "step.finished 1 unknown", "run.finished"},
 			nil,
 		},
 		{
@@ -190,8 +190,8 @@ func TestEvents_Lines(t *testing.T) {
 				u + `"uuid":"p","message":{"content":"other"}}`, `{"type":"x"}`, `{"type":"x"}`,
 			},
 			[]string{
-				"prompt.submit", "step.finished p completed", "prompt.submit", "custom x",
-				"step.finished p-515bfd7b3c19ccd0fb98ee630712d9f4 completed", "run.finished",
+				"prompt.submit", "step.finished p unknown", "prompt.submit", "custom x",
+				"step.finished p-515bfd7b3c19ccd0fb98ee630712d9f4 unknown", "run.finished",
 			},
 			nil,
 		},
@@ -233,7 +233,7 @@ func TestEvents_Payloads(t *testing.T) {
 		{"Response", ingesttest.Payload[events.ResponseCompletedData](t, byKind[events.ResponseCompleted][0]).TokensUsed, &events.Tokens{Input: 1, Output: 20, CacheCreation: 3, CacheRead: 4}},
 		{"StepDuration", ingesttest.Payload[events.StepFinishedData](t, byKind[events.StepFinished][0]).DurationMS, int64(4321)},
 		{"RunFinished", ingesttest.Payload[events.RunFinishedData](t, byKind[events.RunFinished][0]), events.RunFinishedData{
-			Success: true, DurationMS: 2750, TokensUsed: &events.Tokens{Input: 1, Output: 20, CacheCreation: 3, CacheRead: 4},
+			Success: true, RunStatus: events.RunCompleted, DurationMS: 2750, TokensUsed: &events.Tokens{Input: 1, Output: 20, CacheCreation: 3, CacheRead: 4},
 			Steps: 1, ToolCalls: 2, ToolErrors: 2,
 		}},
 		{"Attributes", byKind[events.ToolResult][0].Step + " " + byKind[events.ToolResult][0].Session + " " + byKind[events.ToolResult][0].Agent, "p s claude-code"},

@@ -18,7 +18,7 @@ import (
 // truth has the counts of a file: those that are expected, or those of its events.
 type truth struct {
 	Tools              map[string]int
-	ToolErrors         int
+	ToolErrors         int // also refusals and interrupts
 	CallsWithoutResult int
 	ResultsWithoutCall int
 	APICalls, BadLines int
@@ -69,7 +69,7 @@ func fold(tb testing.TB, list []events.Event, bad int) truth {
 			got.Tools[ingesttest.Payload[events.ToolBeforeData](tb, e).Tool]++
 			calls[e.Run+"|"+e.ToolCall] = true
 		case events.ToolResult:
-			if ingesttest.Payload[events.ToolResultData](tb, e).Status == events.ToolError {
+			if ingesttest.Payload[events.ToolResultData](tb, e).Status != events.ToolSuccess {
 				got.ToolErrors++
 			}
 			results[e.Run+"|"+e.ToolCall] = true
@@ -135,7 +135,7 @@ func checkAggregates(t *testing.T, list []events.Event) {
 		switch e.Kind() {
 		case events.RunFinished:
 			p := ingesttest.Payload[events.RunFinishedData](t, e)
-			stated[e.Run] = sums{p.ToolCalls, p.ToolErrors, p.Unanswered, p.Steps, *p.TokensUsed}
+			stated[e.Run] = sums{p.ToolCalls, p.ToolErrors + p.ToolDenied + p.ToolInterrupted, p.Unanswered, p.Steps, *p.TokensUsed}
 		case events.StepFinished:
 			if steps[e.Run] == nil {
 				steps[e.Run] = map[string]events.StepFinishedData{}
@@ -156,7 +156,7 @@ func checkAggregates(t *testing.T, list []events.Event) {
 		var inSteps sums
 		for _, s := range steps[run] {
 			inSteps.Calls += s.ToolCalls
-			inSteps.Errors += s.ToolErrors
+			inSteps.Errors += s.ToolErrors + s.ToolDenied + s.ToolInterrupted
 			inSteps.Tokens = inSteps.Tokens.Plus(*s.TokensUsed)
 		}
 		if inSteps.Calls != want.Calls || inSteps.Errors != want.Errors || inSteps.Tokens != want.Tokens {

@@ -25,17 +25,3 @@ func exitCode(content json.RawMessage) *int {
 	}
 	return nil
 }
-
-func toolFailure(content json.RawMessage) (*events.Failure, json.RawMessage) {
-	message := ingest.Flatten(content)
-	f, result := ingest.Failed(message, content)
-	switch {
-	case strings.HasPrefix(message, "The user doesn't want to"), strings.HasPrefix(message, interruption):
-		f.Class = "rejected"
-	case strings.Contains(message, "hook blocking error"):
-		f.Class = "blocked_by_hook"
-	case strings.HasPrefix(message, "Command timed out"):
-		f.Class = "timeout"
-	}
-	return f, result
-}

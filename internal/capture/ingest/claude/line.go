@@ -29,9 +29,10 @@ type line struct {
 	APIError   bool `json:"isApiErrorMessage"`
 
 	RawMessage json.RawMessage `json:"message"`
-	Error      json.RawMessage `json:"error"`         // of API errors: a class or an object
-	ToolResult json.RawMessage `json:"toolUseResult"` // a second copy of the result from the tool
-	Data       json.RawMessage `json:"data"`          // progress
+	Error      json.RawMessage `json:"error"`          // of API errors: a class or an object
+	ToolResult json.RawMessage `json:"toolUseResult"`  // a second copy of the result from the tool
+	DenialKind string          `json:"toolDenialKind"` // of a result that is a refusal or an interrupt
+	Data       json.RawMessage `json:"data"`           // progress
 	ParentTool string          `json:"parentToolUseID"`
 
 	Content      json.RawMessage `json:"content"`    // system lines

@@ -31,7 +31,18 @@ func (t *transcript) progress(r *run, l *line) {
 			t.subagentStart(r, l, -1, toolCall, k, data.Agent)
 		}
 	}
+	r.hookRan(data.HookEvent, toolCall)
 	r.Emit(l.whole(), events.Custom, toolCall, events.CustomData{Name: "progress." + data.Type, Data: l.Data})
+}
+
+// hookRan notes what the run of a hook says about a call or about the end of the turn.
+func (r *run) hookRan(event, toolCall string) {
+	switch {
+	case event == "PreToolUse" && toolCall != "" && !r.Answered(toolCall):
+		r.hooked[toolCall] = true
+	case event == "Stop" && r.isSession(), event == "SubagentStop" && !r.isSession():
+		r.turnEnded()
+	}
 }
 
 // sessionStart emits the start of a session with its origin. The origin follows
@@ -66,6 +77,7 @@ type ownResult struct {
 	TotalToolUse    json.RawMessage `json:"totalToolUseCount"`
 	Agent           json.RawMessage `json:"agentId"`
 	Status          json.RawMessage `json:"status"`
+	Interrupted     bool            `json:"interrupted"`
 }
 
 func (o ownResult) duration() int64 {
@@ -97,6 +109,10 @@ func (t *transcript) system(r *run, l *line) {
 		if s := r.Step(); s != nil {
 			s.DurationMS = ingest.Number(l.DurationMS)
 		}
+		r.turnEnded()
+	case "stop_hook_summary":
+		r.turnEnded()
+		t.custom(r, l)
 	case "compact_boundary":
 		var compact struct {
 			Trigger   string          `json:"trigger"`

@@ -17,6 +17,7 @@ type run struct {
 	response *response // the API call whose lines are being read
 	spent    map[string]*spent
 	tasks    map[string]*task // by call id, until the result
+	hooked   map[string]bool  // calls before which hooks ran, until the result
 }
 
 // spent contains the counted tokens of an API call. ends counts the groups of consecutive

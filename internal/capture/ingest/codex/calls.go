@@ -57,11 +57,7 @@ func (c *calls) result(l *line, it responseItem) {
 		Status: events.ToolSuccess, Result: it.Output, ExitCode: end.exit, DurationMS: end.durationMS,
 		Common: raw(ingest.Without(l.Payload, "type", "call_id", "output")),
 	}
-	if end.failed {
-		data.Status = events.ToolError
-		data.Error, data.Result = ingest.Failed(end.message, it.Output)
-		data.Error.Class = end.class
-	}
+	end.fill(&data, it.Output)
 	if !c.session.run.Result(l.origin, id, data) {
 		c.session.custom(l, it.Type+".repeated")
 		return
@@ -69,6 +65,17 @@ func (c *calls) result(l *line, it responseItem) {
 	if sub, ok := c.spawns[id]; ok {
 		delete(c.spawns, id)
 		c.spawned(l, id, sub, it.Output)
+	}
+}
+
+// searched adds the result of a search for tools, whose line has the found tools.
+func (c *calls) searched(l *line, it responseItem) {
+	data := events.ToolResultData{Status: events.ToolSuccess, Result: it.Tools, Common: raw(ingest.Without(l.Payload, "type", "call_id", "tools"))}
+	if it.Status == "failed" {
+		data.Status, data.Error = events.ToolError, &events.Failure{Message: "the search failed"}
+	}
+	if !c.session.run.Result(l.origin, l.callID(it.Call), data) {
+		c.session.custom(l, it.Type+".repeated")
 	}
 }
 

@@ -43,6 +43,7 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 		s := &session{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
 		s.exec.session = s
 		if s.Lines(ctx, r, s.read) {
+			s.cutOff()
 			s.Finish()
 		}
 	}
@@ -57,6 +58,8 @@ type session struct {
 	model  string
 	inTurn bool // Codex will report the end of the open step
 	asked  bool // the open step has its prompt
+
+	prompted string // the latest prompt
 
 	usage tokenCount
 	calls calls

@@ -29,6 +29,8 @@ func (s *session) event(l *line) {
 	switch m.Type {
 	case "user_message":
 		s.prompt(l, m)
+	case "item_completed":
+		s.completed(l)
 	case "token_count":
 		s.tokens(l, m)
 	case "task_started", "turn_started":
@@ -54,10 +56,22 @@ func (s *session) turn(l *line, id string) {
 		p.ID = id
 	}
 	if step := s.run.Step(); step == nil || step.ID != p.ID {
+		s.cutOff()
 		s.run.Open(p, "")
 		s.asked = false
 	}
 	s.inTurn = true
+}
+
+// cutOff notes that Codex did not report the end of the open turn. A rollout without turns ends with
+// the latest answer instead.
+func (s *session) cutOff() {
+	if s.run == nil {
+		return
+	}
+	if step := s.run.Step(); step != nil && s.inTurn {
+		step.Status = ""
+	}
 }
 
 func (s *session) endTurn(l *line, m message) {
@@ -65,7 +79,9 @@ func (s *session) endTurn(l *line, m message) {
 	if m.Answer != "" {
 		step.Answer(m.Answer)
 	}
+	step.Status = events.StepCompleted
 	if m.Type == "turn_aborted" {
+		step.Status = events.StepInterrupted
 		step.Metadata = map[string]any{"interrupted": true, "reason": m.Reason}
 	}
 	s.custom(l, "event_msg."+m.Type)
@@ -76,6 +92,7 @@ func (s *session) endTurn(l *line, m message) {
 func (s *session) prompt(l *line, m message) {
 	text := ingest.Flatten(m.Message)
 	data := events.PromptSubmitData{Prompt: text, Common: raw(ingest.Without(l.Payload, "type", "message"))}
+	s.prompted = text
 	step := s.run.Step()
 	if step == nil || !s.inTurn {
 		s.run.Prompt(l.origin, data)
@@ -88,6 +105,28 @@ func (s *session) prompt(l *line, m message) {
 	}
 	s.run.Within(l.origin)
 	s.run.Emit(l.origin, events.PromptSubmit, "", data)
+}
+
+// completed reads an item of newer versions, in which a prompt is an item. Other items are also in
+// response_item lines.
+func (s *session) completed(l *line) {
+	var event struct {
+		Item struct {
+			Type    string          `json:"type"`
+			Content json.RawMessage `json:"content"`
+		} `json:"item"`
+	}
+	l.decode(&event)
+	if event.Item.Type != "UserMessage" {
+		s.custom(l, "event_msg.item_completed")
+		return
+	}
+	text := ingest.Flatten(event.Item.Content)
+	if s.inTurn && s.asked && text == s.prompted {
+		s.custom(l, "event_msg.item_completed") // also in a user_message line
+		return
+	}
+	s.prompt(l, message{Message: event.Item.Content})
 }
 
 func (s *session) turnContext(l *line) {

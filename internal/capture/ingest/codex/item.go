@@ -3,6 +3,7 @@ package codex
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -11,6 +12,7 @@ import (
 type responseItem struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
+	Namespace string          `json:"namespace"` // such as mcp__server, since 0.150
 	Role      string          `json:"role"`
 	Content   json.RawMessage `json:"content"`
 	Name      string          `json:"name"`
@@ -20,6 +22,7 @@ type responseItem struct {
 	Input     json.RawMessage `json:"input"`
 	Action    json.RawMessage `json:"action"`
 	Output    json.RawMessage `json:"output"`
+	Tools     json.RawMessage `json:"tools"` // tool_search_output
 }
 
 func (s *session) item(l *line) {
@@ -32,9 +35,13 @@ func (s *session) item(l *line) {
 		s.run.Within(l.origin)
 		s.emitMessage(l, it.ID, "assistant", l.Payload, nil)
 	case "function_call":
-		s.calls.call(l, it, it.Name, arguments(it.Arguments), "type", "name", "arguments", "call_id")
+		s.calls.call(l, it, it.tool(), arguments(it.Arguments), "type", "name", "namespace", "arguments", "call_id")
 	case "custom_tool_call":
 		s.calls.call(l, it, it.Name, ingest.SingleMember("input", it.Input), "type", "name", "input", "call_id")
+	case "tool_search_call":
+		s.calls.call(l, it, "tool_search", arguments(it.Arguments), "type", "arguments", "call_id")
+	case "tool_search_output":
+		s.calls.searched(l, it)
 	case "local_shell_call":
 		s.calls.call(l, it, "local_shell", it.Action, "type", "action", "call_id")
 	case "web_search_call":
@@ -44,6 +51,14 @@ func (s *session) item(l *line) {
 	default:
 		s.custom(l, "response_item."+it.Type)
 	}
+}
+
+// tool returns the name of the tool, with the server of an MCP tool.
+func (it responseItem) tool() string {
+	if !strings.HasPrefix(it.Namespace, "mcp__") || strings.HasPrefix(it.Name, it.Namespace) {
+		return it.Name
+	}
+	return strings.TrimSuffix(it.Namespace, "__") + "__" + it.Name
 }
 
 func (s *session) message(l *line, it responseItem) {

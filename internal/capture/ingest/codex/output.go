@@ -1,12 +1,15 @@
 package codex
 
 import (
+	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 type ending struct {
@@ -15,26 +18,42 @@ type ending struct {
 	class      string
 	exit       *int
 	durationMS int64
+
+	status events.ToolStatus // empty for an error
+	by     events.DeniedBy
 }
 
-// complaints maps the first words of an output to a failure class. Codex writes such an
-// output if a call fails.
-var complaints = []struct{ text, class string }{
-	{"exec_command failed", ""},
-	{"write_stdin failed", ""},
-	{"apply_patch verification failed", ""},
-	{"apply_patch handler received", ""},
-	{"failed to parse function arguments", ""},
-	{"failed to parse exec_command arguments", ""},
-	{"unsupported call:", ""},
-	{"unsupported custom tool call:", ""},
-	{"tool call error:", ""},
-	{"execution error:", ""},
-	{"rejected by user", "rejected"},
-	{"patch rejected by user", "rejected"},
-	{"exec command rejected by user", "rejected"},
-	{"aborted by user", "rejected"},
-	{"command timed out after", "timeout"},
+// A complaint is the beginning of an output that Codex itself writes if a call did not succeed.
+type complaint struct {
+	text, class string
+	status      events.ToolStatus // empty for an error
+	by          events.DeniedBy
+}
+
+var complaints = []complaint{
+	{text: "exec_command failed"},
+	{text: "write_stdin failed"},
+	{text: "apply_patch verification failed"},
+	{text: "apply_patch handler received"},
+	{text: "failed to parse function arguments"},
+	{text: "failed to parse exec_command arguments"},
+	{text: "unsupported call:"},
+	{text: "unsupported custom tool call:"},
+	{text: "tool call error:"},
+	{text: "execution error:"},
+	{text: "failed in sandbox"},
+	{text: "failed: "},
+	{text: "command timed out after", class: "timeout"},
+	{text: "rejected by user", class: "rejected", status: events.ToolDenied, by: events.DeniedByUser},
+	{text: "patch rejected by user", class: "rejected", status: events.ToolDenied, by: events.DeniedByUser},
+	{text: "exec command rejected by user", class: "rejected", status: events.ToolDenied, by: events.DeniedByUser},
+	{text: "command rejected by user", class: "rejected", status: events.ToolDenied, by: events.DeniedByUser},
+	{text: "patch rejected: ", class: "rejected", status: events.ToolDenied, by: events.DeniedByPermissions},
+	{text: "approval policy is ", class: "rejected", status: events.ToolDenied, by: events.DeniedByPermissions},
+	{text: "Command blocked by PreToolUse hook", class: "blocked_by_hook", status: events.ToolDenied, by: events.DeniedByHook},
+	{text: "Tool call blocked by PreToolUse hook", class: "blocked_by_hook", status: events.ToolDenied, by: events.DeniedByHook},
+	{text: "aborted by user", class: "interrupted", status: events.ToolInterrupted},
+	{text: "aborted", class: "interrupted", status: events.ToolInterrupted},
 }
 
 func (e *ending) read(output json.RawMessage) {
@@ -53,11 +72,7 @@ func (e *ending) read(output json.RawMessage) {
 	if !e.readJSON(text) {
 		e.readHeader(text)
 	}
-	for _, c := range complaints {
-		if strings.HasPrefix(text, c.text) {
-			e.failed, e.class = true, c.class
-		}
-	}
+	e.judge(text)
 	if e.exit != nil && *e.exit != 0 {
 		e.failed = true
 	}
@@ -68,6 +83,39 @@ func (e *ending) read(output json.RawMessage) {
 
 // readJSON reads the JSON output of older shells and of MCP servers. It returns false
 // if text has another form.
+func (e *ending) judge(text string) {
+	for _, c := range complaints {
+		if rest, ok := strings.CutPrefix(text, c.text); ok && (c.text != "aborted" || rest == "") {
+			e.failed, e.class, e.status, e.by = true, c.class, c.status, c.by
+			e.sandboxed(rest)
+			return
+		}
+	}
+}
+
+// sandboxed reads the exit code of "failed in sandbox LinuxSeccomp with execution error:
+// sandbox denied exec error, exit code: 1, stdout: …".
+func (e *ending) sandboxed(text string) {
+	line, _, _ := strings.Cut(text, "\n")
+	if m := sandboxExit.FindStringSubmatch(line); m != nil && e.exit == nil {
+		if code, err := strconv.Atoi(m[1]); err == nil {
+			e.exit = &code
+		}
+	}
+}
+
+var sandboxExit = regexp.MustCompile(`\bexit code: (\d{1,9})\b`)
+
+// fill adds the status and the failure to the result of a call that did not succeed.
+func (e *ending) fill(data *events.ToolResultData, output json.RawMessage) {
+	if !e.failed {
+		return
+	}
+	data.Status, data.DeniedBy = cmp.Or(e.status, events.ToolError), e.by
+	data.Error, data.Result = ingest.Failed(e.message, output)
+	data.Error.Class = e.class
+}
+
 func (e *ending) readJSON(text string) bool {
 	var out struct {
 		Output   *string `json:"output"`

@@ -64,6 +64,7 @@ func (x *execStream) read(l *line) {
 
 func (x *execStream) thread(l *line) {
 	if x.session.run != nil {
+		x.session.cutOff()
 		x.session.run.CloseStep()
 	}
 	x.session.inTurn = false
@@ -80,7 +81,8 @@ func (x *execStream) thread(l *line) {
 func (x *execStream) turnCompleted(l *line) {
 	var total usage
 	lenient(l.Usage, &total)
-	x.session.run.Within(l.origin).Failure = nil // the turn recovered from earlier errors
+	step := x.session.run.Within(l.origin)
+	step.Failure, step.Status = nil, events.StepCompleted // the turn recovered from earlier errors
 	if added, ok := x.session.usage.added(total, total); ok {
 		x.session.run.Spend(added)
 		x.session.run.Emit(l.origin, events.ResponseCompleted, "", events.ResponseCompletedData{
@@ -149,11 +151,13 @@ func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMess
 		Common: raw(ingest.Without(l.Item, "aggregated_output", "result")),
 	}
 	if it.Status == "failed" || it.Status == "declined" || it.Exit != nil && *it.Exit != 0 {
-		data.Status = events.ToolError
-		data.Error, data.Result = ingest.Failed(it.complaint(), it.result())
+		end := ending{message: it.complaint()}
+		end.judge(it.complaint())
+		end.failed = true
 		if it.Status == "declined" {
-			data.Error.Class = "rejected"
+			end.status, end.by, end.class = events.ToolDenied, events.DeniedByUser, "rejected"
 		}
+		end.fill(&data, it.result())
 	}
 	x.session.run.Result(l.origin, id, data)
 }

@@ -81,8 +81,13 @@ func (k toolCall) result() events.ToolResultData {
 	}
 	data.Status = events.ToolError
 	data.Error, data.Result = ingest.Failed(cmp.Or(text, k.Status), k.Result)
-	if k.Status == "cancelled" {
-		data.Error.Class = "rejected"
+	switch {
+	case k.Status == "cancelled" && (strings.Contains(text, "User did not allow tool call") || strings.Contains(text, "User denied execution")):
+		data.Status, data.DeniedBy, data.Error.Class = events.ToolDenied, events.DeniedByUser, "rejected"
+	case k.Status == "cancelled":
+		data.Status, data.Error.Class = events.ToolInterrupted, "interrupted"
+	case strings.Contains(text, "Tool execution denied by policy"):
+		data.Status, data.DeniedBy = events.ToolDenied, events.DeniedByPermissions
 	}
 	return data
 }

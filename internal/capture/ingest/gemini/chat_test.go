@@ -106,16 +106,16 @@ func TestEvents_Shapes(t *testing.T) {
 		"Document": {
 			"run.started", "session.start", "prompt.submit list the files", "message.created assistant",
 			`tool.before run_shell_command {"command":"ls"}`, "tool.result error exit 2 3000ms", "response.completed", "custom newMember",
-			"step.finished u1 completed", "run.finished",
+			"step.finished u1 unknown", "run.finished",
 		},
 		"TwoDocuments": {
 			"a: run.started", "a: session.start", "a: prompt.submit list the files",
 			"b: run.started", "b: session.start", "b: prompt.submit list the files",
-			"a: step.finished u1 completed", "a: run.finished", "b: step.finished u1 completed", "b: run.finished",
+			"a: step.finished u1 unknown", "a: run.finished", "b: step.finished u1 unknown", "b: run.finished",
 		},
 		"SubAgent": {
 			"parent/child: run.started", "parent/child: session.start", "parent/child: prompt.submit list the files",
-			"parent/child: step.finished u1 completed", "parent/child: run.finished",
+			"parent/child: step.finished u1 unknown", "parent/child: run.finished",
 		},
 		"Junk": {
 			"run.started", "session.start", "custom line", "custom message", "message.created assistant", "custom toolCall", "custom toolCall",
@@ -154,7 +154,10 @@ func TestEvents_Status(t *testing.T) {
 		{"File", "read_file", "success", `a file that says error`, "success"},
 		{"FileSaysSo", "read_file", "success", `the log:\nExit Code: 1`, "success"},
 		{"Error", "read_file", "error", `not found`, "error"},
-		{"Cancelled", "run_shell_command", "cancelled", ``, "error rejected"},
+		{"Cancelled", "run_shell_command", "cancelled", ``, "interrupted interrupted"},
+		{"Stopped", "run_shell_command", "cancelled", `[Operation Cancelled] Reason: User cancelled tool execution.`, "interrupted interrupted"},
+		{"Refused", "run_shell_command", "cancelled", `[Operation Cancelled] Reason: User did not allow tool call`, "denied by user rejected"},
+		{"Policy", "run_shell_command", "error", `Tool execution denied by policy.`, "denied by permissions"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -119,6 +119,11 @@ func (c *chat) notice(m message, k *writtenMessage) {
 		c.run.Within(m.origin).Failure = &f
 		c.run.Emit(m.origin, events.Error, "", events.ErrorData{Error: f, Model: c.model, Common: events.Common{Raw: m.text}})
 	default:
+		if text := strings.TrimSpace(ingest.Flatten(m.Content)); text == "Request cancelled." || text == "User cancelled the request." {
+			if s := c.run.Step(); s != nil {
+				s.Status = events.StepInterrupted
+			}
+		}
 		c.emitMessage(m, "system", m.Content, ingest.Without(m.text, "id", "timestamp", "content"))
 	}
 }

@@ -62,6 +62,7 @@ type Counts struct {
 	Runs, Steps, Prompts, Calls, Results, Failed int // failed results
 	Responses, Messages, Errors, Customs         int
 	Subagents                                    int
+	Denied, Interrupted                          int           // results with this status
 	Tokens                                       events.Tokens // of response.completed; the latest of each message counts
 	Bad                                          int
 	Events                                       int
@@ -85,9 +86,7 @@ func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
 			c.Calls++
 		case events.ToolResult:
 			c.Results++
-			if Payload[events.ToolResultData](tb, e).Status == events.ToolError {
-				c.Failed++
-			}
+			c.result(Payload[events.ToolResultData](tb, e).Status)
 		case events.ResponseCompleted:
 			p := Payload[events.ResponseCompletedData](tb, e)
 			if p.TokensUsed != nil {
@@ -109,6 +108,18 @@ func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
 		c.Tokens = c.Tokens.Plus(tokens)
 	}
 	return c
+}
+
+func (c *Counts) result(status events.ToolStatus) {
+	switch status {
+	case events.ToolSuccess:
+	case events.ToolError:
+		c.Failed++
+	case events.ToolDenied:
+		c.Denied++
+	case events.ToolInterrupted:
+		c.Interrupted++
+	}
 }
 
 // Tools returns the number of calls by tool, and of results by exit code.
@@ -153,6 +164,9 @@ func Check(tb testing.TB, list []events.Event) {
 			calls[key] = true
 		case events.RunFinished:
 			finished[e.Run] = Payload[events.RunFinishedData](tb, e)
+			if p := finished[e.Run]; p.RunStatus == "" || p.Success != (p.RunStatus == events.RunCompleted) {
+				tb.Errorf("run.finished of %s: run_status %q with success %t", e.Run, p.RunStatus, p.Success)
+			}
 		}
 	}
 	for run, said := range finished {
@@ -160,8 +174,12 @@ func Check(tb testing.TB, list []events.Event) {
 		if got.Tokens == (events.Tokens{}) {
 			got.Tokens = *said.TokensUsed // some tools have only the sum
 		}
-		want := Counts{Steps: said.Steps, Calls: said.ToolCalls, Failed: said.ToolErrors, Tokens: *said.TokensUsed}
-		if got = (Counts{Steps: got.Steps, Calls: got.Calls, Failed: got.Failed, Tokens: got.Tokens}); got != want {
+		want := Counts{
+			Steps: said.Steps, Calls: said.ToolCalls, Failed: said.ToolErrors, Denied: said.ToolDenied, Interrupted: said.ToolInterrupted,
+			Tokens: *said.TokensUsed,
+		}
+		got = Counts{Steps: got.Steps, Calls: got.Calls, Failed: got.Failed, Denied: got.Denied, Interrupted: got.Interrupted, Tokens: got.Tokens}
+		if got != want {
 			tb.Errorf("run.finished of %s: got %+v, its events say %+v", run, want, got)
 		}
 	}
@@ -222,6 +240,9 @@ func Outcome(tb testing.TB, result events.Event) string {
 	tb.Helper()
 	p := Payload[events.ToolResultData](tb, result)
 	said := string(p.Status)
+	if p.DeniedBy != "" {
+		said += " by " + string(p.DeniedBy)
+	}
 	if p.ExitCode != nil {
 		said += " exit " + strconv.Itoa(*p.ExitCode)
 	}

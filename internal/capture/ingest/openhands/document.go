@@ -129,15 +129,17 @@ func (d *document) end(data *events.RunFinishedData) {
 	}
 	switch {
 	case d.Error != "":
-		data.Success, data.Reason = false, "error"
+		data.SetStatus(events.RunFailed)
+		data.Reason = "error"
 		data.Error = &events.Failure{Message: ingest.Clip(d.Error, ingest.MaxMessage)}
 		if strings.Contains(d.Error, "maximum iteration") {
 			data.Reason, data.Error.Class = "max_iterations", "max_iterations"
 		}
 	case d.Success != nil && !*d.Success:
-		data.Success, data.Reason = false, "not resolved"
+		data.SetStatus(events.RunFailed)
+		data.Reason = "not resolved"
 	case d.Success != nil:
-		data.Success = true
+		data.SetStatus(events.RunCompleted)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestEvents_Conversation(t *testing.T) {
 	want := []string{
 		"run.started", "message.created", "prompt.submit", "custom ConversationStateUpdateEvent", "response.completed",
 		"tool.before c1 terminal", "tool.before c2 file_editor", "tool.result c1 error", "tool.result c2 error", "step.finished e1",
-		"response.completed", "tool.before c3 terminal", "tool.result c3 error rejected", "tool.result gone error",
+		"response.completed", "tool.before c3 terminal", "tool.result c3 denied rejected", "tool.result gone error",
 		"compact.before", "error", "step.finished e7", "response.completed", "tool.before c4 finish", "tool.result c4 success",
 		"step.finished e12", "run.finished true finished",
 	}

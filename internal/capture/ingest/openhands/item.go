@@ -213,13 +213,18 @@ func (i *item) exitCode() *int {
 
 var editorError = []byte(`"ERROR:`)
 
+const editRefused = "Your proposed edit has introduced new syntax error(s)."
+
 func (i *item) failed() bool {
 	code := i.exitCode()
 	switch i.Observation {
 	case "user_rejected", "error":
 		return true
-	case "edit", "read", "write":
-		return bytes.HasPrefix(i.Content, editorError)
+	case "edit", "read", "write", "run_ipython":
+		refused := strings.HasPrefix(strings.TrimLeft(ingest.Flatten(i.Content), "[\n "), editRefused)
+		if refused || i.Observation != "run_ipython" {
+			return refused || bytes.HasPrefix(i.Content, editorError)
+		}
 	}
 	return code != nil && *code != 0 || i.Success != nil && !*i.Success
 }

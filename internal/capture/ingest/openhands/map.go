@@ -138,6 +138,7 @@ func (t *transcript) call(r *run, i *item) {
 func (t *transcript) finish(r *run, i *item) {
 	text := cmp.Or(i.text("final_thought", "message", "outputs", "thought"), i.thought())
 	r.Step().Answer(text)
+	r.Step().Status = events.StepCompleted // nothing answers this call
 	if len(t.runs) == 1 {
 		t.finished = &finish{text: text, completed: i.text("task_completed"), rejected: i.Action == "reject"}
 	}
@@ -150,7 +151,9 @@ func (t *transcript) delegate(r *run, i *item, c call) {
 	if agent == "" || !ingest.Usable(agent) {
 		agent = name
 	}
-	t.runs = append(t.runs, &run{Run: t.Run(r.Sub(name, agent), i.origin(), events.RunStartedData{}), delegate: c})
+	sub := t.Run(r.Sub(name, agent), i.origin(), events.RunStartedData{})
+	sub.PerAnswer = true
+	t.runs = append(t.runs, &run{Run: sub, delegate: c})
 }
 
 func (t *transcript) observation(r *run, i *item) {
@@ -177,7 +180,7 @@ func (t *transcript) observation(r *run, i *item) {
 
 func (t *transcript) delegated(i *item) {
 	sub := t.top()
-	sub.Finish(nil)
+	sub.end(!i.failed())
 	t.runs = t.runs[:len(t.runs)-1]
 	r, status := t.top(), events.ToolSuccess
 	if i.failed() {
@@ -218,6 +221,9 @@ func (t *transcript) result(r *run, i *item, call string) {
 	if i.failed() {
 		data.Status = events.ToolError
 		data.Error, data.Result = i.failure()
+		if i.Observation == "user_rejected" {
+			data.Status, data.DeniedBy = events.ToolDenied, events.DeniedByUser
+		}
 	}
 	if !r.Called(call) {
 		data.Tool = i.Call.Tool
@@ -229,4 +235,15 @@ func (t *transcript) result(r *run, i *item, call string) {
 
 func (t *transcript) custom(r *run, i *item) {
 	r.Emit(i.origin(), events.Custom, "", events.CustomData{Name: i.name(), Common: events.Common{Raw: i.raw}})
+}
+
+// end finishes the run of a delegate whose result is known.
+func (r *run) end(success bool) {
+	r.CloseStep()
+	data := r.Finished()
+	data.SetStatus(events.RunFailed)
+	if success {
+		data.SetStatus(events.RunCompleted)
+	}
+	r.Finish(&data)
 }

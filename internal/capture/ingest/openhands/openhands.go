@@ -177,9 +177,11 @@ func (t *transcript) begin() {
 		}
 	}
 	id := t.runNames.Unique(t.runID(t.opts.File, first))
-	t.runs = []*run{{Run: t.Run(
+	r := t.Run(
 		ingest.Identity{Run: id, Session: id, Agent: Source}, ingest.Origin{ID: "run", Time: at}, t.started(t.version),
-	)}}
+	)
+	r.PerAnswer = true
+	t.runs = []*run{{Run: r}}
 	pending := t.pending
 	t.pending = nil
 	for _, i := range pending {
@@ -213,16 +215,19 @@ func (t *transcript) concluded(data *events.RunFinishedData) {
 	f := t.finished
 	if f == nil {
 		if !t.before.Empty() {
-			data.Success, data.Reason = false, "not finished"
+			data.Reason = "not finished"
 		}
 		return
 	}
+	data.SetStatus(events.RunCompleted)
 	data.Reason, data.OutputSummary = "finished", ingest.Clip(f.text, ingest.MaxOutput)
 	switch {
 	case f.rejected:
-		data.Success, data.Reason = false, "rejected"
+		data.SetStatus(events.RunFailed)
+		data.Reason = "rejected"
 	case f.completed == "false":
-		data.Success, data.Reason = false, "not completed"
+		data.SetStatus(events.RunFailed)
+		data.Reason = "not completed"
 	case f.completed == "partial":
 		data.Metadata = map[string]any{"partial_success": true}
 	}

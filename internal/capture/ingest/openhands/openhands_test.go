@@ -34,7 +34,7 @@ func TestEvents_Counts(t *testing.T) {
 			map[string]int{"execute_bash": 24, "edit": 16, "read": 8, "think": 1},
 			map[int]int{0: 12, 1: 4, 2: 6, 100: 2},
 			events.RunFinishedData{
-				Reason: "max_iterations", DurationMS: 449887, Steps: 49, ToolCalls: 49, ToolErrors: 24, Files: []string{"src/libponyc/expr/match.c"},
+				RunStatus: events.RunFailed, Reason: "max_iterations", DurationMS: 449887, Steps: 49, ToolCalls: 49, ToolErrors: 24, Files: []string{"src/libponyc/expr/match.c"},
 				TokensUsed: &events.Tokens{Input: 938015, Output: 5627},
 				Error: &events.Failure{
 					Message: "RuntimeError: Agent reached maximum iteration in headless mode. Current iteration: 50, max iteration: 50", Class: "max_iterations",
@@ -205,8 +205,20 @@ func TestEvents_Items(t *testing.T) {
 			 {"id":7,"cause":6,"observation":"user_rejected","content":"no"}]`,
 			[]string{
 				"run.started", "prompt.submit", "response.completed", "tool.before a execute_bash", "tool.before b fetch", "tool.result b success",
-				"tool.result a success", "step.finished 1", "response.completed", "tool.before action-6 execute_bash", "tool.result action-6 error rejected",
-				"step.finished 6", "run.finished true",
+				"tool.result a success", "step.finished 1", "response.completed", "tool.before action-6 execute_bash", "tool.result action-6 denied rejected",
+				"step.finished 6", "run.finished false",
+			},
+			nil,
+		},
+		{
+			"RefusedEdit",
+			`[` + prompt + `{"id":2,"source":"agent","action":"edit","args":{"path":"a.py"}},
+			 {"id":3,"cause":2,"observation":"edit","content":"[Your proposed edit has introduced new syntax error(s). Please understand the errors"},
+			 {"id":4,"source":"agent","action":"edit","args":{"path":"a.py"}},
+			 {"id":5,"cause":4,"observation":"edit","content":"The file says: Your proposed edit has introduced new syntax error(s)."}]`,
+			[]string{
+				"run.started", "prompt.submit", "response.completed", "tool.before action-2 edit", "tool.result action-2 error", "step.finished 1",
+				"response.completed", "tool.before action-4 edit", "tool.result action-4 success", "step.finished 4", "run.finished false",
 			},
 			nil,
 		},
@@ -226,7 +238,7 @@ func TestEvents_Items(t *testing.T) {
 			 {"id":5,"source":"agent","action":"condensation","args":{}},{"id":6,"source":"agent","observation":"error","content":"bad call"}]`,
 			[]string{
 				"run.started", "prompt.submit", "custom item", "response.completed", "message.created", "custom observation.agent_state_changed",
-				"custom observation.run", "compact.before", "error", "step.finished 1", "run.finished true",
+				"custom observation.run", "compact.before", "error", "step.finished 1", "run.finished false",
 			},
 			[]string{
 				"f:1: not a JSON object", "f:1: action: unexpected number",

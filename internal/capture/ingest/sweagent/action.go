@@ -48,10 +48,21 @@ func notRun(observation string) string {
 		return "syntax"
 	case strings.HasPrefix(observation, "The command '") && strings.Contains(observation, "' was cancelled because it took more than "):
 		return "timeout"
+	case timedOut(observation):
+		return "timeout"
 	case strings.HasPrefix(observation, "Your proposed edit has introduced new syntax error(s)."):
 		return "edit_refused"
 	}
 	return ""
+}
+
+// timedOut reports whether SWE-agent stopped the command. It writes so in capitals, behind the output
+// of the command.
+func timedOut(observation string) bool {
+	const tail = 400
+	text := strings.TrimSpace(observation)
+	text = text[max(0, len(text)-tail):]
+	return strings.HasPrefix(text, "EXECUTION TIMED OUT") || strings.Contains(text, "\nEXECUTION TIMED OUT")
 }
 
 func observed(observation string) events.ToolResultData {

@@ -50,13 +50,17 @@ func (i info) end(data *events.RunFinishedData, r *run) {
 	patch := i.Submission
 	switch {
 	case i.Exit == "" && r.submitted:
-		data.Success, data.Reason = true, "submitted"
+		data.SetStatus(events.RunCompleted)
+		data.Reason = "submitted"
 		patch = cmp.Or(patch, r.answer)
 	case i.Exit == "":
-		data.Success, data.Reason = false, "not submitted"
+		data.SetStatus(events.RunUnknown)
+		data.Reason = "not submitted"
 	default:
 		data.Reason = ingest.Clip(i.Exit, ingest.MaxInput)
-		if data.Success = strings.EqualFold(i.Exit, "submitted"); !data.Success {
+		data.SetStatus(events.RunCompleted)
+		if !strings.EqualFold(i.Exit, "submitted") {
+			data.SetStatus(events.RunFailed)
 			data.Error = &events.Failure{Message: "exit status " + data.Reason, Class: exitClass(i.Exit)}
 		}
 	}

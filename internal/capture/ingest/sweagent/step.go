@@ -61,6 +61,7 @@ func (t *transcript) attempt(p ingest.Fragment) {
 	name := "attempt-" + strconv.Itoa(t.tried)
 	r := &run{start: t.run.start}
 	r.Run = t.Run(t.run.Sub(name, Source), ingest.Origin{ID: "run", Time: r.start}, events.RunStartedData{Title: name, Version: a.Info.version()})
+	r.PerAnswer = true
 	for i, text := range a.Trajectory {
 		t.step(r, i, text)
 	}

@@ -124,6 +124,7 @@ func (t *transcript) begin(first json.RawMessage, at time.Time) {
 		Common: events.Common{Raw: t.before.JSON()},
 	}
 	t.run = &run{start: at, Run: t.Run(ingest.Identity{Run: id, Session: id, Agent: Source}, ingest.Origin{ID: "run", Time: at}, started)}
+	t.run.PerAnswer = true
 }
 
 func (t *transcript) end() {

@@ -1,0 +1,132 @@
+package claude
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Outcome returns the status of a call that Claude Code reports as an error with this text. kind is
+// the toolDenialKind that newer versions write next to it. For a denied call, by is its source. The
+// text of an MCP server is not trusted to tell a refusal from a failure.
+func Outcome(tool, kind, text string) (status events.ToolStatus, by events.DeniedBy) {
+	first, _, _ := strings.Cut(text, "\n")
+	switch {
+	case stopped(first, text), kind == "interrupted", kind == "cancelled":
+		return events.ToolInterrupted, ""
+	case hasPrefix(text, personRefused):
+		return events.ToolDenied, events.DeniedByUser
+	case hookRefused(first):
+		return events.ToolDenied, events.DeniedByHook
+	case hasPrefix(text, rulesRefused), kind != "":
+		return events.ToolDenied, events.DeniedByPermissions
+	case strings.HasPrefix(first, "Exit code "), strings.HasPrefix(tool, "mcp__"):
+		return events.ToolError, ""
+	case slices.ContainsFunc(rulePhrases, func(p string) bool { return strings.Contains(first, p) }):
+		return events.ToolDenied, events.DeniedByPermissions
+	}
+	return events.ToolError, ""
+}
+
+const interruption = "[Request interrupted by user"
+
+var (
+	notCompleted  = []string{"[Request interrupted", "[Tool call ", "[Agent call ", "[This turn ended before it finished.]", "Command aborted before execution"}
+	personRefused = []string{
+		"The user doesn't want to", "User rejected tool use", "The agent proposed a plan that was rejected by the user",
+		"User rejected Claude's plan", "User declined to answer questions",
+	}
+	rulesRefused = []string{"Permission to ", "Permission for this ", "Permission for ", "Claude requested permission"}
+	// rulePhrases are parts of the first line of refusals by the rules of a built-in tool.
+	rulePhrases = []string{
+		" was blocked. For security", "' was blocked by a deny rule", "needs approval", "requires approval", "require approval",
+		"is denied by your permission settings", "has been denied by permission rule", "was denied by a built-in Claude Code safety check",
+	}
+)
+
+func hasPrefix(text string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
+}
+
+// bashFailures are the prefixes of all failures of Bash that are not refusals.
+var bashFailures = []string{"Exit code ", "<tool_use_error>", "Command timed out", "ENOENT", "EACCES", "spawn ", "Error", "InputValidationError"}
+
+// stopped reports whether a person or Claude Code stopped the call. The result of a killed command
+// begins with its exit code. Claude Code appends a correction if a call that was refused had
+// already begun.
+func stopped(first, text string) bool {
+	rest := text
+	if strings.HasPrefix(first, "Exit code ") {
+		rest = strings.TrimPrefix(text[len(first):], "\n")
+		return strings.HasPrefix(rest, interruption)
+	}
+	return hasPrefix(rest, notCompleted) || strings.Contains(text, "this call was stopped while running, not refused before it ran")
+}
+
+func hookRefused(first string) bool {
+	return strings.HasPrefix(first, "PreToolUse:") && strings.Contains(first, " hook error") ||
+		strings.HasPrefix(first, "Hook PreToolUse:") || strings.HasPrefix(first, "Permission denied by hook") ||
+		strings.HasPrefix(first, "Permission denied by PermissionRequest hook") || strings.HasSuffix(first, " stopped by hook") ||
+		strings.Contains(first, " hook blocking error") || strings.HasSuffix(first, " operation blocked by hook:")
+}
+
+// failed fills in the status and the failure of a call that did not succeed.
+func (r *run) failed(data *events.ToolResultData, id, kind string, content json.RawMessage) {
+	message := ingest.Flatten(content)
+	data.Status, data.DeniedBy = Outcome(r.Tool(id), kind, message)
+	if data.Status == events.ToolError && r.hooked[id] && r.Tool(id) == "Bash" && !hasPrefix(message, bashFailures) {
+		data.Status, data.DeniedBy = events.ToolDenied, events.DeniedByHook // the text is the reason of the hook
+	}
+	data.Error, data.Result = ingest.Failed(message, content)
+	data.ExitCode = exitCode(content)
+	switch {
+	case data.DeniedBy == events.DeniedByUser:
+		data.Error.Class = "rejected"
+	case data.DeniedBy == events.DeniedByHook:
+		data.Error.Class = "blocked_by_hook"
+	case data.Status == events.ToolInterrupted:
+		data.Error.Class = "interrupted"
+	case strings.HasPrefix(message, "Command timed out"):
+		data.Error.Class = "timeout"
+	}
+}
+
+// answered stores the text of a line of the model. A step ends with text alone, unless the stop
+// reason says otherwise. Older versions do not write the stop reason. A line that Claude Code wrote
+// itself, such as one after an interrupt, says nothing about the end.
+func (r *run) answered(l *line) {
+	s := r.Step()
+	before := s.Status
+	if text := l.messageText(); text != "" {
+		s.Answer(text)
+	}
+	switch {
+	case l.msg.Model == synthetic:
+		s.Status = before
+	case len(l.blocks) > 0 && l.blocks[len(l.blocks)-1].Type != "text", strings.TrimSpace(l.messageText()) == "",
+		!slices.Contains(turnStops, l.msg.StopReason):
+		s.Status = ""
+	}
+}
+
+var turnStops = []string{"", "end_turn", "stop_sequence"}
+
+// synthetic is the model of lines that Claude Code writes itself.
+const synthetic = "<synthetic>"
+
+// turnEnded notes that Claude Code ended the turn, because the model had nothing left to do.
+func (r *run) turnEnded() {
+	if s := r.Step(); s != nil && s.Status == "" {
+		s.Status = events.StepCompleted
+	}
+}
+
+func (r *run) interrupted() {
+	if s := r.Step(); s != nil {
+		s.Status = events.StepInterrupted
+		s.Metadata = map[string]any{"interrupted": true}
+	}
+}

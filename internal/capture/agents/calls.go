@@ -21,13 +21,27 @@ type result struct {
 	failure    *events.Failure
 	exit       *int
 	durationMS int64
+
+	refused events.ToolStatus // denied or interrupted, otherwise empty
+	by      events.DeniedBy
 }
 
 func (r result) status() events.ToolStatus {
-	if r.failure != nil {
+	switch {
+	case r.refused != "":
+		return r.refused
+	case r.failure != nil:
 		return events.ToolError
 	}
 	return events.ToolSuccess
+}
+
+// hookStatus returns the status that hooks see. For them a call fails if it did not succeed.
+func (r result) hookStatus() events.ToolStatus {
+	if r.status() == events.ToolSuccess {
+		return events.ToolSuccess
+	}
+	return events.ToolError
 }
 
 type callEvents struct {
@@ -84,12 +98,12 @@ func (e callEvents) after(r result) {
 		id = firstCall(k)
 	}
 	data := events.ToolResultData{
-		Tool: e.call.name, Status: r.status(), Result: r.output, Error: r.failure, ExitCode: r.exit, DurationMS: r.durationMS,
+		Tool: e.call.name, Status: r.status(), DeniedBy: r.by, Result: r.output, Error: r.failure, ExitCode: r.exit, DurationMS: r.durationMS,
 	}
 	e.b.main(e.b.scope, events.ToolResult, id, data)
 	d := hooks.Document{
 		Tool: e.call.name, Args: hooks.FromRaw(e.call.args), Result: hooks.FromRaw(r.output),
-		Payload: document(hooks.ToolOutcome{Status: data.Status, ExitCode: r.exit}),
+		Payload: document(hooks.ToolOutcome{Status: r.hookStatus(), ExitCode: r.exit}),
 	}
 	if r.failure != nil {
 		d.Error = r.failure.Message
@@ -97,7 +111,10 @@ func (e callEvents) after(r result) {
 	e.b.decides(d, func(o events.Outcome, out hooks.DocumentOutcome) any {
 		data.Outcome = o
 		if now, ok := outcomeOf(out); ok {
-			data.Suppress, data.Status = now.Suppress, now.Status
+			data.Suppress = now.Suppress
+			if now.Status != r.hookStatus() {
+				data.Status, data.DeniedBy = now.Status, ""
+			}
 			if now.Error != d.Error {
 				data.Error = &events.Failure{Message: ingest.Clip(now.Error, maxSummary)}
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
@@ -119,6 +120,7 @@ func claudeResult(in object, _ toolCall) result {
 	r := result{output: in.raw("tool_response"), durationMS: in.number("duration_ms")}
 	if response := in.object("tool_response"); response.yes("interrupted") {
 		r.failure = &events.Failure{Message: "interrupted", Class: "interrupted"}
+		r.refused = events.ToolInterrupted
 	}
 	return r
 }
@@ -131,7 +133,13 @@ func claudeFailure(in object) result {
 		output: in.raw("tool_response"), durationMS: in.number("duration_ms"),
 		failure: &events.Failure{Message: ingest.Clip(text, maxSummary)},
 	}
+	if status, by := claude.Outcome(in.text("tool_name"), "", text); status != events.ToolError {
+		r.refused, r.by = status, by
+	}
 	if in.yes("is_interrupt") {
+		r.refused, r.by = events.ToolInterrupted, ""
+	}
+	if r.refused == events.ToolInterrupted {
 		r.failure.Class = "interrupted"
 	}
 	if m := exitLine().FindStringSubmatch(text); m != nil {

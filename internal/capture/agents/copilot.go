@@ -186,10 +186,22 @@ func (r *copilotReader) result() result {
 	}
 	if typ != "success" && typ != "" {
 		e.failure = &events.Failure{Message: ingest.Clip(cmp.Or(copilotError(in), text), maxSummary), Class: ingest.Clip(typ, ingest.MaxID)}
+		e.refused, e.by = copilotRefusal(typ)
 	} else if e.exit != nil && *e.exit != 0 {
 		e.failure = &events.Failure{Message: ingest.Clip(strings.TrimSpace(text), maxSummary)}
 	}
 	return e
+}
+
+// copilotRefusal reads the result type of a call that Copilot CLI refused to run.
+func copilotRefusal(typ string) (events.ToolStatus, events.DeniedBy) {
+	switch typ {
+	case "rejected":
+		return events.ToolDenied, events.DeniedByUser
+	case "denied":
+		return events.ToolDenied, events.DeniedByPermissions
+	}
+	return "", ""
 }
 
 // In the snake_case format, the answer also contains hookSpecificOutput, which another

@@ -214,6 +214,9 @@ func (c *copilotLog) result(r *ingest.Run, l copilotLine) {
 		data.Error = &events.Failure{
 			Message: ingest.Clip(cmp.Or(failure.text("message"), l.data.text("error"), content), maxSummary), Class: ingest.Clip(failure.text("code"), ingest.MaxID),
 		}
+		if status, by := copilotRefusal(failure.text("code")); status != "" {
+			data.Status, data.DeniedBy = status, by
+		}
 	case data.ExitCode != nil && *data.ExitCode != 0:
 		data.Status = events.ToolError
 		text := copilotExit().ReplaceAllString(strings.TrimRight(content, " \r\n"), "")

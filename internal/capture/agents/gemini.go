@@ -119,6 +119,9 @@ func geminiResult(in object, c toolCall) result {
 	if policy.CanonicalTool(c.name) != policy.ToolShell {
 		return e
 	}
+	if strings.HasPrefix(text, "Command was cancelled by user before it could complete") {
+		e.failure, e.refused = &events.Failure{Message: ingest.Clip(text, maxSummary), Class: "interrupted"}, events.ToolInterrupted
+	}
 	exit, output := geminiShell(text)
 	e.exit = exit
 	if exit != nil && *exit != 0 && e.failure == nil {

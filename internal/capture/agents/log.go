@@ -22,9 +22,9 @@ import (
 // decision changed them, or if nothing in the payload identifies it.
 func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
-		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}}
+		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}, calls: map[string]bool{}, runs: map[string]*loggedRun{}}
 		var single ingest.Object
-		l.m.Documents(ctx, r, func(p ingest.Fragment) {
+		if l.m.Documents(ctx, r, func(p ingest.Fragment) {
 			switch {
 			case p.End && !single.Empty():
 				l.read(single.JSON())
@@ -35,7 +35,9 @@ func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events
 			default:
 				single.Add(p.Member, p.Text)
 			}
-		})
+		}) {
+			l.end()
+		}
 	}
 }
 
@@ -44,6 +46,16 @@ type payloadLog struct {
 	opts ingest.Options
 	ids  CallIDs
 	seen map[string]int
+
+	calls map[string]bool // tool.before events of this log
+	runs  map[string]*loggedRun
+	order []*loggedRun
+}
+
+// loggedRun is a run with an event in the log.
+type loggedRun struct {
+	last  events.Event
+	ended bool
 }
 
 func (l *payloadLog) read(payload json.RawMessage) {
@@ -65,7 +77,67 @@ func (l *payloadLog) read(payload json.RawMessage) {
 		return
 	}
 	for _, e := range p.Events {
+		l.before(e, in)
+		l.note(e)
 		l.m.Send(e)
+	}
+}
+
+// before adds the call of a result whose call is not in the log, because some logs have results
+// only.
+func (l *payloadLog) before(e events.Event, in object) {
+	key := e.Run + "\x00" + e.ToolCall
+	if e.Kind() != events.ToolResult || e.ToolCall == "" || l.calls[key] {
+		return
+	}
+	d, err := events.Payload[events.ToolResultData](e)
+	if err != nil {
+		return
+	}
+	call := e
+	call.Type, call.ID = events.ToolBefore.Type(), events.DeriveID(e.ID, "call")
+	if call.SetData(events.ToolBeforeData{Tool: d.Tool, Args: in.raw("tool_input", "toolArgs", "toolInput")}) == nil && call.Validate() == nil {
+		l.note(call)
+		l.m.Send(call)
+	}
+}
+
+func (l *payloadLog) note(e events.Event) {
+	if e.Kind() == events.ToolBefore {
+		l.calls[e.Run+"\x00"+e.ToolCall] = true
+	}
+	if e.Run == "" {
+		return
+	}
+	r := l.runs[e.Run]
+	if r == nil {
+		r = &loggedRun{}
+		l.runs[e.Run] = r
+		l.order = append(l.order, r)
+	}
+	r.ended = r.ended || e.Kind() == events.RunFinished
+	if !e.Time.Before(r.last.Time) {
+		r.last = e
+	}
+}
+
+// end finishes the runs that the log does not finish. Nothing says how they ended.
+func (l *payloadLog) end() {
+	if l.opts.Open {
+		return
+	}
+	for _, r := range l.order {
+		if r.ended {
+			continue
+		}
+		e := r.last
+		e.Type, e.Step, e.ToolCall = events.RunFinished.Type(), "", ""
+		e.ID = events.DeriveID(r.last.ID, "end of log")
+		data := events.RunFinishedData{Reason: events.ReasonEndOfLog}
+		data.SetStatus(events.RunUnknown)
+		if e.SetData(data) == nil {
+			l.m.Send(e)
+		}
 	}
 }
 

@@ -45,22 +45,22 @@ func kinds(list []events.Event) map[events.Kind]int {
 
 func TestLog_Recorded(t *testing.T) {
 	tests := map[string]map[events.Kind]int{
-		"CursorTouch-Operator-Use/post_tool_use.json": {events.ToolResult: 164},
-		"CursorTouch-Operator-Use/pre_tool_use.json":  {events.ToolBefore: 51},
+		"CursorTouch-Operator-Use/post_tool_use.json": {events.ToolBefore: 164, events.ToolResult: 164, events.RunFinished: 18},
+		"CursorTouch-Operator-Use/pre_tool_use.json":  {events.ToolBefore: 51, events.RunFinished: 2},
 		"CursorTouch-Operator-Use/session_end.json":   {events.SessionEnded: 1, events.RunFinished: 1},
-		"CursorTouch-Operator-Use/stop.json":          {events.StepFinished: 26},
-		"CursorTouch-Operator-Use/subagent_stop.json": {events.SubagentStopped: 33, events.RunFinished: 33, events.StepFinished: 33},
+		"CursorTouch-Operator-Use/stop.json":          {events.StepFinished: 26, events.RunFinished: 3},
+		"CursorTouch-Operator-Use/subagent_stop.json": {events.SubagentStopped: 33, events.RunFinished: 36, events.StepFinished: 33},
 
-		"TomSelander-home-assistant-green-button/permission_request.json": {events.Approval: 28},
-		"TomSelander-home-assistant-green-button/pre_tool_use.json":       {events.ToolBefore: 170},
+		"TomSelander-home-assistant-green-button/permission_request.json": {events.Approval: 28, events.RunFinished: 7},
+		"TomSelander-home-assistant-green-button/pre_tool_use.json":       {events.ToolBefore: 170, events.RunFinished: 9},
 		"TomSelander-home-assistant-green-button/session_end.json":        {events.SessionEnded: 4, events.RunFinished: 4},
-		"TomSelander-home-assistant-green-button/session_start.json":      {events.SessionStart: 5, events.RunStarted: 5},
-		"TomSelander-home-assistant-green-button/stop.json":               {events.StepFinished: 3},
-		"TomSelander-home-assistant-green-button/subagent_start.json":     {events.SubagentStart: 7, events.RunStarted: 7},
-		"TomSelander-home-assistant-green-button/subagent_stop.json":      {events.SubagentStopped: 6, events.RunFinished: 6, events.StepFinished: 6},
+		"TomSelander-home-assistant-green-button/session_start.json":      {events.SessionStart: 5, events.RunStarted: 5, events.RunFinished: 5},
+		"TomSelander-home-assistant-green-button/stop.json":               {events.StepFinished: 3, events.RunFinished: 2},
+		"TomSelander-home-assistant-green-button/subagent_start.json":     {events.SubagentStart: 7, events.RunStarted: 7, events.RunFinished: 8},
+		"TomSelander-home-assistant-green-button/subagent_stop.json":      {events.SubagentStopped: 6, events.RunFinished: 7, events.StepFinished: 6},
 
-		"ranaroussi-quantstats/post_tool_use.json": {events.ToolResult: 14},
-		"ranaroussi-quantstats/pre_tool_use.json":  {events.ToolBefore: 20},
+		"ranaroussi-quantstats/post_tool_use.json": {events.ToolBefore: 14, events.ToolResult: 14, events.RunFinished: 1},
+		"ranaroussi-quantstats/pre_tool_use.json":  {events.ToolBefore: 20, events.RunFinished: 1},
 	}
 	if files := ingesttest.Recorded(t, "hook-logs/*/*.json"); len(files) != len(tests) {
 		t.Fatalf("there are %d files, want %d", len(files), len(tests))
@@ -84,6 +84,34 @@ func TestLog_Recorded(t *testing.T) {
 				t.Errorf("%d events have %d ids", len(list), len(unique))
 			}
 		})
+	}
+}
+
+// A log of results alone has its calls with their arguments. A run without an end has an unknown one,
+// which does not replace the end in another log.
+func TestLog_ResultsOnly(t *testing.T) {
+	const call = `"session_id":"s","tool_name":"Bash","tool_input":{"command":"ls -l"},"tool_use_id":"t1"}`
+	list, _ := readAll(t, agents.Log, "post.json", []byte(`[{"hook_event_name":"PostToolUse","tool_response":"x",`+call+`]`))
+	ended, _ := readAll(t, agents.Log, "end.json", []byte(`[{"hook_event_name":"SessionEnd","session_id":"s","reason":"other"}]`))
+	pre, _ := readAll(t, agents.Log, "pre.json", []byte(`[{"hook_event_name":"PreToolUse",`+call+`]`))
+	for _, c := range []struct {
+		list []events.Event
+		want events.RunStatus
+	}{{list, events.RunUnknown}, {slices.Concat(ended, list), events.RunCompleted}, {slices.Concat(list, ended, pre), events.RunCompleted}} {
+		var fold runtree.Fold
+		for _, e := range c.list {
+			fold.Add(e)
+		}
+		trace := fold.Trace("s")
+		if trace.RunStatus != c.want || !trace.Finished || trace.ToolCalls != 1 || trace.Unanswered != 0 || trace.Steps[0].Rows[0].Detail != "ls -l" {
+			t.Errorf("got %+v, want %s", trace, c.want)
+		}
+	}
+	open := ingest.Options{File: "post.json", Tenant: "acme", Open: true}
+	for e, err := range agents.Log(t.Context(), strings.NewReader(`[{"hook_event_name":"Stop","session_id":"s"}]`), open) {
+		if err != nil || e.Kind() == events.RunFinished {
+			t.Errorf("got %s and %v from an open log", e.Type, err)
+		}
 	}
 }
 
@@ -136,7 +164,7 @@ func TestLog_Faults(t *testing.T) {
 	stop := `{"session_id":"s","hook_event_name":"Stop"}`
 	list, reports := readAll(t, agents.Log, "f", []byte("["+stop+",7,\n"+stop+","))
 	want := []string{"f:1: not a JSON object", "f:2:45: not JSON: the document ends early"}
-	if diff := cmp.Diff(want, reports); diff != "" || len(list) != 2 || list[0].ID == list[1].ID {
+	if diff := cmp.Diff(want, reports); diff != "" || len(list) != 3 || list[0].ID == list[1].ID || list[2].Kind() != events.RunFinished {
 		t.Errorf("got %d events, reports (-want +got):\n%s", len(list), diff)
 	}
 	for _, head := range []string{"", "7", "[]", `{"sessionId":"s","type":"user","uuid":"u","timestamp":"2026"}`, `{"type":"session_meta"}`} {

@@ -121,6 +121,9 @@ func (r *openCodeReader) after(c toolCall, out object) {
 		}
 		if e.exit == nil { // null: the command was killed
 			e.failure.Class = "interrupted"
+			if strings.Contains(out.text("output"), "User aborted the command") {
+				e.refused = events.ToolInterrupted
+			}
 		}
 	}
 	r.b.call(c).after(e)
@@ -217,12 +220,27 @@ func (r *openCodeReader) messagePart(part object) {
 		return
 	}
 	e := result{failure: &events.Failure{Message: ingest.Clip(state.text("error"), maxSummary)}}
+	e.refused, e.by = openCodeRefusal(state.text("error"))
 	from, timed := state.object("time").moment("start")
 	if to, ok := state.object("time").moment("end"); ok && timed {
 		e.durationMS = max(0, to.Sub(from).Milliseconds())
 	}
 	r.b.call(c).after(e)
 	r.b.p.Decides = false // the bus reads no answer
+}
+
+// openCodeRefusal reads the errors of calls that a person, the rules of OpenCode or an interrupt
+// stopped.
+func openCodeRefusal(text string) (events.ToolStatus, events.DeniedBy) {
+	switch {
+	case strings.HasPrefix(text, "The user rejected permission to use this specific tool call"):
+		return events.ToolDenied, events.DeniedByUser
+	case strings.HasPrefix(text, "The user has specified a rule which prevents you from using this specific tool call"):
+		return events.ToolDenied, events.DeniedByPermissions
+	case text == "Tool execution aborted":
+		return events.ToolInterrupted, ""
+	}
+	return "", ""
 }
 
 func replyOpenCode(p Payload, o hooks.DocumentOutcome) Reply {

@@ -22,12 +22,19 @@ func (b *builder) sessionStarted(in object) {
 // maxSummary limits summaries in bytes. data.raw contains the whole text.
 const maxSummary = 2000
 
+// failedEnds has the reasons of a session's end that are not a completion. A person who leaves a
+// session completes it. Without a run_status such an end keeps the bytes that earlier versions gave
+// it, so that its log can be imported again.
 var failedEnds = map[string]bool{"error": true, "abort": true, "timeout": true}
 
 func (b *builder) sessionEnded(in object) {
 	reason := in.text("reason")
 	b.main(b.scope, events.SessionEnded, "", events.SessionEndedData{Reason: reason})
-	b.event(b.scope, events.RunFinished, "", events.RunFinishedData{Success: !failedEnds[reason], Reason: reason})
+	data := events.RunFinishedData{Success: !failedEnds[reason], Reason: reason}
+	if reason == "abort" {
+		data.SetStatus(events.RunInterrupted)
+	}
+	b.event(b.scope, events.RunFinished, "", data)
 }
 
 func (b *builder) prompted(text string) {

@@ -44,12 +44,15 @@ func TestStatus_ClaudeCode(t *testing.T) {
 	const payload = `{"session_id":"s","tool_use_id":"t","tool_name":"Bash","hook_event_name":`
 	for rest, want := range map[string]string{
 		`"PostToolUse","tool_response":{"stdout":"x","interrupted":false}}`:                     "success",
-		`"PostToolUse","tool_response":{"interrupted":true}}`:                                   "error: interrupted (interrupted)",
+		`"PostToolUse","tool_response":{"interrupted":true}}`:                                   "interrupted: interrupted (interrupted)",
 		`"PostToolUseFailure","error":"Exit code 127\nno"}`:                                     "error 127: Exit code 127\nno",
 		`"PostToolUseFailure","error":"Exit code 1"}`:                                           "error 1: Exit code 1",
-		`"PostToolUseFailure","error":"Exit code is unknown","is_interrupt":true}`:              "error: Exit code is unknown (interrupted)",
+		`"PostToolUseFailure","error":"Exit code is unknown","is_interrupt":true}`:              "interrupted: Exit code is unknown (interrupted)",
 		`"PostToolUseFailure","error":"File does not exist. Exit code 3","is_interrupt":false}`: "error: File does not exist. Exit code 3",
 		`"PostToolUseFailure"}`: "error: ",
+		`"PostToolUseFailure","error":"Exit code 137\n[Request interrupted by user for tool use]"}`: "interrupted 137: Exit code 137\n[Request interrupted by user for tool use] (interrupted)",
+		`"PostToolUseFailure","error":"The user doesn't want to proceed with this tool use."}`:      "denied: The user doesn't want to proceed with this tool use.",
+		`"PostToolUseFailure","error":"Permission to use Bash with command ls has been denied."}`:   "denied: Permission to use Bash with command ls has been denied.",
 	} {
 		if got := ended(t, "claude-code", "", payload+rest); got != want {
 			t.Errorf("%s: got %q, want %q", rest, got, want)
@@ -107,7 +110,7 @@ func TestStatus_CopilotCLI(t *testing.T) {
 		{"bash", `"toolResult":{"resultType":"success","textResultForLlm":"no\n<shellId: 1 completed with exit code 1>\n"}`, "error 1: no"},
 		{"bash", `"toolResult":{"resultType":"success","textResultForLlm":"<shellId: 1 completed with exit code 1>\nwas printed"}`, "success"},
 		{"view", `"toolResult":{"resultType":"success","textResultForLlm":"<shellId: 1 completed with exit code 1>"}`, "success"},
-		{"view", `"toolResult":{"resultType":"denied","textResultForLlm":"not allowed"}`, "error: not allowed (denied)"},
+		{"view", `"toolResult":{"resultType":"denied","textResultForLlm":"not allowed"}`, "denied: not allowed (denied)"},
 		{"view", `"error":"Path does not exist"`, "error: Path does not exist"},
 		{"view", `"error":{"message":"no"}`, "error: no"},
 	}

@@ -29,7 +29,11 @@ type Counts struct {
 type Contents struct {
 	ToolCalls  int `json:"tool_calls"`
 	ToolErrors int `json:"tool_errors"`
-	Errors     int `json:"errors"` // failures of models and agents
+
+	ToolsDenied      int `json:"tools_denied,omitempty"`
+	ToolsInterrupted int `json:"tools_interrupted,omitempty"`
+
+	Errors int `json:"errors"` // failures of models and agents
 }
 
 func (c *Contents) count(e events.Event) {
@@ -42,9 +46,21 @@ func (c *Contents) count(e events.Event) {
 		var data struct {
 			Status events.ToolStatus `json:"status"`
 		}
-		if json.Unmarshal(e.Data, &data) == nil && data.Status == events.ToolError {
-			c.ToolErrors++
+		if json.Unmarshal(e.Data, &data) == nil {
+			c.result(data.Status)
 		}
+	}
+}
+
+func (c *Contents) result(status events.ToolStatus) {
+	switch status {
+	case events.ToolSuccess:
+	case events.ToolError:
+		c.ToolErrors++
+	case events.ToolDenied:
+		c.ToolsDenied++
+	case events.ToolInterrupted:
+		c.ToolsInterrupted++
 	}
 }
 

@@ -31,7 +31,7 @@ func TestImport_Report(t *testing.T) {
 	}
 	all := func(n int) Counts { return Counts{Events: n, New: n} }
 	want := []FileSummary{
-		{File: claude, Format: "claude-code", Counts: all(sum.Files[0].Events), Contents: Contents{ToolCalls: 58, ToolErrors: 2}},
+		{File: claude, Format: "claude-code", Counts: all(sum.Files[0].Events), Contents: Contents{ToolCalls: 58, ToolErrors: 1, ToolsDenied: 1}},
 		{File: codex, Format: "codex", Counts: all(22), Contents: Contents{ToolCalls: 1}},
 		{File: gemini, Format: "gemini-cli", Counts: all(55), Contents: Contents{ToolCalls: 9}},
 		{File: packed, Format: "gemini-cli", Counts: Counts{Events: 55, Known: 55}, Contents: Contents{ToolCalls: 9}},

@@ -42,10 +42,22 @@ func printFiles(w io.Writer, files []publisher.FileSummary) {
 			fmt.Fprintf(w, "  … and %d more; --json lists them\n", len(files)-i)
 			return
 		}
-		fmt.Fprintf(w, "  %s (%s): %s, %s (%d failed), %s, %s\n", termtext.Printable(f.File), cmp.Or(f.Format, "empty"),
-			count(f.Events, "event", "events"), count(f.ToolCalls, "tool call", "tool calls"), f.ToolErrors,
+		fmt.Fprintf(w, "  %s (%s): %s, %s (%s), %s, %s\n", termtext.Printable(f.File), cmp.Or(f.Format, "empty"),
+			count(f.Events, "event", "events"), count(f.ToolCalls, "tool call", "tool calls"), outcomes(f.Contents),
 			count(f.Errors, "error", "errors"), count(f.Malformed, "bad line", "bad lines"))
 	}
+}
+
+// outcomes names the calls that did not succeed.
+func outcomes(c publisher.Contents) string {
+	text := fmt.Sprintf("%d failed", c.ToolErrors)
+	if c.ToolsDenied > 0 {
+		text += fmt.Sprintf(", %d denied", c.ToolsDenied)
+	}
+	if c.ToolsInterrupted > 0 {
+		text += fmt.Sprintf(", %d interrupted", c.ToolsInterrupted)
+	}
+	return text
 }
 
 func printPipe(cmd *cobra.Command, shared *cli.Shared, sum publisher.PipeSummary) error {

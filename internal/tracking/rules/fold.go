@@ -177,22 +177,29 @@ func (f *fold) runFinished() error {
 		return fmt.Errorf("read data: %w", err)
 	}
 	f.recorder.seen(data.RunType, data.Metadata)
-	if late := f.recorder.ended(data.Success); late {
+	switch data.Status() {
+	case events.RunInterrupted, events.RunUnknown:
+		f.cutOff(data.Status())
+		return nil
+	case events.RunCompleted, events.RunFailed:
+	}
+	success := data.Status() == events.RunCompleted
+	if late := f.recorder.ended(success); late {
 		f.tracking.follow(cause{rule: "late"}, "a later end of the run was heard before")
 		return nil
 	}
 	rule, reason := "run failed", "the run failed"
-	if data.Success {
+	if success {
 		rule, reason = "run completed", "the run completed"
 	}
 	d.say(rule, reason)
 	target := metadata.Name(data.Metadata["target"])
 	f.settle(cause{
-		rule: "finished", end: true, success: data.Success, name: "the run", target: target,
+		rule: "finished", end: true, success: success, name: "the run", target: target,
 		failure: troubleOf(data.Error, data.OutputSummary, data.Metadata), critical: metadata.IsCritical(data.Metadata),
 	})
 	left := leftover{Name: "the run", Target: target}
-	if !data.Success {
+	if !success {
 		f.followups.report(left, data.Metadata, "")
 		return nil
 	}
@@ -202,6 +209,16 @@ func (f *fold) runFinished() error {
 		f.simple()
 	}
 	return nil
+}
+
+// cutOff handles the end of a run that neither completed nor failed. Its work stays open.
+func (f *fold) cutOff(status events.RunStatus) {
+	rule, reason := "run interrupted", "the run was interrupted"
+	if status == events.RunUnknown {
+		rule, reason = "run cut off", "nothing says how the run ended"
+	}
+	f.draft.say(rule, reason)
+	f.settle(cause{rule: string(status)})
 }
 
 func (f *fold) simple() {

@@ -140,7 +140,8 @@ func (r *recorder) renew(id string, run *Run) {
 
 func stepRule(s events.StepStatus) string {
 	switch s {
-	case events.StepCompleted, events.StepFailed, events.StepSkipped, events.StepRunning, events.StepPending:
+	case events.StepCompleted, events.StepFailed, events.StepSkipped, events.StepRunning, events.StepPending,
+		events.StepInterrupted, events.StepUnknown:
 		return string(s)
 	}
 	return "of unknown status"

@@ -65,7 +65,11 @@ func (l lines) facts(f daily.Facts) {
 	if f.OtherKinds > 0 {
 		l.print("", "  ", fmt.Sprintf("%-20s %8s", "other kinds", thousands(f.OtherKinds)))
 	}
-	l.print("Finished", "", fmt.Sprintf("%s succeeded, %s failed", plural(f.Finished.Succeeded, "run", "runs"), thousands(f.Finished.Failed)))
+	finished := fmt.Sprintf("%s succeeded, %s failed", plural(f.Finished.Succeeded, "run", "runs"), thousands(f.Finished.Failed))
+	if n := f.Finished.CutOff; n > 0 {
+		finished += fmt.Sprintf(", %s interrupted or cut off", thousands(n))
+	}
+	l.print("Finished", "", finished)
 	l.print("Removed", "", fmt.Sprintf("of these records %s erased, %s pruned, %s on hold", thousands(f.Erased), thousands(f.Pruned), thousands(f.Held)))
 	l.print("Holds", "", fmt.Sprintf("%s in force", thousands(int64(f.InForce))))
 	text := plural(f.Checkpoints, "checkpoint", "checkpoints") + " signed"

@@ -248,9 +248,8 @@ func writeRuns(out io.Writer, list []ledger.RunSummary, left int) {
 	fmt.Fprintln(w, "RUN\tSTARTED\tLASTED\tSTATE\tTOOL CALLS\tTOKENS IN/OUT")
 	for _, s := range list {
 		calls := count(int64(s.ToolCalls))
-		if s.ToolErrors > 0 {
-			calls += fmt.Sprintf(", %d failed", s.ToolErrors)
-		}
+		calls += ofThem(s.ToolErrors, "failed", "failed") + ofThem(s.ToolDenied, "denied", "denied") +
+			ofThem(s.ToolInterrupted, "interrupted", "interrupted")
 		started, lasted := "-", "-" // unknown if all records are set apart
 		if !s.First.IsZero() {
 			started, lasted = s.First.UTC().Format(time.DateTime), duration(s.Last.Sub(s.First).Milliseconds())
@@ -264,14 +263,12 @@ func writeRuns(out io.Writer, list []ledger.RunSummary, left int) {
 }
 
 func runState(s ledger.RunSummary) string {
-	state := "going on"
-	switch {
-	case s.Events == 0:
+	if s.Events == 0 {
 		return "records set apart"
-	case s.Finished != nil && s.Finished.Success:
-		state = "finished"
-	case s.Finished != nil:
-		state = "failed"
+	}
+	state := endOf("")
+	if s.Finished != nil {
+		state = endOf(s.Finished.Status())
 	}
 	if s.Sealed {
 		state += ", sealed"

@@ -33,7 +33,8 @@ func writeDemo(w io.Writer, r DemoReport) {
 	line("", "%s, %s, %s", plural(len(r.Runs), "run")+ofThem(all.subagents, "by a sub-agent", "by sub-agents"),
 		plural(all.steps, "step")+ofThem(all.failedSteps, "failed", "failed"), duration(all.last.Sub(all.first).Milliseconds()))
 	line("Captured", "%s, %s (%s)", plural(r.Imported.Events, "event"), plural(all.calls, "tool call"), byName(all.tools))
-	line("", "%s, %s without result; %s", plural(all.errors, "call")+" failed", count(int64(all.unanswered)), plural(all.failures, "API error"))
+	line("", "%s, %s without result; %s", plural(all.errors, "call")+" failed"+ofThem(all.denied, "denied", "denied")+
+		ofThem(all.interrupted, "interrupted", "interrupted"), count(int64(all.unanswered)), plural(all.failures, "API error"))
 	line("", "%s", tokens(all.tokens))
 	if n := r.Imported.Malformed; n > 0 {
 		line("", "%s", paint.Warn(plural(n, "malformed line")+" left out, as publisher import would tell"))
@@ -128,6 +129,7 @@ type totals struct {
 	first, last                   time.Time
 	subagents, steps, failedSteps int
 	calls, errors, unanswered     int
+	denied, interrupted           int
 	failures                      int // errors outside tool calls
 	tools                         map[string]int
 	tokens                        events.Tokens
@@ -157,6 +159,8 @@ func total(runs []ledger.RunSummary) totals {
 		all.calls += r.ToolCalls
 		all.errors += r.ToolErrors
 		all.unanswered += r.Unanswered
+		all.denied += r.ToolDenied
+		all.interrupted += r.ToolInterrupted
 		all.failures += r.Errors
 		all.tokens = all.tokens.Plus(r.Tokens)
 	}

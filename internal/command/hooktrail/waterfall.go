@@ -80,17 +80,25 @@ func heading(t runtree.Trace) []string {
 	if t.Model != "" {
 		parts = append(parts, shown(t.Model, detailWidth))
 	}
-	state := "going on"
-	switch {
-	case t.Finished && t.Success:
-		state = "finished"
-	case t.Finished:
-		state = "failed"
-	}
+	state := endOf(t.RunStatus)
 	if t.Sealed {
 		state += ", sealed"
 	}
 	return append(parts, t.Started.UTC().Format("2006-01-02 15:04:05 UTC"), duration(t.Ended.Sub(t.Started).Milliseconds()), state)
+}
+
+// endOf names the end of a run. An empty status means that the run goes on.
+func endOf(status events.RunStatus) string {
+	switch status {
+	case "":
+		return "going on"
+	case events.RunCompleted:
+		return "finished"
+	case events.RunUnknown:
+		return "end unknown"
+	case events.RunFailed, events.RunInterrupted:
+	}
+	return string(status)
 }
 
 func traceTotals(t runtree.Trace) []string {
@@ -103,6 +111,9 @@ func traceTotals(t runtree.Trace) []string {
 	}
 	if t.DeniedResults > 0 {
 		calls += fmt.Sprintf(", %d of them with a result", t.DeniedResults)
+	}
+	if t.Interrupted > 0 {
+		calls += fmt.Sprintf(", %d interrupted", t.Interrupted)
 	}
 	if t.Unanswered > 0 {
 		calls += fmt.Sprintf(", %d without result", t.Unanswered)
@@ -141,14 +152,28 @@ func (p page) writeRow(r *runtree.Row, s *runtree.Step) {
 	for _, alarm := range alarms(r) {
 		fmt.Fprintf(p.w, "      %s\n", p.paint.Bad(alarm))
 	}
-	if r.Denied() && r.Reason != "" {
-		fmt.Fprintf(p.w, "      %s\n", p.paint.Bad(shown(r.Reason, nameWidth+detailWidth+barWidth)))
+	if why := refusal(r); why != "" {
+		fmt.Fprintf(p.w, "      %s\n", p.paint.Bad(shown(why, nameWidth+detailWidth+barWidth)))
 	}
 	if child := p.children[r.Run]; child != nil {
 		p.writeChild(child)
 	} else if r.Run != "" {
 		p.writeLink(r.Run)
 	}
+}
+
+// refusal returns who denied the call, and why.
+func refusal(r *runtree.Row) string {
+	switch {
+	case !r.Denied():
+		return ""
+	case r.Verdict == events.VerdictDeny:
+		return r.Reason
+	}
+	if r.DeniedBy == events.DeniedByUser || r.Failure == nil {
+		return "refused by the " + cmp.Or(string(r.DeniedBy), "tool")
+	}
+	return strings.TrimPrefix(string(r.DeniedBy)+": "+r.Failure.Message, ": ")
 }
 
 func (p page) writeLink(run string) {
@@ -174,8 +199,10 @@ func rowDuration(r *runtree.Row) string {
 	switch {
 	case r.Kind != events.ToolBefore && r.Kind != events.ToolResult:
 		return ""
-	case r.Status == "" && r.Verdict == events.VerdictDeny:
+	case r.Status == "" && r.Verdict == events.VerdictDeny, r.Status == events.ToolDenied:
 		return "denied"
+	case r.Status == events.ToolInterrupted:
+		return "stopped"
 	case r.Status == "":
 		return "–"
 	}
@@ -212,6 +239,10 @@ func stepMark(status events.StepStatus, paint cli.Palette) string {
 		return paint.Dim("–")
 	case events.StepPending, events.StepRunning:
 		return paint.Warn("…")
+	case events.StepInterrupted:
+		return paint.Warn("■")
+	case events.StepUnknown:
+		return paint.Warn("?")
 	}
 	return " "
 }
@@ -223,8 +254,10 @@ func rowMark(r *runtree.Row, paint cli.Palette) string {
 	switch r.Status {
 	case events.ToolSuccess:
 		return paint.Good("✓")
-	case events.ToolError:
+	case events.ToolError, events.ToolDenied:
 		return paint.Bad("✗")
+	case events.ToolInterrupted:
+		return paint.Warn("■")
 	}
 	if r.Verdict == events.VerdictDeny {
 		return paint.Bad("✗")

@@ -85,11 +85,16 @@ func (p *projector) runStarted(e events.Event, data events.RunStartedData) error
 }
 
 func (p *projector) runFinished(e events.Event, data events.RunFinishedData) error {
-	if known, err := p.values.sources(metaKey(e.Run)); err != nil || known.finishedBy.isNewer(originOf(e)) {
+	if known, err := p.values.sources(metaKey(e.Run)); err != nil || known.finishedBy.isNewer(originOf(e)) ||
+		len(known.finished) > 0 && data.IsEndOfLog() {
 		return err
 	}
 	state, r := "completed", row{key: rowKey("end", e.Run, ""), name: "gwi:run:complete", status: success}
-	if !data.Success {
+	switch data.Status() {
+	case events.RunCompleted:
+	case events.RunInterrupted, events.RunUnknown: // neither a success nor a failure
+		state, r.name = string(data.Status()), "gwi:run:end"
+	case events.RunFailed:
 		state, r.name, r.status = "failed", "gwi:run:fail", failed
 		r.failure = failureText(data.Error, data.OutputSummary, "run failed")
 	}
@@ -102,6 +107,7 @@ func (p *projector) runFinished(e events.Event, data events.RunFinishedData) err
 	r.result = object(map[string]any{
 		"status": state, "output": output, "duration_ms": data.DurationMS, "tokens_used": data.TokensUsed,
 		"steps": data.Steps, "tool_calls": data.ToolCalls, "tool_errors": data.ToolErrors,
+		"tool_denied": data.ToolDenied, "tool_interrupted": data.ToolInterrupted,
 	})
 	if r.failure, err = p.payloads.errorText(r.failure, runPath(e.Run), e.Time); err != nil {
 		return err
@@ -180,7 +186,7 @@ func (p *projector) stepFinished(e events.Event, data events.StepFinishedData) e
 		if r.failure, err = p.payloads.errorText(failureText(data.Error, data.OutputSummary, "step failed"), path, e.Time); err != nil {
 			return err
 		}
-	case events.StepCompleted, events.StepSkipped:
+	case events.StepCompleted, events.StepSkipped, events.StepInterrupted, events.StepUnknown:
 	}
 	if err := p.calls.put(r); err != nil {
 		return err

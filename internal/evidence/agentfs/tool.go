@@ -57,13 +57,31 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 		return err
 	}
 	r.result = object(map[string]any{"status": data.Status, "output": output, "duration_ms": durationMS(data, r.ended.Sub(r.started))})
-	if data.Status == events.ToolError {
+	if data.Status != events.ToolSuccess {
 		r.status = failed
-		if r.failure, err = p.payloads.errorText(failureText(data.Error, resultText(data.Result), "tool failed"), path, e.Time); err != nil {
+		if r.failure, err = p.payloads.errorText(outcomeText(data), path, e.Time); err != nil {
 			return err
 		}
 	}
 	return p.calls.put(r)
+}
+
+// outcomeText returns the error text of a call without success. The format has no status for a call
+// that was refused or interrupted, so the text begins with that word, as for calls that our hooks
+// denied.
+func outcomeText(data events.ToolResultData) string {
+	text := failureText(data.Error, resultText(data.Result), "tool failed")
+	switch data.Status {
+	case events.ToolDenied:
+		if data.DeniedBy != "" {
+			return "denied by " + string(data.DeniedBy) + ": " + text
+		}
+		return "denied: " + text
+	case events.ToolInterrupted:
+		return "interrupted: " + text
+	case events.ToolSuccess, events.ToolError:
+	}
+	return text
 }
 
 func durationMS(data events.ToolResultData, between time.Duration) float64 {

@@ -73,10 +73,12 @@ func (f *Facts) finished(e ledger.Entry) {
 	}
 	switch d, err := events.Payload[events.RunFinishedData](event); {
 	case err != nil:
-	case d.Success:
+	case d.Status() == events.RunCompleted:
 		f.Finished.Succeeded++
-	default:
+	case d.Status() == events.RunFailed:
 		f.Finished.Failed++
+	default:
+		f.Finished.CutOff++
 	}
 }
 

@@ -82,10 +82,11 @@ type Facts struct {
 	Cosignatures int `json:"cosignatures"`
 }
 
-// Finished counts run.finished events by success.
+// Finished counts run.finished events by status.
 type Finished struct {
 	Succeeded int64 `json:"succeeded"`
 	Failed    int64 `json:"failed"`
+	CutOff    int64 `json:"cut_off,omitempty"` // interrupted, or with an unknown end
 }
 
 // Denied is an action, such as a call or prompt, that a hook or a person refused.

@@ -34,6 +34,8 @@ type RunSummary struct {
 	ToolCallsByName map[string]int `json:"tool_calls_by_name"`
 	ToolResults     int            `json:"tool_results"`
 	ToolErrors      int            `json:"tool_errors"`
+	ToolDenied      int            `json:"tool_denied,omitempty"` // calls that hooks denied or the tool refused
+	ToolInterrupted int            `json:"tool_interrupted,omitempty"`
 	Unanswered      int            `json:"unanswered"` // calls without a result
 	Unasked         int            `json:"unasked"`    // results without a call
 
@@ -74,7 +76,8 @@ type runFold struct {
 	tokens    map[string]events.Tokens
 	steps     map[string]events.StepStatus
 	calls     map[string]string // name of the tool, by call id
-	results   map[string]bool
+	results   map[string]events.ToolStatus
+	denied    map[string]bool // calls that hooks denied
 	anonymous int
 	subagents map[string]bool
 }
@@ -86,7 +89,7 @@ func newRunFold(tenant, run string) *runFold {
 			Steps: make(map[events.StepStatus]int), ToolCallsByName: make(map[string]int),
 		},
 		tokens: make(map[string]events.Tokens), steps: make(map[string]events.StepStatus),
-		calls: make(map[string]string), results: make(map[string]bool), subagents: make(map[string]bool),
+		calls: make(map[string]string), results: make(map[string]events.ToolStatus), denied: make(map[string]bool), subagents: make(map[string]bool),
 	}
 }
 
@@ -125,6 +128,7 @@ var folds = map[events.Kind]func(*runFold, events.Event) error{
 	events.StepFinished:      (*runFold).stepFinished,
 	events.ToolBefore:        (*runFold).toolBefore,
 	events.ToolResult:        (*runFold).toolResult,
+	events.Approval:          (*runFold).approval,
 	events.ResponseCompleted: (*runFold).responseCompleted,
 	events.SubagentStart:     (*runFold).subagentStart,
 	events.Error:             func(f *runFold, _ events.Event) error { f.sum.Errors++; return nil },
@@ -164,7 +168,9 @@ func (f *runFold) sessionStart(e events.Event) error {
 
 func (f *runFold) runFinished(e events.Event) error {
 	d, err := events.Payload[events.RunFinishedData](e)
-	f.sum.Finished = &d
+	if f.sum.Finished == nil || !d.IsEndOfLog() {
+		f.sum.Finished = &d
+	}
 	return err
 }
 
@@ -176,13 +182,23 @@ func (f *runFold) stepFinished(e events.Event) error {
 
 func (f *runFold) toolBefore(e events.Event) error {
 	d, err := events.Payload[events.ToolBeforeData](e)
-	f.calls[f.key(e.ToolCall)] = d.Tool
+	key := f.key(e.ToolCall)
+	f.calls[key] = d.Tool
+	f.denied[key] = f.denied[key] || d.Verdict == events.VerdictDeny
+	return err
+}
+
+func (f *runFold) approval(e events.Event) error {
+	d, err := events.Payload[events.ApprovalData](e)
+	if e.ToolCall != "" && d.Verdict == events.VerdictDeny {
+		f.denied[e.ToolCall] = true
+	}
 	return err
 }
 
 func (f *runFold) toolResult(e events.Event) error {
 	d, err := events.Payload[events.ToolResultData](e)
-	f.results[f.key(e.ToolCall)] = d.Status == events.ToolError
+	f.results[f.key(e.ToolCall)] = d.Status
 	return err
 }
 
@@ -225,13 +241,18 @@ func (f *runFold) summary() RunSummary {
 			s.Unanswered++
 		}
 	}
-	for call, failed := range f.results {
+	for call, status := range f.results {
 		s.ToolResults++
-		if failed {
-			s.ToolErrors++
+		if !f.denied[call] {
+			s.count(status)
 		}
 		if _, ok := f.calls[call]; !ok {
 			s.Unasked++
+		}
+	}
+	for call, denied := range f.denied {
+		if _, ok := f.calls[call]; ok && denied {
+			s.ToolDenied++
 		}
 	}
 	for _, t := range f.tokens {
@@ -240,6 +261,18 @@ func (f *runFold) summary() RunSummary {
 	}
 	s.Subagents = slices.Sorted(maps.Keys(f.subagents))
 	return s
+}
+
+func (s *RunSummary) count(status events.ToolStatus) {
+	switch status {
+	case events.ToolSuccess:
+	case events.ToolError:
+		s.ToolErrors++
+	case events.ToolDenied:
+		s.ToolDenied++
+	case events.ToolInterrupted:
+		s.ToolInterrupted++
+	}
 }
 
 // IsServiceRecord reports whether Hooktrail's own services write events of kind k. Such events do

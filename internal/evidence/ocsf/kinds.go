@@ -45,6 +45,7 @@ type data struct {
 	Success    *bool              `json:"success"`
 	Reason     string             `json:"reason"`
 	StepStatus events.StepStatus  `json:"step_status"`
+	RunStatus  events.RunStatus   `json:"run_status"`
 	Verdict    events.Verdict     `json:"verdict"`
 	Action     events.AuditAction `json:"action"`
 	By         string             `json:"by"`
@@ -101,7 +102,11 @@ func (m *mapper) call() {
 	}
 	if m.entry.Kind == events.ToolResult {
 		m.row.API.Response = &response{Code: d.ExitCode, ErrorMessage: m.errorText()}
-		m.outcome(d.Status == string(events.ToolSuccess), d.Status != "")
+		m.outcome(d.Status == string(events.ToolSuccess), d.Status != "" && d.Status != string(events.ToolInterrupted))
+		if d.Status == string(events.ToolDenied) {
+			m.row.ActionID, m.row.DispositionID = actionDenied, dispositionBlocked
+			m.row.Metadata.Profiles = []string{securityControl}
+		}
 	}
 	m.judged(d)
 }
@@ -137,7 +142,7 @@ func (m *mapper) lifecycle(activity int) {
 	m.row.App = &product{Name: m.app(), UID: m.entry.Run}
 	switch {
 	case d.Success != nil:
-		m.outcome(*d.Success, true)
+		m.outcome(*d.Success, d.RunStatus != events.RunInterrupted && d.RunStatus != events.RunUnknown)
 	case d.StepStatus != "":
 		m.outcome(d.StepStatus == events.StepCompleted, d.StepStatus == events.StepCompleted || d.StepStatus == events.StepFailed)
 	}

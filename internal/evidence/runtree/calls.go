@@ -82,7 +82,7 @@ func (t *tracer) answered(x *fact) {
 		}
 	}
 	row.answered = true
-	row.Status, row.Failure, row.DurationMS, row.ExitCode = p.status, p.failure, p.durationMS, p.exit
+	row.Status, row.DeniedBy, row.Failure, row.DurationMS, row.ExitCode = p.status, p.by, p.failure, p.durationMS, p.exit
 	if row.DurationMS == 0 {
 		row.DurationMS = max(0, x.at.Sub(row.Started).Milliseconds())
 	}

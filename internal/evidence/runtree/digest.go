@@ -15,6 +15,7 @@ type (
 	answer struct {
 		name       string
 		status     events.ToolStatus
+		by         events.DeniedBy
 		exit       *int
 		failure    *events.Failure
 		durationMS int64
@@ -33,7 +34,7 @@ var digests = map[events.Kind]func(events.Event) any{
 		return events.RunStartedData{Version: p.Version, Cwd: p.Cwd, Model: p.Model}
 	}),
 	events.RunFinished: digest(func(p events.RunFinishedData) any {
-		return events.RunFinishedData{Success: p.Success, TokensUsed: p.TokensUsed}
+		return events.RunFinishedData{Success: p.Success, RunStatus: p.Status(), Reason: Clip(p.Reason, maxReason), TokensUsed: p.TokensUsed}
 	}),
 	events.PromptSubmit: digest(func(p events.PromptSubmitData) any { return plain{p.Prompt} }),
 	events.StepFinished: digest(func(p events.StepFinishedData) any {
@@ -49,7 +50,7 @@ var digests = map[events.Kind]func(events.Event) any{
 		return call{p.Tool, detail(p.Args), OneLine(p.Reason), p.Verdict}
 	}),
 	events.ToolResult: digest(func(p events.ToolResultData) any {
-		return answer{p.Tool, p.Status, p.ExitCode, short(p.Error), p.DurationMS, named(p.Result)}
+		return answer{p.Tool, p.Status, p.DeniedBy, p.ExitCode, short(p.Error), p.DurationMS, named(p.Result)}
 	}),
 	events.SubagentStart: digest(func(p events.SubagentStartData) any {
 		return subagent{p.Subagent, p.Name, p.TaskType}
@@ -83,7 +84,10 @@ func short(f *events.Failure) *events.Failure {
 	return &events.Failure{Message: Clip(f.Message, maxFailure), Class: f.Class}
 }
 
-const maxFailure = 4 << 10
+const (
+	maxFailure = 4 << 10
+	maxReason  = 200
+)
 
 func named(result json.RawMessage) string {
 	if len(result) == 0 || result[0] != '{' {

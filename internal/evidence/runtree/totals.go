@@ -22,9 +22,27 @@ func (t *tracer) finish() {
 		}
 	}
 	t.markDeniedResults()
+	tr.endSteps()
 	tr.Tokens = sum
 	if t.reported != nil {
 		tr.Tokens = *t.reported
+	}
+}
+
+// endSteps sets the status of steps without a step.finished event in a finished run. The last step
+// ended like the run. Nothing says how others ended.
+func (t *Trace) endSteps() {
+	if !t.Finished {
+		return
+	}
+	for i, s := range t.Steps {
+		switch {
+		case s.finished:
+		case i < len(t.Steps)-1:
+			s.Status = events.StepUnknown
+		default:
+			s.Status = events.StepStatus(t.RunStatus) // each status of a run is one of a step
+		}
 	}
 }
 
@@ -43,8 +61,11 @@ func (t *tracer) count(row *Row) {
 	if row.Kind != events.ToolBefore && row.Kind != events.ToolResult {
 		return
 	}
-	if row.Status == events.ToolError {
+	switch {
+	case row.Status == events.ToolError && !row.Denied():
 		tr.ToolErrors++
+	case row.Status == events.ToolInterrupted && !row.Denied():
+		tr.Interrupted++
 	}
 	if row.Kind != events.ToolBefore {
 		return

@@ -9,28 +9,31 @@ import (
 
 // A Trace is a run with its steps. Never rename its fields, because `run show --json` prints them.
 type Trace struct {
-	Run        string         `json:"run"`
-	Tenant     string         `json:"tenant"`
-	Source     string         `json:"source"`
-	Agent      string         `json:"agent,omitempty"`
-	ParentRun  string         `json:"parent_run,omitempty"`
-	Version    string         `json:"version,omitempty"` // of the engine
-	Model      string         `json:"model,omitempty"`   // of the latest response
-	Cwd        string         `json:"cwd,omitempty"`
-	Started    time.Time      `json:"started"`
-	Ended      time.Time      `json:"ended"`
-	Finished   bool           `json:"finished"`
-	Success    bool           `json:"success"`
-	Sealed     bool           `json:"sealed"` // run.sealed came after all other events
-	Events     int            `json:"events"`
-	ToolCalls  int            `json:"tool_calls"`
-	ToolErrors int            `json:"tool_errors"`
-	Denied     int            `json:"denied"`     // tool calls
-	Unanswered int            `json:"unanswered"` // other tool calls without a result
-	Tokens     events.Tokens  `json:"tokens"`
-	Steps      []*Step        `json:"steps"`
-	Tools      map[string]int `json:"tools"`              // number of calls by tool
-	Children   []Trace        `json:"children,omitempty"` // runs of sub-agents, by start
+	Run       string    `json:"run"`
+	Tenant    string    `json:"tenant"`
+	Source    string    `json:"source"`
+	Agent     string    `json:"agent,omitempty"`
+	ParentRun string    `json:"parent_run,omitempty"`
+	Version   string    `json:"version,omitempty"` // of the engine
+	Model     string    `json:"model,omitempty"`   // of the latest response
+	Cwd       string    `json:"cwd,omitempty"`
+	Started   time.Time `json:"started"`
+	Ended     time.Time `json:"ended"`
+	Finished  bool      `json:"finished"`
+	Success   bool      `json:"success"`
+	// RunStatus is how the run ended. It is empty if the run is not finished.
+	RunStatus   events.RunStatus `json:"run_status,omitempty"`
+	Sealed      bool             `json:"sealed"` // run.sealed came after all other events
+	Events      int              `json:"events"`
+	ToolCalls   int              `json:"tool_calls"`
+	ToolErrors  int              `json:"tool_errors"`
+	Denied      int              `json:"denied"`      // tool calls, denied by our hooks or refused by others
+	Interrupted int              `json:"interrupted"` // tool calls
+	Unanswered  int              `json:"unanswered"`  // other tool calls without a result
+	Tokens      events.Tokens    `json:"tokens"`
+	Steps       []*Step          `json:"steps"`
+	Tools       map[string]int   `json:"tools"`              // number of calls by tool
+	Children    []Trace          `json:"children,omitempty"` // runs of sub-agents, by start
 
 	DeniedResults int       `json:"denied_results,omitempty"` // denied calls with a successful result
 	Altered       []Altered `json:"altered,omitempty"`        // records that differ from their leaves
@@ -105,6 +108,7 @@ type Row struct {
 	DurationMS int64             `json:"duration_ms"`
 	Status     events.ToolStatus `json:"status,omitempty"` // empty without a result
 	ExitCode   *int              `json:"exit_code,omitempty"`
+	DeniedBy   events.DeniedBy   `json:"denied_by,omitempty"` // source of a refusal that is not of our hooks
 	Verdict    events.Verdict    `json:"verdict,omitempty"`
 	Reason     string            `json:"reason,omitempty"` // of a denial
 	Failure    *events.Failure   `json:"failure,omitempty"`
@@ -121,5 +125,7 @@ type Row struct {
 	answered bool // it has a result
 }
 
-// Denied reports whether the row is a denied call.
-func (r *Row) Denied() bool { return r.Kind == events.ToolBefore && r.Verdict == events.VerdictDeny }
+// Denied reports whether the row is a call that hooks denied, or that the tool refused to run.
+func (r *Row) Denied() bool {
+	return r.Kind == events.ToolBefore && r.Verdict == events.VerdictDeny || r.Status == events.ToolDenied
+}

@@ -138,8 +138,9 @@ func (t *tracer) runStarted(x *fact) {
 // runFinished is called in the order of time. The latest event therefore decides.
 func (t *tracer) runFinished(x *fact) {
 	p, ok := x.data.(events.RunFinishedData)
-	if ok {
-		t.trace.Finished, t.trace.Success, t.reported = true, p.Success, p.TokensUsed
+	if ok && (!t.trace.Finished || !p.IsEndOfLog()) {
+		t.trace.Finished, t.trace.Success, t.reported = true, p.Status() == events.RunCompleted, p.TokensUsed
+		t.trace.RunStatus = p.Status()
 	}
 }
 

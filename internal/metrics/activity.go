@@ -28,6 +28,12 @@ const (
 	failed    = "failed"
 	denied    = "denied"
 
+	interrupted = "interrupted"
+
+	// refused is the status of a call that the tool refused to run. Its label is denied. A verdict of
+	// our hooks is the status denied instead.
+	refused = "refused"
+
 	// A denied call can still have a result. The labels of these statuses are error and denied.
 	deniedError   = "denied, error"
 	deniedSuccess = "denied, success"
@@ -37,25 +43,39 @@ const (
 	errorSuccess = "error, success"
 )
 
-// withResult returns the status of a call after a result.
-func withResult(status string, isSuccess bool) string {
+// withResult returns the status of a call after a result. isSuccess reports whether the result can
+// be read as a success, whatever its status is.
+func withResult(status string, result events.ToolStatus, isSuccess bool) string {
 	switch {
-	case isDenied(status) && (isSuccess || status == deniedSuccess):
-		return deniedSuccess
 	case isDenied(status):
-		return deniedError
+		return deniedWith(status, result, isSuccess)
 	case isSuccess:
 		return string(events.ToolSuccess)
 	case status == string(events.ToolSuccess) || status == errorSuccess:
 		return errorSuccess
+	case result == events.ToolDenied:
+		return refused
+	case result == events.ToolInterrupted:
+		return interrupted
 	}
 	return string(events.ToolError)
+}
+
+// deniedWith returns the status of a denied call after a result.
+func deniedWith(status string, result events.ToolStatus, isSuccess bool) string {
+	switch {
+	case isSuccess || status == deniedSuccess:
+		return deniedSuccess
+	case status == denied && (result == events.ToolDenied || result == events.ToolInterrupted):
+		return denied // the tool reports the denial
+	}
+	return deniedError
 }
 
 // withDenial returns the status of a call after a denial, which can arrive after the result.
 func withDenial(status string) string {
 	switch status {
-	case "", active:
+	case "", active, refused, interrupted:
 		return denied
 	case string(events.ToolSuccess), errorSuccess:
 		return deniedSuccess
@@ -73,7 +93,7 @@ func statusLabel(status string) string {
 	switch status {
 	case deniedError, errorSuccess:
 		return string(events.ToolError)
-	case deniedSuccess:
+	case deniedSuccess, refused:
 		return denied
 	}
 	return status

@@ -19,7 +19,7 @@ type family struct {
 var (
 	runsTotal = &family{
 		name: "hooktrail_runs_total", labels: []string{"tenant", "run_type", "status"},
-		help: "Ended runs by their last status (completed, failed).",
+		help: "Ended runs by their last status (completed, failed, interrupted, unknown).",
 	}
 	runsActive = &family{
 		name: "hooktrail_runs_active", labels: []string{"tenant", "run_type"}, gauge: true,
@@ -31,7 +31,7 @@ var (
 	}
 	stepsTotal = &family{
 		name: "hooktrail_steps_total", labels: []string{"tenant", "agent_role", "status"},
-		help: "Ended steps by their last status (completed, failed, skipped).",
+		help: "Ended steps by their last status (completed, failed, skipped, interrupted, unknown).",
 	}
 	stepsActive = &family{
 		name: "hooktrail_steps_active", labels: []string{"tenant", "agent_role"}, gauge: true,
@@ -43,7 +43,7 @@ var (
 	}
 	callsTotal = &family{
 		name: "hooktrail_tool_calls_total", labels: []string{"tenant", "tool", "status"},
-		help: "Ended tool calls by status (success, error, denied).",
+		help: "Ended tool calls by status (success, error, denied, interrupted).",
 	}
 	deniedResults = &family{
 		name: "hooktrail_tool_results_after_denial_total", labels: []string{"tenant", "tool"},

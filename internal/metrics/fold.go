@@ -78,10 +78,10 @@ func (f *fold) runStarted(e events.Event, p events.RunStartedData) error {
 func (f *fold) runFinished(e events.Event, p events.RunFinishedData) error {
 	isNew, err := f.change(activityKey{runActivity, e.Tenant, e.Run, ""}, e, func(a *activity) {
 		a.label = upper(p.RunType, e.RunType, a.label)
-		a.status, a.ended, a.measured = failed, e.Time, milliseconds(p.DurationMS)
-		if p.Success {
-			a.status = completed
+		if p.IsEndOfLog() && a.status != "" && a.status != active {
+			return
 		}
+		a.status, a.ended, a.measured = string(p.Status()), e.Time, milliseconds(p.DurationMS)
 	})
 	if err != nil || !isNew {
 		return err
@@ -95,7 +95,7 @@ func (f *fold) stepFinished(e events.Event, p events.StepFinishedData) error {
 	isNew, err := f.change(k, e, func(a *activity) {
 		a.label, a.status = upper(role, a.label), string(p.StepStatus)
 		a.ended, a.measured = e.Time, milliseconds(p.DurationMS)
-		if p.StepStatus == events.StepPending || p.StepStatus == events.StepRunning {
+		if p.StepStatus.Open() {
 			a.status = active
 		}
 	})
@@ -138,7 +138,7 @@ func (f *fold) toolResult(e events.Event, p events.ToolResultData) error {
 	_, err := f.change(activityKey{callActivity, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(a *activity) {
 		a.label = firstOf(p.Tool, a.label)
 		a.ended, a.measured = e.Time, milliseconds(p.DurationMS)
-		a.status = withResult(a.status, e.CallSucceeded())
+		a.status = withResult(a.status, p.Status, e.CallSucceeded())
 	})
 	return err
 }

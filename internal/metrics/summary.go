@@ -13,14 +13,17 @@ import (
 
 // Summary contains counts over all tenants.
 type Summary struct {
-	Runs          int64         `json:"runs"` // ended and active
-	RunsFailed    int64         `json:"runs_failed"`
-	RunsActive    int64         `json:"runs_active"`
-	Steps         int64         `json:"steps"`
-	StepsFailed   int64         `json:"steps_failed"`
-	ToolCalls     int64         `json:"tool_calls"` // with and without a result
-	ToolErrors    int64         `json:"tool_errors"`
-	ToolsDenied   int64         `json:"tools_denied"`
+	Runs        int64 `json:"runs"` // ended and active
+	RunsFailed  int64 `json:"runs_failed"`
+	RunsActive  int64 `json:"runs_active"`
+	Steps       int64 `json:"steps"`
+	StepsFailed int64 `json:"steps_failed"`
+	ToolCalls   int64 `json:"tool_calls"` // with and without a result
+	ToolErrors  int64 `json:"tool_errors"`
+	ToolsDenied int64 `json:"tools_denied"`
+
+	ToolsInterrupted int64 `json:"tools_interrupted"`
+
 	ToolsWaiting  int64         `json:"tools_waiting"`   // without a result
 	Tools         []ToolSummary `json:"tools,omitempty"` // most used first
 	TokensUsed    events.Tokens `json:"tokens_used"`
@@ -30,11 +33,14 @@ type Summary struct {
 
 // ToolSummary counts the calls of one tool.
 type ToolSummary struct {
-	Tool    string `json:"tool"`
-	Calls   int64  `json:"calls"`
-	Errors  int64  `json:"errors,omitempty"`
-	Denied  int64  `json:"denied,omitempty"`
-	Waiting int64  `json:"waiting,omitempty"`
+	Tool   string `json:"tool"`
+	Calls  int64  `json:"calls"`
+	Errors int64  `json:"errors,omitempty"`
+	Denied int64  `json:"denied,omitempty"`
+
+	Interrupted int64 `json:"interrupted,omitempty"`
+
+	Waiting int64 `json:"waiting,omitempty"`
 }
 
 // Snapshot returns the counts in a data directory. Another process may count at the same time.
@@ -77,6 +83,7 @@ func summarize(n *seriesSet) Summary {
 		s.ToolCalls += t.Calls
 		s.ToolErrors += t.Errors
 		s.ToolsDenied += t.Denied
+		s.ToolsInterrupted += t.Interrupted
 		s.ToolsWaiting += t.Waiting
 	}
 	slices.SortFunc(s.Tools, func(a, b ToolSummary) int {
@@ -129,5 +136,7 @@ func (t *ToolSummary) add(one *series) {
 		t.Errors += one.value
 	case one.labels[2] == denied:
 		t.Denied += one.value
+	case one.labels[2] == interrupted:
+		t.Interrupted += one.value
 	}
 }

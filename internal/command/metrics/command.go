@@ -78,7 +78,12 @@ func printSummary(out io.Writer, s metrics.Summary) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "runs\t%d\t%d failed, %d active\n", s.Runs, s.RunsFailed, s.RunsActive)
 	fmt.Fprintf(w, "steps\t%d\t%d failed\n", s.Steps, s.StepsFailed)
-	fmt.Fprintf(w, "tool calls\t%d\t%d failed, %d denied, %d without a result\n", s.ToolCalls, s.ToolErrors, s.ToolsDenied, s.ToolsWaiting)
+	stopped := ""
+	if s.ToolsInterrupted > 0 {
+		stopped = fmt.Sprintf("%d interrupted, ", s.ToolsInterrupted)
+	}
+	fmt.Fprintf(w, "tool calls\t%d\t%d failed, %d denied, %s%d without a result\n",
+		s.ToolCalls, s.ToolErrors, s.ToolsDenied, stopped, s.ToolsWaiting)
 	for _, t := range s.Tools {
 		fmt.Fprintf(w, "  %s\t%d\t%d failed\n", strings.Map(oneLine, termtext.Printable(t.Tool)), t.Calls, t.Errors)
 	}

@@ -107,11 +107,6 @@ func (a *About) ofLedger(r verifier.Report) {
 			a.Absent = append(a.Absent, Absent{p.Name, p.Heard, p.Lost})
 		}
 	}
-	for _, m := range r.Matters {
-		if m.Kind == verifier.MatterUnproven {
-			a.Unproven = append(a.Unproven, UnprovenFinding{m.Producer, m.ID})
-		}
-	}
 }
 
 func (b *bundle) statement(w io.Writer) error {

@@ -148,7 +148,7 @@ func (b *bundle) count(ctx context.Context) error {
 	b.about = About{
 		Format: formatV2, Tenant: b.newest.Tenant, Run: s.Run, From: s.From.UTC(), To: s.To.UTC(),
 		Leaves: n, Size: b.newest.Size, Seals: last.list(), Gaps: b.about.Gaps, Acknowledged: b.about.Acknowledged,
-		Absent: b.about.Absent, Unproven: b.about.Unproven, Unsealed: b.about.Unsealed, Window: b.about.Window, Pending: b.about.Pending,
+		Absent: b.about.Absent, Unsealed: b.about.Unsealed, Window: b.about.Window, Pending: b.about.Pending,
 	}
 	if b.stamp != nil {
 		b.about.Format = formatV3

@@ -38,22 +38,15 @@ func (w *walk) complete() error {
 		r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
 	}
 	r.doubt(!r.Attested)
-	if extent == verifier.WholeRun && r.Attested {
-		w.fromLedger()
+	// Acknowledgements count only if the bundle is attested. Otherwise their list is unsigned.
+	for _, o := range r.Bundle.Acknowledged {
+		if extent == verifier.WholeRun && r.Attested {
+			w.export.Acknowledge(o.Leaf, o.Order)
+		}
 	}
 	w.export.Matters(&r.Report)
 	r.Redacted = w.export.Redacted()
 	return nil
-}
-
-// fromLedger adds what bundle.json says about findings. It is signed only if the bundle is attested.
-func (w *walk) fromLedger() {
-	for _, o := range w.report.Bundle.Acknowledged {
-		w.export.Acknowledge(o.Leaf, o.Order)
-	}
-	for _, u := range w.report.Bundle.Unproven {
-		w.export.Unproven(u.Producer, u.ID)
-	}
 }
 
 func (r *Report) doubt(isDoubtful bool) {

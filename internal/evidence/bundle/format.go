@@ -91,9 +91,6 @@ type About struct {
 	// Absent are producers of the run that went silent or lost their outboxes. The records of one
 	// run do not show this.
 	Absent []Absent `json:"absent,omitempty"`
-	// Unproven are the findings about producers of the run that do not prove their events. Only the
-	// whole ledger has the facts for their ids.
-	Unproven []UnprovenFinding `json:"unproven,omitempty"`
 	// Unsealed means that the ledger does not count the run as sealed.
 	Unsealed bool `json:"unsealed,omitempty"`
 	// Pending are changes of the key that the ledger had not recorded at its checkpoint.
@@ -107,12 +104,6 @@ type About struct {
 type AcknowledgeOrder struct {
 	Leaf  int64  `json:"leaf"`
 	Order string `json:"order"`
-}
-
-// UnprovenFinding is the id of a finding about an unproven producer, see [verifier.Matter].
-type UnprovenFinding struct {
-	Producer string `json:"producer"`
-	ID       string `json:"id"`
 }
 
 // Absent is a producer that may have sent more events.

@@ -28,10 +28,7 @@ type completeness struct {
 	extents      map[string][]detail        // by name of an unsealed run
 
 	partial bool // the records are only a part of a ledger
-	// unprovenIDs has the ids of findings about unproven producers of which only the ledger has all
-	// facts.
-	unprovenIDs map[string]string
-	counter     func(producerRunKey, uint64) (t tally, _ error)
+	counter func(producerRunKey, uint64) (t tally, _ error)
 	// contents returns all contents that arrived under each number, in the order of arrival.
 	contents func(s *sender, first, last uint64) (map[uint64][]events.Hash, error)
 }

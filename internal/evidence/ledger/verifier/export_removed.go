@@ -122,15 +122,6 @@ func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	}
 }
 
-// Unproven sets the id that the finding about an unproven producer has in the ledger. The caller
-// checks that the key of the ledger signed it.
-func (c *ExportChecker) Unproven(producer, id string) {
-	if c.facts.unprovenIDs == nil {
-		c.facts.unprovenIDs = make(map[string]string)
-	}
-	c.facts.unprovenIDs[producer] = id
-}
-
 // Matters lists in r the findings that an order can acknowledge. Call it when r has all findings.
 func (c *ExportChecker) Matters(r *Report) { c.facts.matters(r) }
 

@@ -107,9 +107,7 @@ func (c *completeness) matters(r *Report) {
 }
 
 func (m *matters) add(x Matter, facts ...detail) bool {
-	if x.ID == "" {
-		x.ID = matterID(x.Kind, facts)
-	}
+	x.ID = matterID(x.Kind, facts)
 	a, known := m.facts.acknowledged[x.ID]
 	if known {
 		x.Acknowledged = &a
@@ -135,7 +133,6 @@ func (m *matters) unproven(p Producer) {
 	case p.SilentSinceBreak:
 		x.Reason = "unheard since the stream broke off"
 	}
-	x.ID = m.facts.unprovenIDs[p.Name]
 	m.add(x, detail{"producer", p.Name}, detail{"sent", p.Sent}, detail{"received", p.Received}, detail{"listed", p.Listed},
 		detail{"manifests", p.Manifests}, detail{"unchecked", p.Unchecked}, detail{"unheard", p.SilentSinceBreak}, detail{"absent", absent})
 }

@@ -241,8 +241,6 @@ def judge_bundle(facts, about, run, attested, c, orders, report):
                 p.is_silent, p.lost = not a.get("lost"), a["lost"].get("last", 0) if a.get("lost") else None
         unsealed = facts.of("unsealed")
         doubtful = doubtful or not unsealed and (not facts.of("sealed") or about.get("unsealed"))
-        if attested:
-            facts.unproven_ids = {u["producer"].encode(): u["id"] for u in about.get("unproven") or []}
         for o in about.get("acknowledged") or []:
             if attested:
                 orders.open(Row(index=o["leaf"], cls=b"event", kind=b"audit.accessed", stored=0, event={"data": (("order", o["order"]),)}))

@@ -19,7 +19,6 @@ class Facts:
     def __init__(self, arrivals, partial, silence, now, issuers, breaks=(), skip=frozenset()):
         self.silent, self.partial, self.issuers = now - silence, partial, issuers
         self.producers, self.denied, self.claims, self.acknowledged = {}, 0, [], {}
-        self.unproven_ids = {}  # ids of findings of which only the ledger has all facts
         self.doubtful, self.of_claims, self.run, denials, successes = False, True, None, set(), set()
         self.quiet, self.window = False, None  # nothing happened in a range of time; the verdict about one in a bundle
         first = {r.id: r for r in arrivals if r.cls == b"event"}
@@ -99,7 +98,7 @@ class Facts:
         for p in self.shown.values():
             if p.unproven():
                 absent = "lost %d" % p.lost if p.lost is not None else "silent" if p.is_silent else ""
-                yield self.unproven_ids.get(p.name) or finding(b"unproven", (b"producer", p.name), (b"sent", p.sent), (b"received", len(p.received)), (b"listed", p.listed),
+                yield finding(b"unproven", (b"producer", p.name), (b"sent", p.sent), (b"received", len(p.received)), (b"listed", p.listed),
                               (b"manifests", p.own), (b"unchecked", "false"), (b"unheard", "true" if p.unheard else "false"), (b"absent", absent)), None
         for r in self.foreign:
             sequence = r.manifest["last"] if r.manifest else r.sequence

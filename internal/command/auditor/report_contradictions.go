@@ -8,10 +8,12 @@ import (
 )
 
 func (l lines) setApart(r verifier.Report) {
-	if r.SetApart == 0 {
+	// Contradictions are those of the ledger, also in a bundle that lacks the records.
+	apart := max(r.SetApart, r.Contradictions+r.RecordedTwice)
+	if apart == 0 {
 		return
 	}
-	text := plural(r.SetApart, "record", "records")
+	text := plural(apart, "record", "records")
 	if r.Contradictions > 0 {
 		text += fmt.Sprintf(", %s the id, number or subject of another one", plural(r.Contradictions, "claims", "claim"))
 	}

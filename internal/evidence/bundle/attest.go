@@ -101,7 +101,7 @@ func (b *bundle) acknowledged(ctx context.Context, r verifier.Report) error {
 }
 
 func (a *About) ofLedger(r verifier.Report) {
-	a.Gaps, a.Unsealed = r.Gaps[:min(len(r.Gaps), maxGaps)], r.Runs.Sealed == 0
+	a.Gaps, a.Unsealed, a.Window = first(r.Gaps), r.Runs.Sealed == 0, windowOf(r)
 	for _, p := range r.Producers {
 		if p.Silent || p.Lost != nil {
 			a.Absent = append(a.Absent, Absent{p.Name, p.Heard, p.Lost})

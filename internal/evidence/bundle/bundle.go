@@ -150,13 +150,8 @@ func (b *bundle) count(ctx context.Context) error {
 		Leaves: n, Size: b.newest.Size, Seals: last.list(), Gaps: b.about.Gaps, Acknowledged: b.about.Acknowledged,
 		Absent: b.about.Absent, Unsealed: b.about.Unsealed, Window: b.about.Window, Pending: b.about.Pending,
 	}
-	if b.stamp != nil {
-		b.about.Format = formatV3
-	}
+	b.setFormat()
 	if b.about.extent() == verifier.TimeRange {
-		if s.Stored {
-			b.about.Format, b.about.Times = formatV4, storedTimes
-		}
 		return nil
 	}
 	silent, err := b.reader.Activity().SilentProducers(ctx, b.newest)

@@ -56,7 +56,10 @@ type Report struct {
 	NotAttested string `json:"not_attested,omitempty"`
 }
 
-const notProvenOfRun = "that no producer but these told of the run, which a bundle of the whole ledger would show; "
+const (
+	notProvenOfRun  = "that no producer but these told of the run, which a bundle of the whole ledger would show; "
+	notProvenOfPart = "that no other record of the ledger contradicts one of these, because an earlier version exported them; "
+)
 
 var errBundle = errors.New("the file is no bundle")
 
@@ -239,22 +242,6 @@ func (c *checker) about() error {
 		return err
 	}
 	return checkFormat(c.report.Bundle, c.names)
-}
-
-func checkFormat(a About, names []string) error {
-	switch format := a.Format; {
-	case format == formatV4:
-		if a.Times != storedTimes || a.extent() != verifier.TimeRange || !slices.Contains(names, selectionFile) {
-			return errors.New("it is not a range of time by the times of storage, as " + formatV4 + " requires")
-		}
-	case a.Times != "" || a.Window != nil:
-		return errors.New("it has times of storage, which only " + formatV4 + " has")
-	case format != formatV1 && format != formatV2 && format != formatV3:
-		return errors.New("it is of another format than " + formatV1 + " to " + formatV4)
-	case format != formatOf(func(name string) bool { return slices.Contains(names, name) }):
-		return fmt.Errorf("it is of format %s, which has other files", format)
-	}
-	return nil
 }
 
 func (c *checker) key() (note.Verifier, error) {

@@ -16,8 +16,7 @@ func (w *walk) complete() error {
 	}
 	if extent == verifier.TimeRange {
 		r.Redacted = w.export.Redacted()
-		w.export.Findings(&r.Report)
-		r.window()
+		w.window()
 		return nil
 	}
 	again := linesOf(w.checker, againFile, parseRepetition)
@@ -25,17 +24,13 @@ func (w *walk) complete() error {
 		return err
 	}
 	w.found = w.export.Foreign()
-	w.silent(r.Bundle.SilentProducers)
-	if extent == verifier.WholeRun {
-		if !r.Attested {
-			r.NotProven = notProvenOfRun + r.NotProven
-		}
-		if len(r.Bundle.Gaps) > 0 {
-			r.Gaps, r.Completeness = append(r.Gaps, r.Bundle.Gaps...), verifier.Gaps
-		}
-		w.absent(r.Bundle.Absent)
-		// A finished run looks unfinished if its end was cut off.
-		r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
+	switch {
+	case extent != verifier.WholeRun:
+		w.silent(r.Bundle.SilentProducers)
+	case r.Attested && r.Bundle.Window != nil:
+		w.runOfLedger()
+	default:
+		w.runAlone()
 	}
 	r.doubt(!r.Attested)
 	// Acknowledgements count only if the bundle is attested. Otherwise their list is unsigned.
@@ -47,6 +42,37 @@ func (w *walk) complete() error {
 	w.export.Matters(&r.Report)
 	r.Redacted = w.export.Redacted()
 	return nil
+}
+
+// runAlone judges a run by its records and the facts in bundle.json. Earlier versions have no verdict
+// of the ledger, and in a bundle that is not attested it does not count.
+func (w *walk) runAlone() {
+	r := &w.report
+	if w.silent(r.Bundle.SilentProducers); r.Attested {
+		r.NotProven = notProvenOfPart + r.NotProven
+	} else {
+		r.NotProven = notProvenOfRun + r.NotProven
+	}
+	if len(r.Bundle.Gaps) > 0 {
+		r.Gaps, r.Completeness = append(r.Gaps, r.Bundle.Gaps...), verifier.Gaps
+	}
+	w.absent(r.Bundle.Absent)
+	// A finished run looks unfinished if its end was cut off.
+	r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
+}
+
+// runOfLedger uses the signed verdict of the ledger on the run. The seals must fit the records
+// nevertheless, so that the ledger's key alone cannot leave out events of a sealed run.
+func (w *walk) runOfLedger() {
+	r := &w.report
+	own := r.Gaps
+	w.takeOver()
+	r.Doubtful = r.Runs.Sealed+len(r.Unsealed) == 0 || len(r.Unproven) > 0
+	for _, g := range own {
+		if g.Cause == verifier.CauseSeal && !slices.Contains(r.Gaps, g) {
+			r.Gaps, r.Completeness = append(r.Gaps, g), verifier.Gaps
+		}
+	}
 }
 
 func (r *Report) doubt(isDoubtful bool) {

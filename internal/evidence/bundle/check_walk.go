@@ -38,6 +38,9 @@ func (c *checker) newWalk() (w *walk, err error) {
 		return nil, err
 	}
 	w.export.Without(c.foreign)
+	if said := c.report.Bundle.Window; c.report.Attested && said != nil {
+		w.export.Ignore(said.Foreign)
+	}
 	for _, f := range []struct {
 		name string
 		to   **lineReader

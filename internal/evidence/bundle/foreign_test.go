@@ -26,7 +26,7 @@ func TestBundle_ForeignRecords(t *testing.T) {
 	}{
 		{"Whole", "r2", ledger.Selection{}, 1},
 		{"Run", "r2", ledger.Selection{Run: "r2"}, 1},
-		{"ForgedInAnotherRun", "ghost", ledger.Selection{Run: "r2"}, 0},
+		{"ForgedInAnotherRun", "ghost", ledger.Selection{Run: "r2"}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f, key := ledgertest.NewFeed("acme"), ledgertest.NewKey(t)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -34,34 +33,6 @@ var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
 	aboutFile, checkpointFile, keyFile, witnessedFile, stampFile, leavesFile, recordsFile, againFile, treeFile, pageFile, selectionFile, sumsFile,
 }
 
-// Any change of the format needs a new version. Version 1 has no selection.txt. Version 2 has no
-// time stamp. Version 3 has timestamp.txt. Version 4 selects by times of storage and may have
-// timestamp.txt.
-const (
-	formatV1 = "hooktrail/bundle/v1"
-	formatV2 = "hooktrail/bundle/v2"
-	formatV3 = "hooktrail/bundle/v3"
-	formatV4 = "hooktrail/bundle/v4"
-)
-
-func filesOf(format string) []string {
-	return slices.DeleteFunc(slices.Clone(bundleFiles), func(name string) bool {
-		return name == selectionFile && format == formatV1 || name == stampFile && format != formatV3
-	})
-}
-
-// formatOf returns the format of a bundle. The function has reports whether a file is in the
-// bundle.
-func formatOf(has func(name string) bool) string {
-	switch {
-	case has(stampFile):
-		return formatV3
-	case has(selectionFile):
-		return formatV2
-	}
-	return formatV1
-}
-
 // storedTimes means that From and To are times of storage at the server. In bundles of earlier
 // versions they are times in the events.
 const storedTimes = "stored"
@@ -77,6 +48,8 @@ type About struct {
 	Times  string    `json:"times,omitempty"` // "stored" if From and To are storage times
 	Leaves int64     `json:"leaves"`          // number of leaves in the bundle
 	Size   int64     `json:"size"`            // number of leaves in the ledger
+	// Stamped means that a bundle of version 5 has timestamp.txt.
+	Stamped bool `json:"stamped,omitempty"`
 	// SilentProducers are producers that sent nothing after a break of the stream. A bundle of a
 	// run lists only producers of that run.
 	SilentProducers []string `json:"unheard,omitempty"`
@@ -95,7 +68,7 @@ type About struct {
 	Unsealed bool `json:"unsealed,omitempty"`
 	// Pending are changes of the key that the ledger had not recorded at its checkpoint.
 	Pending []ledger.PendingChange `json:"pending,omitempty"`
-	// Window is the ledger's verdict on the time range, if there is one.
+	// Window is the ledger's verdict on the time range or run, if there is one.
 	Window *Window `json:"window,omitempty"`
 }
 

@@ -52,9 +52,12 @@ func TestBundle_TimeStamp(t *testing.T) {
 	otherFile := open(t, other.bundle(t, ledger.Selection{})).files[stampFile]
 	all := CheckOptions{Key: e.key, TSA: a.Pool(t)}
 	for _, s := range []ledger.Selection{{}, {Run: "r1"}, {Run: "r2"}} {
-		path := e.bundle(t, s)
+		path, format := e.bundle(t, s), formatV5
+		if s.IsAll() {
+			format = formatV3
+		}
 		r := check(t, path, all)
-		if ts := r.TimeStamps; r.Exit != 0 || r.Bundle.Format != formatV3 || ts.Good != 1 || (ts.Newest.Behind == 0) != (s.Run == "r1") {
+		if ts := r.TimeStamps; r.Exit != 0 || r.Bundle.Format != format || ts.Good != 1 || (ts.Newest.Behind == 0) != (s.Run == "r1") {
 			t.Fatalf("%v: got exit %d, %s, %+v, %v", s, r.Exit, r.Bundle.Format, ts, r.Problems)
 		}
 		stamped := open(t, path).files[stampFile]
@@ -78,6 +81,7 @@ func TestBundle_TimeStamp(t *testing.T) {
 			t.Errorf("%v, removed, as version 2: got exit %d", s, r.Exit)
 		}
 		o.files[selectionFile] = ""
+		o.files[aboutFile] = strings.Replace(o.files[aboutFile], `"stamped": true`, `"stamped": false`, 1)
 		if r := check(t, o.close(t), all); r.Attested || r.Exit != verifier.ExitIncomplete || r.TimeStamps.Good != 0 {
 			t.Errorf("%v, removed without selection: got exit %d, %+v, %v", s, r.Exit, r.TimeStamps, r.Problems)
 		}

@@ -7,9 +7,9 @@ import (
 // maxProducers limits the producers of a [Window]. It keeps bundle.json small.
 const maxProducers = 10_000
 
-// Window is the verdict on the completeness of a time range. The bundle's records cannot show it,
-// because a run can continue outside the range, and the manifest of an event may come later. The
-// ledger's key signs the verdict with the selection.
+// Window is the verdict of the ledger on a time range or run. The bundle's records cannot show it. A
+// run can continue outside the range, the manifest of an event may come later, and a record outside
+// can contradict one inside. The ledger's key signs the verdict with the selection.
 type Window struct {
 	Completeness verifier.Completeness `json:"completeness"`
 	Producers    []verifier.Producer   `json:"producers"`
@@ -17,15 +17,16 @@ type Window struct {
 	Runs         verifier.RunCounts    `json:"runs"`
 	Open         []string              `json:"open_runs,omitempty"`     // the first ones
 	Unsealed     []string              `json:"unsealed_runs,omitempty"` // the first ones
-	Foreign      []verifier.Foreign    `json:"foreign,omitempty"`       // the first ones of the ledger
-	ForeignCount int64                 `json:"foreign_count,omitempty"`
 	Unproven     []string              `json:"unproven_because,omitempty"`
+
+	// RecordFindings are the findings of the ledger. Version 4 has only the foreign records.
+	verifier.RecordFindings
 }
 
 func windowOf(r verifier.Report) *Window {
 	w := &Window{
 		Completeness: r.Completeness, Producers: r.Producers, Gaps: first(r.Gaps), Runs: r.Runs,
-		Open: first(r.Open), Unsealed: first(r.Unsealed), Foreign: r.Foreign, ForeignCount: r.ForeignCount,
+		Open: first(r.Open), Unsealed: first(r.Unsealed), RecordFindings: r.Records,
 	}
 	if len(w.Producers) > maxProducers {
 		w.Completeness, w.Producers = verifier.Unproven, w.Producers[:maxProducers]
@@ -42,17 +43,28 @@ const (
 )
 
 // window uses the signed verdict of the ledger on the time range, if there is one.
-func (r *Report) window() {
-	w := r.Bundle.Window
+func (w *walk) window() {
+	r := &w.report
+	w.export.Findings(&r.Report)
 	switch {
 	case r.Bundle.Times != storedTimes:
 		r.Unproven = append(r.Unproven, windowOfEvents)
-		return
-	case !r.Attested || w == nil:
+	case !r.Attested || r.Bundle.Window == nil:
 		r.Unproven = append(r.Unproven, windowNotSigned)
-		return
+	default:
+		r.Run, r.From, r.To = r.Bundle.Run, r.Bundle.From, r.Bundle.To
+		w.takeOver()
 	}
-	r.Run, r.From, r.To = r.Bundle.Run, r.Bundle.From, r.Bundle.To
-	r.Completeness, r.Producers, r.Gaps, r.Runs = w.Completeness, w.Producers, w.Gaps, w.Runs
-	r.Open, r.Unsealed, r.Foreign, r.ForeignCount, r.Unproven = w.Open, w.Unsealed, w.Foreign, w.ForeignCount, w.Unproven
+}
+
+// takeOver replaces the verdict on the records by the one of the ledger.
+func (w *walk) takeOver() {
+	r, said := &w.report, w.report.Bundle.Window
+	r.Completeness, r.Producers, r.Gaps, r.Runs = said.Completeness, said.Producers, said.Gaps, said.Runs
+	r.Open, r.Unsealed, r.Unproven = said.Open, said.Unsealed, said.Unproven
+	if r.Bundle.Format == formatV5 {
+		w.export.TakeOver(&r.Report, said.RecordFindings)
+	} else {
+		r.Foreign, r.ForeignCount, r.NotProven = said.Foreign, said.ForeignCount, notProvenOfPart+r.NotProven
+	}
 }

@@ -41,7 +41,7 @@ func TestWindow_SaysWhatVerifySays(t *testing.T) {
 			}
 			got := check(t, e.bundle(t, s), CheckOptions{Key: e.key})
 			n := int64(len(slices.DeleteFunc(slices.Clone(stored), func(at time.Time) bool { return at.Before(s.From) || !at.Before(s.To) })))
-			if !got.Attested || got.Leaves != n || got.Bundle.Format != formatV4 {
+			if !got.Attested || got.Leaves != n || got.Bundle.Format != formatV5 {
 				t.Errorf("%v: attested %t, %d of %d leaves, %s, %v", s, got.Attested, got.Leaves, n, got.Bundle.Format, got.Problems)
 			}
 			seen[got.Completeness] = true

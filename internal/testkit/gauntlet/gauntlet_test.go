@@ -156,6 +156,7 @@ func TestGauntlet(t *testing.T) {
 		t.Run("bundles", func(t *testing.T) {
 			t.Parallel()
 			g.bundles(t)
+			g.outside(t)
 		})
 		t.Run("files", func(t *testing.T) {
 			t.Parallel()

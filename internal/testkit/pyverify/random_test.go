@@ -244,13 +244,20 @@ func (h *history) compare(t *testing.T, v *pyverify.Verifier, key *writer.Key) {
 
 func (h *history) compareBundle(t *testing.T, v *pyverify.Verifier, key *writer.Key, path string, s ledger.Selection) {
 	t.Helper()
-	file := export(t, key, path, s, h.IntN(3) == 0)
-	allow := h.IntN(2) == 0
+	unsigned, allow := h.IntN(3) == 0, h.IntN(2) == 0
+	file := export(t, key, path, s, unsigned)
 	b, err := bundle.Check(context.WithoutCancel(t.Context()), file, bundle.CheckOptions{Key: ledgertest.VerifierOf(key), AllowAcknowledged: allow})
 	if err != nil {
 		t.Fatal(err)
 	}
 	v.Compare(t, pyverify.Request{Path: file, Key: key.Public(), AllowAcknowledged: allow}, b.Report)
+	if unsigned || s.Run == "" && (!s.Stored || allow) { // no finding about a time is acknowledged in a bundle
+		return
+	}
+	l := ledgertest.Verify(t, path, key, verifier.Options{Run: s.Run, From: s.From, To: s.To, AllowAcknowledged: allow})
+	if l.Exit != b.Exit || l.Completeness != b.Completeness {
+		t.Errorf("%v, allow %t: the ledger says %s, %d, and the bundle %s, %d", s, allow, l.Completeness, l.Exit, b.Completeness, b.Exit)
+	}
 }
 
 // acknowledge publishes an order about some of the findings.

@@ -136,6 +136,7 @@ func (o *Opened) Downgrade() {
 		a["format"] = "hooktrail/bundle/v1"
 		delete(a, "seals")
 		delete(a, "gaps")
+		delete(a, "window")
 	})
 }
 

@@ -27,7 +27,8 @@ type completeness struct {
 	acknowledged map[string]Acknowledgement // by the id of the finding
 	extents      map[string][]detail        // by name of an unsealed run
 
-	partial bool // the records are only a part of a ledger
+	partial bool           // the records are only a part of a ledger
+	ignored map[int64]bool // leaves of foreign manifests, see [ExportChecker.Ignore]
 	counter func(producerRunKey, uint64) (t tally, _ error)
 	// contents returns all contents that arrived under each number, in the order of arrival.
 	contents func(s *sender, first, last uint64) (map[uint64][]events.Hash, error)
@@ -54,7 +55,7 @@ func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 	c.contrary.deniedResult(f, r.producerName, ledger.Class(r.fields.Class))
 	switch class := ledger.Class(r.fields.Class); class {
 	case ledger.ClassManifest:
-		if f.manifest != nil {
+		if f.manifest != nil && !c.ignored[r.leaf] {
 			c.manifest(r, f, a)
 		}
 		return
@@ -65,10 +66,11 @@ func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 		}
 	case ledger.ClassEvent:
 	}
-	s, hash := c.sender(r.producer, r.producerName), events.Hash(r.hash)
-	if c.found.isForeign(numberedContent{s.name, r.fields.Sequence, hash}, ledger.Class(r.fields.Class), a) {
+	hash := events.Hash(r.hash)
+	if c.found.isForeign(numberedContent{r.producerName, r.fields.Sequence, hash}, ledger.Class(r.fields.Class), a) {
 		return
 	}
+	s := c.sender(r.producer, r.producerName)
 	if !s.event(r.fields.Sequence, hash, a.Stored) {
 		s.addOther(r.fields.Sequence, other{hash, a})
 		c.found.addSecond(numberedContent{s.name, r.fields.Sequence, hash})
@@ -115,10 +117,11 @@ func (c *completeness) again(producer int64, a ledger.Arrival) error {
 
 // A repetition is not a new event, so it does not keep its run open.
 func (c *completeness) repetition(key producerRunKey, run string, kind events.Kind, a ledger.Arrival) {
-	s, sequence, hash := c.sender(key.producer, a.Producer), uint64(a.Sequence), events.Hash(a.Hash)
-	if c.found.isForeign(numberedContent{s.name, sequence, hash}, ledger.ClassEvent, a) {
+	sequence, hash := uint64(a.Sequence), events.Hash(a.Hash)
+	if c.found.isForeign(numberedContent{a.Producer, sequence, hash}, ledger.ClassEvent, a) {
 		return
 	}
+	s := c.sender(key.producer, a.Producer)
 	switch {
 	case !s.event(sequence, hash, a.Stored):
 		c.found.addSecond(numberedContent{s.name, sequence, hash})

@@ -157,8 +157,9 @@ func (m *matters) foreign() {
 			m.report.ForeignAcknowledged++
 		}
 	}
+	isListed := int64(len(m.facts.found.list)) == m.facts.found.count
 	for _, claim := range m.facts.contrary.claims {
-		known := settled[foreignNumber{claim.Producer, claim.Sequence}]
+		known := isListed && settled[foreignNumber{claim.Producer, claim.Sequence}]
 		switch claim.Finding { //nolint:exhaustive // conflicts over a number
 		case ledger.FindingMisaddressed:
 			known = m.add(Matter{Kind: MatterMisaddressed, Producer: claim.Producer}, detail{"sha256", claim.SHA256})

@@ -114,12 +114,13 @@ type Report struct {
 	UnacknowledgedCount int64    `json:"unacknowledged_count,omitempty"`
 	AllowAcknowledged   bool     `json:"allow_acknowledged,omitempty"` // Exit ignores acknowledged findings
 
-	Doubts              *Doubts   `json:"-"` // nil without [Options.Doubts]
-	Newest              time.Time `json:"-"` // when the server stored the newest record
-	OpenMatters         int       `json:"-"` // findings without acknowledgement, except those about a record
-	ForeignAcknowledged int64     `json:"-"`
-	ClaimsAcknowledged  int64     `json:"-"`
-	Doubtful            bool      `json:"-"` // the verdict is not Complete for a reason outside Matters
+	Doubts              *Doubts        `json:"-"` // nil without [Options.Doubts]
+	Newest              time.Time      `json:"-"` // when the server stored the newest record
+	Records             RecordFindings `json:"-"` // of the ledger, with longer lists than the fields above
+	OpenMatters         int            `json:"-"` // findings without acknowledgement, except those about a record
+	ForeignAcknowledged int64          `json:"-"`
+	ClaimsAcknowledged  int64          `json:"-"`
+	Doubtful            bool           `json:"-"` // the verdict is not Complete for a reason outside Matters
 
 	AsOf *AsOf `json:"as_of,omitempty"` // set by [Report.SetAsOf]
 

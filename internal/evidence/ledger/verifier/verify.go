@@ -238,6 +238,7 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 		if failure == nil && v.opts.Doubts {
 			r.Doubts, failure = doubtsOf(facts)
 		}
+		r.Records = recordFindingsOf(facts)
 	}
 	if failure != nil {
 		if !isDamage(failure) {

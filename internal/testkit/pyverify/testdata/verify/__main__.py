@@ -67,12 +67,11 @@ def verify(**question):
     try:
         facts = (verify_bundle if is_bundle else verify_ledger)(q, key, [o for o in kept if o.kind == "trusted" or not is_bundle], report)
         incomplete, contradicts = facts.exit(report, q.allow_acknowledged)
-        report |= {"gaps": [show(g) for g in facts.gaps], "foreign": len(facts.foreign), "foreign_records": [show_record(r) for r in facts.foreign], "findings": len(facts.claims) + facts.denied,
+        report |= {"gaps": [show(g) for g in facts.gaps], "foreign": len(facts.foreign) + facts.more_foreign, "foreign_records": [show_record(r) for r in facts.foreign], "findings": len(facts.claims) + facts.more_claims + facts.denied,
                    "not_enrolled": [p.name.decode("utf-8", "replace") for p in facts.shown.values() if not p.enrolled]}
         report["counts"] |= facts.counts()
         if facts.window:
-            incomplete = incomplete or bool(facts.window.get("foreign_count"))
-            report |= {"foreign": facts.window.get("foreign_count", 0), "not_enrolled": [p["producer"] for p in facts.window["producers"] or [] if not p.get("enrolled")]}
+            report |= {"not_enrolled": [p["producer"] for p in facts.window["producers"] or [] if not p.get("enrolled")]}
             report["counts"] |= facts.window["runs"]
     except DAMAGE as e:
         report["integrity"], report["problem"] = "INVALID", "%s: %s" % (type(e).__name__, e)

@@ -176,8 +176,12 @@ def check_files(files, about, c, rows, own, attested):
 def verify_bundle(q, key, outside, report):
     files = read_bundle(q.file)
     about, c = json.loads(files["bundle.json"]), Checkpoint(files["checkpoint.txt"])
-    if about["format"] == "hooktrail/bundle/v4":
-        need(about.get("times") == "stored" and (about.get("from") or about.get("to")) and version_of(files) > 1, "not a range of time by the times of storage")
+    ranged = bool(about.get("from") or about.get("to"))
+    if about["format"] in ("hooktrail/bundle/v4", "hooktrail/bundle/v5"):
+        of_run = about["format"].endswith("v5") and not ranged and about.get("run") and not about.get("times")
+        need(of_run or ranged and about.get("times") == "stored", "neither a run nor a range of time by the times of storage")
+        need(about["format"].endswith("v4") or about.get("stamped", False) == ("timestamp.txt" in files), "timestamp.txt is missing, or should be")
+        need(version_of(files) > 1 and (about.get("window") or about["format"].endswith("v4")), "the selection or the verdict of the ledger is missing")
     else:
         need(about["format"] == "hooktrail/bundle/v%d" % version_of(files) and "times" not in about and "window" not in about, "another format")
     need(token(about["tenant"]) == c.origin and about["size"] == c.size and q.tenant in (None, about["tenant"]), "bundle.json is about another ledger")
@@ -210,7 +214,8 @@ def verify_bundle(q, key, outside, report):
         o.diverged = o.diverged or not o.compared or o.at.origin != c.origin
     if q.policy:
         report["witnessed"] = bool(cosigned) and q.policy.met(*cosigned, c)
-    facts = Facts(arrivals, not whole, q.silence, c.time, issuers, skip=extra if not whole else frozenset())
+    said = about.get("window") if attested and run else None
+    facts = Facts(arrivals, not whole, q.silence, c.time, issuers, skip=extra if not whole else frozenset(), foreign=said.get("foreign") or [] if said else ())
     facts.acknowledged = orders.acknowledged
     if not whole and not run:
         return judge_range(facts.of_nothing(), about, attested, report)
@@ -222,6 +227,11 @@ def judge_range(facts, about, attested, report):
     if about.get("times") and attested and about.get("window"):
         facts.window = w = about["window"]
         report["completeness"], facts.quiet = w["completeness"], not about.get("run")
+        if about["format"].endswith("v5"):
+            facts.take_over(w)
+            facts.listed_none()
+        else:
+            facts.more_foreign = w.get("foreign_count", 0)
     return facts
 
 
@@ -232,8 +242,10 @@ def judge_bundle(facts, about, run, attested, c, orders, report):
         if name.encode() in facts.producers:
             facts.producers[name.encode()].unheard = True
     doubtful = not attested
-    if run:
-        facts.gaps += [(g["producer"].encode(), g["first"], g["last"], g["cause"], g.get("run", "").encode()) for g in about.get("gaps") or []]
+    if run and attested and about.get("window"):
+        verdict, doubtful = judge_run(facts, about["window"], about["run"].encode())
+    elif run:
+        facts.gaps += map(gap_of, about.get("gaps") or [])
         verdict = "GAPS" if facts.gaps else verdict
         for a in about.get("absent") or []:
             if a["producer"].encode() in facts.producers:
@@ -241,10 +253,10 @@ def judge_bundle(facts, about, run, attested, c, orders, report):
                 p.is_silent, p.lost = not a.get("lost"), a["lost"].get("last", 0) if a.get("lost") else None
         unsealed = facts.of("unsealed")
         doubtful = doubtful or not unsealed and (not facts.of("sealed") or about.get("unsealed"))
-        for o in about.get("acknowledged") or []:
-            if attested:
-                orders.open(Row(index=o["leaf"], cls=b"event", kind=b"audit.accessed", stored=0, event={"data": (("order", o["order"]),)}))
-    if verdict == "COMPLETE" and (doubtful or about.get("unheard") or run and about.get("absent")):
+    for o in about.get("acknowledged") or []:
+        if run and attested:
+            orders.open(Row(index=o["leaf"], cls=b"event", kind=b"audit.accessed", stored=0, event={"data": (("order", o["order"]),)}))
+    if verdict == "COMPLETE" and not facts.window and (doubtful or about.get("unheard") or run and about.get("absent")):
         verdict = "UNPROVEN"
     facts.doubtful, report["completeness"] = bool(doubtful), verdict
     return facts
@@ -261,6 +273,35 @@ def pending_changes(about, c, tenant, notes):
         need(at.size > 0 and consistent(proof, at.size, at.root, c.size, c.root), "checkpoint.txt does not continue the one of a pending change")
         changes.append((at.size, o))
     return changes
+
+
+def gap_of(g):
+    return g["producer"].encode(), g["first"], g["last"], g["cause"], g.get("run", "").encode()
+
+
+def judge_run(facts, said, run):
+    """Takes over the verdict of the ledger. The seals must fit the records nevertheless."""
+    own, facts.window = [g for g in facts.gaps if g[3] == "seal"], said
+    facts.take_over(said)
+    facts.gaps = list(map(gap_of, said.get("gaps") or []))
+    wrong = [g for g in own if g not in facts.gaps]
+    facts.gaps += wrong
+    facts.shown = {p["producer"].encode(): SaidProducer(p) for p in said["producers"] or []}
+    facts.states = {run: "unsealed"} if said.get("unsealed_runs") else {}
+    doubtful = not said["runs"]["sealed"] and not said.get("unsealed_runs") or bool(said.get("unproven_because"))
+    return "GAPS" if wrong else said["completeness"], doubtful
+
+
+class SaidProducer:
+    """A producer in the verdict of the ledger."""
+
+    def __init__(self, p):
+        self.name, self.sent, self.received, self.listed, self.own = p["producer"].encode(), p["sent"], range(p["held"]), p["listed"], p["manifests"]
+        self.enrolled, self.unheard, self.is_silent, self.in_flight = p.get("enrolled"), p.get("unheard", False), p.get("silent", False), p["in_flight"]
+        self.lost, self.unchecked = p["lost"].get("last", 0) if p.get("lost") else None, p.get("unchecked", False)
+
+    def unproven(self):
+        return self.is_silent or self.lost is not None or self.unheard or self.unchecked or bool(self.received) and self.sent > self.listed and not self.in_flight
 
 
 def signed_by(c, keys):

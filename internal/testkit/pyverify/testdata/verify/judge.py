@@ -2,7 +2,7 @@
 from collections import defaultdict
 from notes import escape, sha
 from producers import Producer, find_lost
-from records import denies, succeeds
+from records import Row, denies, succeeds
 from runs import Part, state
 
 ALONE = (b"misaddressed", b"id-reused")  # findings that are acknowledged one by one
@@ -16,17 +16,18 @@ def count(rows, arrivals):
 class Facts:
     """What the arrivals say about producers, runs, and records that contradict others."""
 
-    def __init__(self, arrivals, partial, silence, now, issuers, breaks=(), skip=frozenset()):
+    def __init__(self, arrivals, partial, silence, now, issuers, breaks=(), skip=frozenset(), foreign=()):
         self.silent, self.partial, self.issuers = now - silence, partial, issuers
         self.producers, self.denied, self.claims, self.acknowledged = {}, 0, [], {}
         self.doubtful, self.of_claims, self.run, denials, successes = False, True, None, set(), set()
         self.quiet, self.window = False, None  # nothing happened in a range of time; the verdict about one in a bundle
-        first = {r.id: r for r in arrivals if r.cls == b"event"}
+        self.more_foreign, self.more_claims = 0, 0  # findings of a ledger that its bundle does not list
+        first, others = {r.id: r for r in arrivals if r.cls == b"event"}, {identity(said_record(x)) for x in foreign}
         for i, r in enumerate(arrivals):
             r.number = i
             self.denied += result_of_denied(r, denials, successes)
             self.claim(r, first)
-            if r.cls == b"quarantine" or r.index in skip and r.cls:
+            if r.cls == b"quarantine" or r.index in skip and r.cls or identity(r) in others:
                 continue
             p = self.producers.setdefault(r.producer, Producer(r.producer))
             if r.cls == b"manifest":
@@ -86,6 +87,18 @@ class Facts:
         self.shown, self.foreign, self.gaps, self.states, self.of_claims = {}, [], [], {}, False
         return self
 
+    def take_over(self, said):
+        """Replaces the findings about records by those of the ledger, because a part lacks some of the records."""
+        self.foreign, self.claims = ([said_record(x) for x in said.get(n) or []] for n in ("foreign", "contradicting"))
+        self.more_foreign = said.get("foreign_count", 0) - len(self.foreign)
+        self.more_claims = said.get("contradictions", 0) - len(self.claims)
+        self.denied = said.get("denied_result_count", 0)
+
+    def listed_none(self):
+        """Keeps only the counts of findings about records."""
+        self.more_foreign, self.more_claims = self.more_foreign + len(self.foreign), self.more_claims + len(self.claims)
+        self.foreign, self.claims = [], []
+
     # Findings, whose ids are the hashes of their facts
 
     def findings(self):
@@ -99,7 +112,7 @@ class Facts:
             if p.unproven():
                 absent = "lost %d" % p.lost if p.lost is not None else "silent" if p.is_silent else ""
                 yield finding(b"unproven", (b"producer", p.name), (b"sent", p.sent), (b"received", len(p.received)), (b"listed", p.listed),
-                              (b"manifests", p.own), (b"unchecked", "false"), (b"unheard", "true" if p.unheard else "false"), (b"absent", absent)), None
+                              (b"manifests", p.own), (b"unchecked", "true" if p.unchecked else "false"), (b"unheard", "true" if p.unheard else "false"), (b"absent", absent)), None
         for r in self.foreign:
             sequence = r.manifest["last"] if r.manifest else r.sequence
             yield finding(b"foreign", (b"class", r.cls or b"event"), (b"producer", r.producer), (b"sequence", sequence), (b"sha256", r.hash.hex())), r
@@ -114,18 +127,30 @@ class Facts:
         report["acknowledged"] = sorted(id for id, _ in found if id in self.acknowledged)
         complete = report["completeness"] == "COMPLETE" or self.quiet and report["completeness"] == "EMPTY"
         if not allow:
-            return not complete or bool(self.foreign), bool(len(self.claims) + self.denied)
+            return not complete or bool(len(self.foreign) + self.more_foreign), bool(len(self.claims) + self.more_claims + self.denied)
         known = lambda r: any(x is r and id in self.acknowledged for id, x in found)
         open_ = any(id not in self.acknowledged and not (r and r.finding in ALONE) for id, r in found)
-        incomplete = open_ or not (complete or found) or self.doubtful or report["completeness"] == "EMPTY" and not self.quiet
-        return incomplete, bool(self.denied) or not all(self.settled(r, known) for r in self.claims)
+        incomplete = open_ or not (complete or found) or self.doubtful or bool(self.more_foreign) or report["completeness"] == "EMPTY" and not self.quiet
+        return incomplete, bool(self.denied + self.more_claims) or not all(self.settled(r, known) for r in self.claims)
 
     def settled(self, claim, known):
         """Whether a misaddressed record, one with a known id, or all foreign contents under a number with several ones, are acknowledged."""
         if claim.finding in ALONE:
             return known(claim)
         foreign = [r for r in self.foreign if not r.manifest and (r.producer, r.sequence) == (claim.producer, claim.sequence)]
-        return bool(foreign) and all(map(known, foreign))
+        return bool(foreign) and not self.more_foreign and all(map(known, foreign))
+
+
+def said_record(x):
+    """A record that bundle.json names in a finding."""
+    r = Row(index=x["leaf"], cls=x["class"].encode(), producer=x["producer"].encode(), sequence=x.get("sequence", 0), hash=bytes.fromhex(x["sha256"]), finding=x.get("finding", "").encode())
+    r.manifest = {"last": r.sequence} if r.cls == b"manifest" else None
+    return r
+
+
+def identity(r):
+    """The leaf of a manifest, or the content of any other record."""
+    return r.index if r.cls == b"manifest" else (r.producer, r.sequence, r.hash)
 
 
 def finding(kind, *facts):

@@ -55,7 +55,7 @@ class Producer:
         self.gaps, self.lost_manifests, self.listed_missing, self.foreign, self.listed, self.key = [], [], [], {}, 0, None
         self.heard, self.enrolled, self.own, self.last, self.sent = ("", 0, None), False, 0, None, 0
         self.lost, self.is_silent, self.unheard, self.in_flight, self.interval = None, False, False, False, 0
-        self.signatures = []
+        self.signatures, self.unchecked = [], False
 
     def owner(self, issuers):
         """Returns the key that owns the chain, the place of its first manifest, and whether nothing is before it."""

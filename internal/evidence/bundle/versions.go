@@ -1,0 +1,88 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+)
+
+// Any change of the format needs a new version. Version 1 has no selection.txt. Version 2 has no
+// time stamp. Version 3 has timestamp.txt. Version 4 selects by times of storage and may have
+// timestamp.txt. Version 5 is of a run, or of a range by times of storage, and has the verdict of the
+// ledger with its findings about records. It may have timestamp.txt.
+const (
+	formatV1 = "hooktrail/bundle/v1"
+	formatV2 = "hooktrail/bundle/v2"
+	formatV3 = "hooktrail/bundle/v3"
+	formatV4 = "hooktrail/bundle/v4"
+	formatV5 = "hooktrail/bundle/v5"
+)
+
+func filesOf(format string) []string {
+	return slices.DeleteFunc(slices.Clone(bundleFiles), func(name string) bool {
+		return name == selectionFile && format == formatV1 || name == stampFile && format != formatV3
+	})
+}
+
+// formatOf returns the format of a bundle. The function has reports whether a file is in the
+// bundle.
+func formatOf(has func(name string) bool) string {
+	switch {
+	case has(stampFile):
+		return formatV3
+	case has(selectionFile):
+		return formatV2
+	}
+	return formatV1
+}
+
+func (b *bundle) setFormat() {
+	if b.stamp != nil {
+		b.about.Format = formatV3
+	}
+	if b.selection.Stored && b.about.extent() == verifier.TimeRange {
+		b.about.Format, b.about.Times = formatV4, storedTimes
+	}
+	if b.about.Window != nil {
+		b.about.Format, b.about.Stamped = formatV5, b.stamp != nil
+	}
+}
+
+func checkFormat(a About, names []string) error {
+	has := func(name string) bool { return slices.Contains(names, name) }
+	switch a.Format {
+	case formatV5:
+		isRun := a.extent() == verifier.WholeRun && a.Times == ""
+		if !isRun && !a.isStoredRange() || a.Window == nil || !has(selectionFile) {
+			return errors.New("it is neither a run nor a range of time with a verdict of the ledger, as " + formatV5 + " requires")
+		}
+		if a.Stamped != has(stampFile) {
+			return errors.New("it does not agree with the files on " + stampFile)
+		}
+		return nil
+	case formatV4:
+		if !a.isStoredRange() || !has(selectionFile) {
+			return errors.New("it is not a range of time by the times of storage, as " + formatV4 + " requires")
+		}
+		return nil
+	case formatV1, formatV2, formatV3:
+		return a.checkOld(formatOf(has))
+	}
+	return errors.New("it is of another format than " + formatV1 + " to " + formatV5)
+}
+
+func (a About) checkOld(format string) error {
+	if a.Times != "" || a.Window != nil {
+		return errors.New("it has a verdict of the ledger, which only " + formatV4 + " and " + formatV5 + " have")
+	}
+	if a.Format != format {
+		return fmt.Errorf("it is of format %s, which has other files", a.Format)
+	}
+	return nil
+}
+
+func (a About) isStoredRange() bool {
+	return a.Times == storedTimes && a.extent() == verifier.TimeRange
+}

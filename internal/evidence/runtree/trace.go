@@ -9,26 +9,25 @@ import (
 
 // A Trace is a run with its steps. Never rename its fields, because `run show --json` prints them.
 type Trace struct {
-	Run       string    `json:"run"`
-	Tenant    string    `json:"tenant"`
-	Source    string    `json:"source"`
-	Agent     string    `json:"agent,omitempty"`
-	ParentRun string    `json:"parent_run,omitempty"`
-	Version   string    `json:"version,omitempty"` // of the engine
-	Model     string    `json:"model,omitempty"`   // of the latest response
-	Cwd       string    `json:"cwd,omitempty"`
-	Started   time.Time `json:"started"`
-	Ended     time.Time `json:"ended"`
-	Finished  bool      `json:"finished"`
-	Success   bool      `json:"success"`
-	// RunStatus is how the run ended. It is empty if the run is not finished.
-	RunStatus   events.RunStatus `json:"run_status,omitempty"`
-	Sealed      bool             `json:"sealed"` // run.sealed came after all other events
+	Run         string           `json:"run"`
+	Tenant      string           `json:"tenant"`
+	Source      string           `json:"source"`
+	Agent       string           `json:"agent,omitempty"`
+	ParentRun   string           `json:"parent_run,omitempty"`
+	Version     string           `json:"version,omitempty"` // of the engine
+	Model       string           `json:"model,omitempty"`   // of the latest response
+	Cwd         string           `json:"cwd,omitempty"`
+	Started     time.Time        `json:"started"`
+	Ended       time.Time        `json:"ended"`
+	Finished    bool             `json:"finished"`
+	Success     bool             `json:"success"`
+	RunStatus   events.RunStatus `json:"run_status,omitempty"` // completed, failed, interrupted or unknown; absent if the run is not finished
+	Sealed      bool             `json:"sealed"`               // run.sealed came after all other events
 	Events      int              `json:"events"`
 	ToolCalls   int              `json:"tool_calls"`
 	ToolErrors  int              `json:"tool_errors"`
 	Denied      int              `json:"denied"`      // tool calls, denied by our hooks or refused by others
-	Interrupted int              `json:"interrupted"` // tool calls
+	Interrupted int              `json:"interrupted"` // tool calls that were stopped
 	Unanswered  int              `json:"unanswered"`  // other tool calls without a result
 	Tokens      events.Tokens    `json:"tokens"`
 	Steps       []*Step          `json:"steps"`

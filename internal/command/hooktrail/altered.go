@@ -36,7 +36,7 @@ func (t runTrace) failure() error {
 	case altered > 0:
 		err := fmt.Errorf("run %q: %s altered in the ledger: auditor verify shows the damage", t.Run, plural(altered, "record"))
 		return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}
-	case t.Integrity == verifier.Invalid:
+	case t.Integrity == string(verifier.Invalid):
 		err := fmt.Errorf("run %q: the ledger is INVALID: auditor verify shows the damage", t.Run)
 		return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}
 	case denied > 0:

@@ -88,7 +88,7 @@ func TestRunShow_RecordSetApart(t *testing.T) {
 func TestRunShow_TooManyDoubts(t *testing.T) {
 	var d doubts
 	d.add(verifier.Report{Integrity: verifier.Verified, Doubts: &verifier.Doubts{Incomplete: true}})
-	shown := runTrace{Trace: runtree.Trace{Run: "r1", Unchecked: d.unchecked}, Integrity: d.integrity, incomplete: d.incomplete}
+	shown := runTrace{Trace: runtree.Trace{Run: "r1", Unchecked: d.unchecked}, incomplete: d.incomplete}
 	var status *cli.StatusError
 	if err := shown.failure(); !errors.As(err, &status) || status.Status != verifier.ExitIncomplete {
 		t.Errorf("got %v, want status %d", err, verifier.ExitIncomplete)

@@ -154,7 +154,8 @@ func readTrace(ctx context.Context, r *ledger.Reader, name string, d doubts) (ru
 	}
 	trace := fold.Trace(run)
 	trace.Unchecked = d.unchecked
-	return runTrace{Trace: trace, Integrity: d.integrity, Problems: d.problems, incomplete: d.incomplete}, nil
+	trace.Integrity, trace.Problems = string(d.integrity), d.problems
+	return runTrace{Trace: trace, incomplete: d.incomplete}, nil
 }
 
 func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(events.Event)) error {

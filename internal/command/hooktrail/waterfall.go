@@ -58,15 +58,13 @@ type page struct {
 
 type runTrace struct {
 	runtree.Trace
-	Integrity  verifier.Integrity `json:"integrity,omitempty"` // of the ledger, empty if it was not verified
-	Problems   []string           `json:"problems,omitempty"`  // the first ones
-	incomplete bool               // doubts are missing
+	incomplete bool // doubts are missing
 }
 
 func (t runTrace) write(w io.Writer, paint cli.Palette) {
-	if t.Integrity == verifier.Invalid {
+	if t.Integrity == string(verifier.Invalid) {
 		fmt.Fprintf(w, "%s ledger, so records of this run can be missing: %s\n",
-			paint.Bad(string(t.Integrity)), shown(strings.Join(t.Problems, "; "), maxDetail))
+			paint.Bad(t.Integrity), shown(strings.Join(t.Problems, "; "), maxDetail))
 	}
 	waterfall(w, t.Trace, paint)
 }

@@ -38,6 +38,9 @@ type Trace struct {
 	Altered       []Altered `json:"altered,omitempty"`        // records that differ from their leaves
 	Doubts        []Doubt   `json:"doubts,omitempty"`         // records that other writers may have made
 	Unchecked     string    `json:"unchecked,omitempty"`      // why Doubts is incomplete
+
+	Integrity string   `json:"integrity,omitempty"` // of the ledger, empty if it was not verified
+	Problems  []string `json:"problems,omitempty"`  // the first ones that make the ledger INVALID
 }
 
 // The statuses of a [Doubt].

@@ -1,6 +1,7 @@
 package timestamp
 
 import (
+	"crypto"
 	"encoding/asn1"
 	"math/big"
 
@@ -79,8 +80,99 @@ func (d *der) count(t tag.Tag) (n int64) {
 }
 
 func (d *der) optionalBool() (v bool) {
-	d.check(d.in.ReadOptionalASN1Boolean(&v, tag.BOOLEAN, false))
+	if d.has(tag.BOOLEAN) {
+		d.check(d.in.ReadASN1Boolean(&v))
+	}
 	return v
+}
+
+// noParameters expects the end of an algorithm whose parameters are NULL or missing.
+func (d *der) noParameters() {
+	if d.has(tag.NULL) {
+		null := d.enter(tag.NULL)
+		null.end()
+	}
+	d.end()
+}
+
+// pssParameters reads the parameters of RSASSA-PSS (RFC 4055, 3.1). All hash functions must be h,
+// and the salt must be as long as a hash, because the signature is checked with these values.
+func (d *der) pssParameters(h crypto.Hash) {
+	in := d.enterOnly(tag.SEQUENCE)
+	hash := in.enter(explicit(0))
+	d.checkHash(hash.enterOnly(tag.SEQUENCE), h)
+	wrapped := in.enter(explicit(1))
+	mask := wrapped.enterOnly(tag.SEQUENCE)
+	d.check(mask.oid().Equal(oidMGF1))
+	d.checkHash(mask.enterOnly(tag.SEQUENCE), h)
+	salt := in.enter(explicit(2))
+	length := salt.count(tag.INTEGER)
+	salt.end()
+	in.end()
+	d.check(!*d.bad && length == int64(h.Size()))
+}
+
+func (d *der) checkHash(algorithm der, want crypto.Hash) {
+	h, err := hashOf(algorithm)
+	d.check(err == nil && h == want)
+}
+
+const constructed tag.Tag = 0x20
+
+// isDER reports whether data is a list of elements, also within each element that has others.
+func isDER(data []byte) bool {
+	for in := cryptobyte.String(data); !in.Empty(); {
+		var content cryptobyte.String
+		var t tag.Tag
+		if !in.ReadAnyASN1(&content, &t) {
+			return false
+		}
+		ok := true
+		switch {
+		case t == tag.NULL:
+			ok = len(content) == 0
+		case t == tag.BOOLEAN:
+			ok = len(content) == 1 && (content[0] == 0 || content[0] == 0xff)
+		case t&constructed != 0:
+			ok = isDER(content)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// isCertificate reports whether data has the elements of a certificate and no others.
+// [x509.ParseCertificate] ignores some elements.
+func isCertificate(data []byte) bool {
+	in := newDER(data)
+	cert := in.enterOnly(tag.SEQUENCE)
+	content := cert.enter(tag.SEQUENCE)
+	cert.element(tag.SEQUENCE)
+	cert.bytes(tag.BIT_STRING)
+	cert.end()
+	if content.has(explicit(0)) {
+		version := content.enter(explicit(0))
+		version.enterOnly(tag.INTEGER)
+	}
+	content.integer()
+	for range 5 { // algorithm, issuer, validity, subject and key
+		content.element(tag.SEQUENCE)
+	}
+	content.skipOptional(tag.Tag(1).ContextSpecific())
+	content.skipOptional(tag.Tag(2).ContextSpecific())
+	if content.has(explicit(3)) {
+		wrapped := content.enter(explicit(3))
+		for list := wrapped.enterOnly(tag.SEQUENCE); !list.in.Empty() && !*in.bad; {
+			one := list.enter(tag.SEQUENCE)
+			one.oid()
+			one.optionalBool()
+			one.enterOnly(tag.OCTET_STRING)
+		}
+	}
+	content.end()
+	return !*in.bad && isDER(data)
 }
 
 func explicit(n uint8) tag.Tag { return tag.Tag(n).Constructed().ContextSpecific() }

@@ -9,6 +9,7 @@ import (
 	"encoding/asn1"
 	"errors"
 	"fmt"
+	"slices"
 
 	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
@@ -24,8 +25,6 @@ var (
 	oidSigningCert   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 12}
 	oidSigningCertV2 = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 47}
 	oidSHA256        = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 1}
-	oidSHA384        = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 2}
-	oidSHA512        = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 3}
 )
 
 var errToken = errors.New("it is not a time stamp token in DER")
@@ -34,7 +33,8 @@ var errToken = errors.New("it is not a time stamp token in DER")
 type Token struct {
 	Info
 
-	content []byte // encoded TSTInfo
+	content []byte                  // encoded TSTInfo
+	digests []asn1.ObjectIdentifier // hash functions that the token says it uses
 	certs   []*x509.Certificate
 	signer  signerInfo
 }
@@ -71,13 +71,17 @@ func Parse(token []byte) (*Token, error) {
 	if t.signer, err = parseSigner(one); err != nil {
 		return nil, err
 	}
+	if !slices.ContainsFunc(t.digests, func(oid asn1.ObjectIdentifier) bool { return hashes[oid.String()] == t.signer.digest }) {
+		return nil, errors.New("the token does not list the hash function of its signature")
+	}
 	t.Info, err = parseInfo(t.content)
 	return t, err
 }
 
 func (t *Token) signedData(in der) (signers der, err error) {
-	in.integer() // version
-	in.enter(tag.SET)
+	version := in.count(tag.INTEGER)
+	in.check(version >= 3 && version <= 5) // of content other than data (RFC 5652, 5.1)
+	t.readDigests(in.enter(tag.SET))
 	encapsulated := in.enter(tag.SEQUENCE)
 	kind := encapsulated.oid()
 	wrapped := encapsulated.enterOnly(explicit(0))
@@ -86,7 +90,9 @@ func (t *Token) signedData(in der) (signers der, err error) {
 	if in.has(explicit(0)) {
 		t.readCerts(in.enter(explicit(0)))
 	}
-	in.skipOptional(explicit(1)) // revocation lists
+	if in.has(explicit(1)) {
+		readRevocations(in.enter(explicit(1)))
+	}
 	signers = in.enterOnly(tag.SET)
 	switch {
 	case *in.bad:
@@ -97,21 +103,37 @@ func (t *Token) signedData(in der) (signers der, err error) {
 	return signers, nil
 }
 
+func (t *Token) readDigests(in der) {
+	for !in.in.Empty() && !*in.bad {
+		one := in.enter(tag.SEQUENCE)
+		t.digests = append(t.digests, one.oid())
+		one.noParameters()
+	}
+}
+
 func (t *Token) readCerts(in der) {
 	for !in.in.Empty() && !*in.bad {
-		// Skip certificates that Go cannot parse. A signer with such a certificate is rejected
-		// later.
-		if c, err := x509.ParseCertificate(in.anyElement()); err == nil {
-			t.certs = append(t.certs, c)
-		}
+		raw := in.anyElement()
+		c, err := x509.ParseCertificate(raw)
+		in.check(err == nil && isCertificate(raw))
+		t.certs = append(t.certs, c)
+	}
+}
+
+func readRevocations(in der) {
+	for !in.in.Empty() && !*in.bad {
+		_, err := x509.ParseRevocationList(in.anyElement())
+		in.check(err == nil)
 	}
 }
 
 func parseSigner(in der) (s signerInfo, err error) {
-	in.integer() // version
+	version := in.count(tag.INTEGER)
 	if keyID := tag.Tag(0).ContextSpecific(); in.has(keyID) {
+		in.check(version == 3)
 		s.keyID = in.bytes(keyID)
 	} else {
+		in.check(version == 1)
 		id := in.enter(tag.SEQUENCE)
 		s.issuer, s.serial = id.element(tag.SEQUENCE), id.bytes(tag.INTEGER)
 		id.end()
@@ -124,9 +146,15 @@ func parseSigner(in der) (s signerInfo, err error) {
 	}
 	attributes := in.element(explicit(0))
 	algorithm := in.enter(tag.SEQUENCE)
-	s.algorithm = algorithm.oid()
+	if s.algorithm = algorithm.oid(); s.algorithm.Equal(oidPSS) {
+		algorithm.pssParameters(s.digest)
+	} else {
+		algorithm.noParameters()
+	}
 	s.signature = in.bytes(tag.OCTET_STRING)
-	in.skipOptional(explicit(1)) // unsigned attributes
+	if in.has(explicit(1)) {
+		readUnsigned(in.enter(explicit(1)))
+	}
 	if in.end(); *in.bad {
 		return s, errToken
 	}
@@ -135,6 +163,15 @@ func parseSigner(in der) (s signerInfo, err error) {
 	s.signed[0] = byte(tag.SET)
 	s.attributes, err = parseAttributes(newDER(attributes))
 	return s, err
+}
+
+func readUnsigned(in der) {
+	for !in.in.Empty() && !*in.bad {
+		one := in.enter(tag.SEQUENCE)
+		one.oid()
+		one.check(isDER(one.bytes(tag.SET)))
+		one.end()
+	}
 }
 
 func parseAttributes(in der) (map[string][]byte, error) {
@@ -157,18 +194,21 @@ func parseAttributes(in der) (map[string][]byte, error) {
 	return found, nil
 }
 
+// hashes are the accepted hash functions by OID.
+var hashes = map[string]crypto.Hash{ //nolint:gochecknoglobals // a constant
+	"2.16.840.1.101.3.4.2.1": crypto.SHA256, "2.16.840.1.101.3.4.2.2": crypto.SHA384, "2.16.840.1.101.3.4.2.3": crypto.SHA512,
+}
+
 // hashOf reads the identifier of a hash function. It accepts only SHA-2.
 func hashOf(algorithm der) (crypto.Hash, error) {
-	switch oid := algorithm.oid(); {
+	oid := algorithm.oid()
+	algorithm.noParameters()
+	h, ok := hashes[oid.String()]
+	switch {
 	case *algorithm.bad:
 		return 0, errToken
-	case oid.Equal(oidSHA256):
-		return crypto.SHA256, nil
-	case oid.Equal(oidSHA384):
-		return crypto.SHA384, nil
-	case oid.Equal(oidSHA512):
-		return crypto.SHA512, nil
-	default:
+	case !ok:
 		return 0, fmt.Errorf("the token uses the hash %s: only SHA-256, SHA-384 and SHA-512 are accepted", oid)
 	}
+	return h, nil
 }

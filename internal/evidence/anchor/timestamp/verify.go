@@ -18,6 +18,7 @@ import (
 var (
 	oidExtKeyUsage = asn1.ObjectIdentifier{2, 5, 29, 37}
 	oidRSA         = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
+	oidMGF1        = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 8}
 	oidPSS         = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 10}
 )
 

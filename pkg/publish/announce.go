@@ -147,7 +147,9 @@ func (a *announcer) close(ctx context.Context) error {
 	defer cancel()
 	var groups []*group
 	for tenant, ch := range a.backlog.cursor.Chains() {
-		if ch.State == events.StateOpen && a.delivery.outbox.lastNumber(tenant) == ch.Last {
+		// A closed producer may have closed before its issuer was endorsed.
+		isDue := ch.State == events.StateOpen || ch.State == events.StateClosed && a.delivery.opts.issuer.owesGrant(*ch)
+		if isDue && a.delivery.outbox.lastNumber(tenant) == ch.Last {
 			groups = append(groups, &group{tenant: tenant, word: events.StateClosed})
 		}
 	}

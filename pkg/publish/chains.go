@@ -128,7 +128,7 @@ func (c *chains) sign(m events.Manifest) (events.Manifest, error) {
 	ch := c.of(m.Tenant)
 	s, next := c.backlog.id.signerOf(ch)
 	m.Next = next
-	if i := c.opts.issuer; i != nil && (ch.Issuer != i.public || !ch.Endorsed && i.endorsement() != "") {
+	if i := c.opts.issuer; i.owesGrant(ch) {
 		g, err := i.Grant(m.Tenant, m.Producer, s.public, time.Time{})
 		if err != nil {
 			return m, err
@@ -225,7 +225,7 @@ func (c *chains) settled(g *group, m events.Manifest, hash string) {
 		ch.Key = cmp.Or(m.Next, m.Key)
 	}
 	if m.Grant != nil {
-		ch.Issuer, ch.Endorsed = m.Grant.Issuer, m.Grant.Endorsed != ""
+		ch.Issuer, ch.Endorsement = m.Grant.Issuer, hashOfNote(m.Grant.Endorsed)
 	}
 	ch.Announced(m, time.Now())
 	c.backlog.cursor.Touch(g.tenant)

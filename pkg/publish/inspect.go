@@ -37,7 +37,13 @@ type State struct {
 	Expected   []string // tenants in which the producer announced that it is open
 	Forwarding bool     // a process forwards the events
 	Process    int      // id of that process, 0 if unknown
+
+	chains []cursor.Chain
 }
+
+// OwesGrant reports whether a tenant lacks the grant that the outbox gets from issuer now. The
+// outbox sends it with its next manifest, at the latest when it is opened and closed again.
+func (s State) OwesGrant(issuer *Issuer) bool { return slices.ContainsFunc(s.chains, issuer.owesGrant) }
 
 // Gap is a range of a tenant's numbers that will never arrive, with the reason.
 type Gap struct {
@@ -83,12 +89,7 @@ func inspect(dir string) (State, error) {
 		return s, err
 	}
 	s.Size = log.Bytes()
-	for tenant, ch := range c.Chains() {
-		if ch.State == events.StateOpen {
-			s.Expected = append(s.Expected, tenant)
-		}
-	}
-	slices.Sort(s.Expected)
+	s.addChains(c)
 	if err := s.readWaiting(log, c); err != nil {
 		return s, err
 	}
@@ -98,6 +99,18 @@ func inspect(dir string) (State, error) {
 	}
 	s.Forwarding, s.Process, err = disk.LockHolder(Options{Dir: dir, shared: s.Shared}.lockFile())
 	return s, err
+}
+
+func (s *State) addChains(c *cursor.Cursor) {
+	for tenant, ch := range c.Chains() {
+		if ch.State != "" {
+			s.chains = append(s.chains, *ch)
+		}
+		if ch.State == events.StateOpen {
+			s.Expected = append(s.Expected, tenant)
+		}
+	}
+	slices.Sort(s.Expected)
 }
 
 func (s *State) readQuarantine(dir string) error {

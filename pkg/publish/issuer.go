@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
 // Issuer signs the grants that enrol producers. It is safe for concurrent use.
@@ -48,6 +49,23 @@ func (i *Issuer) endorsement() string {
 		return ""
 	}
 	return string(note)
+}
+
+// owesGrant reports whether the last grant in the chain is from another issuer, or lacks the newest
+// endorsement. A nil issuer owes none.
+func (i *Issuer) owesGrant(ch cursor.Chain) bool {
+	if i == nil {
+		return false
+	}
+	newest := hashOfNote(i.endorsement())
+	return ch.Issuer != i.public || newest != "" && ch.Endorsement != newest
+}
+
+func hashOfNote(note string) string {
+	if note == "" {
+		return ""
+	}
+	return events.HashOf([]byte(note)).String()
 }
 
 // Grant signs the statement that key belongs to producer in tenant. If expires is zero, the grant

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/nats-io/nkeys"
@@ -86,6 +87,63 @@ func TestIssuer_Grant(t *testing.T) {
 	opts.Issuer = filepath.Join(t.TempDir(), "none")
 	if _, err := Open(t.Context(), srv.Connect(t), opts); err == nil {
 		t.Error("an outbox opened without the file of its issuer")
+	}
+}
+
+// After a new endorsement of the issuer, the next manifest has a grant with it. If the producer has
+// ended, the next process that opens the outbox sends it.
+//
+//guarantee:enrolled
+func TestIssuer_EndorsedLater(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	opts.Issuer, _ = newIssuer(t)
+	want := []string{""}
+	endorse := func(note string) {
+		t.Helper()
+		if err := os.WriteFile(opts.Issuer+EndorsedEnding, []byte(note), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, note)
+	}
+	producer := appendOnline(t, srv, opts, 0, 5).Stats().Producer
+	wantGrants := func(when string) {
+		t.Helper()
+		var got []string
+		for _, m := range chainOf(t, srv, producer) {
+			if m.Grant != nil {
+				got = append(got, m.Grant.Endorsed)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: endorsements %q, want %q", when, got, want)
+		}
+	}
+	issuer, err := OpenIssuer(opts.Issuer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOwed := func(owed bool) {
+		t.Helper()
+		if s, err := Inspect(opts.Dir); err != nil || s.OwesGrant(issuer) != owed {
+			t.Errorf("state %+v, %v: want an owed grant: %t", s, err, owed)
+		}
+	}
+	wantGrants("without an endorsement")
+	wantOwed(false)
+	endorse("by the first key")
+	wantOwed(true)
+	for range 2 {
+		mustClose(t, mustOpen(t, srv.Connect(t), opts))
+		wantGrants("opened again")
+		wantOwed(false)
+	}
+	endorse("by the second key")
+	appendOnline(t, srv, opts, 5, 10)
+	wantGrants("with the next events")
+	list := chainOf(t, srv, producer)
+	if last := list[len(list)-1]; last.State != events.StateClosed {
+		t.Errorf("the last manifest is %+v", last)
 	}
 }
 

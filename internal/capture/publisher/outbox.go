@@ -31,6 +31,7 @@ type Outbox struct {
 
 	unique bool
 	prefix string // of producer ids
+	state  publish.State
 }
 
 // Outboxes returns the state of the named outboxes of a data directory. Without names, it
@@ -83,7 +84,7 @@ func newOutbox(name string, s publish.State) Outbox {
 	o := Outbox{
 		Name: name, Producer: s.Producer, Shared: s.Shared, Waiting: s.Waiting, Bytes: s.Bytes, Tenants: s.Tenants,
 		DiskSize: s.Size, Gaps: append([]publish.Gap{}, s.Gaps...), Damaged: s.Damaged, Kept: append([]string{}, s.Quarantine...), Open: s.Forwarding, Process: s.Process,
-		isExpected: len(s.Expected) > 0, unique: s.Unique, prefix: s.Name,
+		isExpected: len(s.Expected) > 0, unique: s.Unique, prefix: s.Name, state: s,
 	}
 	if !s.Oldest.IsZero() {
 		o.Oldest = &s.Oldest

@@ -26,10 +26,10 @@ const (
 	flushOpen = time.Second
 )
 
-// FlushOutboxes sends the waiting events of outboxes and returns their number. If a
-// producer was killed, it also announces the producer's end. If another process has an
-// outbox open, FlushOutboxes waits until that process has sent the events. The failure of
-// one outbox does not affect the others.
+// FlushOutboxes sends the waiting events of outboxes, and returns their number. It also
+// announces the end of a killed producer, and sends the grant of an issuer that was endorsed
+// later. If another process has an outbox open, FlushOutboxes waits until that process has sent
+// the events. The failure of one outbox does not affect the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
 	err = hookclient.Sweep(ctx, opts.DataDir)
 	list, unread := Outboxes(opts.DataDir, opts.Names...)
@@ -54,7 +54,7 @@ func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err err
 }
 
 func flushOne(ctx context.Context, opts FlushOptions, o Outbox, progress func(left uint64)) (left uint64, err error) {
-	if o.Waiting == 0 && len(o.Gaps) == 0 && o.Damaged == 0 && (!o.isExpected || o.Open) {
+	if o.Waiting == 0 && len(o.Gaps) == 0 && o.Damaged == 0 && (o.Open || !o.isExpected && !o.owesGrant(opts)) {
 		return 0, nil
 	}
 	if !o.Open {
@@ -69,6 +69,15 @@ func flushOne(ctx context.Context, opts FlushOptions, o Outbox, progress func(le
 		}
 	}
 	return awaitOther(ctx, opts.DataDir, o, progress)
+}
+
+func (o Outbox) owesGrant(opts FlushOptions) bool {
+	path := broker.Issuer(opts.DataDir, opts.Logger)
+	if path == "" {
+		return false
+	}
+	issuer, err := publish.OpenIssuer(path)
+	return err == nil && o.state.OwesGrant(issuer)
 }
 
 func reopen(ctx context.Context, opts FlushOptions, o Outbox) (*publish.Publisher, error) {

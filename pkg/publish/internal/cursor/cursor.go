@@ -45,10 +45,10 @@ type Chain struct {
 	Signed bool `json:"signed,omitempty"`
 	// Key signs the next manifest. It is empty until the key of the outbox first changes.
 	Key string `json:"key,omitempty"`
-	// Issuer and Endorsed are from the last grant in the chain. Endorsed means that the grant
-	// contains an endorsement of the issuer.
-	Issuer   string `json:"issuer,omitempty"`
-	Endorsed bool   `json:"endorsed,omitempty"`
+	// Issuer and Endorsement are from the last grant in the chain. Endorsement is the hash of the
+	// issuer's endorsement in the grant, or empty if there is none.
+	Issuer      string `json:"issuer,omitempty"`
+	Endorsement string `json:"endorsement,omitempty"`
 
 	// State and Beat are from the last manifest. HeardAt is the time when the stream acknowledged
 	// that manifest. ActiveAt is this time for the last manifest with events. Both are in

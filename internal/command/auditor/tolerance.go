@@ -11,13 +11,32 @@ import (
 
 func (v *verification) registerTolerance(flags *pflag.FlagSet) {
 	flags.BoolVar(&v.allowKnown, "allow-acknowledged", false, "leave findings that auditor acknowledge has recorded out of the exit status")
-	flags.DurationVar(&v.maxAge, "max-age", 0,
-		"exit with 11 if the newest record or checkpoint is older than this `duration`, such as 26h; default is any age")
+	flags.Var((*maxAge)(&v.maxAge), "max-age",
+		"exit with 11 if the newest record or checkpoint is older than this `age`, such as 26h or 2d; default is any age")
 }
+
+type maxAge time.Duration
+
+func (a *maxAge) String() string {
+	if *a == 0 {
+		return ""
+	}
+	return time.Duration(*a).String()
+}
+
+// Set implements pflag.Value.
+func (a *maxAge) Set(text string) error {
+	d, err := parseAge(text)
+	*a = maxAge(d)
+	return err
+}
+
+// Type implements pflag.Value.
+func (a *maxAge) Type() string { return "age" }
 
 func checkMaxAge(cmd *cobra.Command, age time.Duration) error {
 	if cli.Given(cmd, "max-age") && age <= 0 {
-		return cli.Usage("--max-age: want a positive duration, such as 26h")
+		return cli.Usage("--max-age: want a positive duration, such as 26h or 2d")
 	}
 	return nil
 }

@@ -100,7 +100,9 @@ func TestExport_InvalidLedger(t *testing.T) {
 func TestVerify_MaxAge(t *testing.T) {
 	dir := backdated(t)
 	in := []string{"--data-dir", dir, "--tenant", "acme"}
-	checkStatus(t, verifier.ExitVerified, append([]string{"verify", "--max-age", "1h"}, in...), "s ago), stream position")
+	for _, age := range []string{"1h", "1h30m", "1d", "2w", "1y"} {
+		checkStatus(t, verifier.ExitVerified, append([]string{"verify", "--max-age", age}, in...), "s ago), stream position")
+	}
 	for _, name := range []string{"verify", "coverage"} {
 		checkStatus(t, verifier.ExitIncomplete, append([]string{name, "--max-age", "1ns"}, in...), "UNPROVEN", "too old: the newest record was stored")
 	}

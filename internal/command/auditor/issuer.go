@@ -34,14 +34,19 @@ type Issuer struct {
 	Time   time.Time          `json:"time,omitzero"`
 	By     string             `json:"by,omitempty"`
 	Reason string             `json:"reason,omitempty"`
+	// Endorsed and EndorsedBy are the time and the key of the endorsement next to the key of the data
+	// directory. They are empty without one.
+	Endorsed   time.Time `json:"endorsed,omitzero"`
+	EndorsedBy string    `json:"endorsed_by,omitempty"`
 }
 
 func issuerListCommand(shared *cli.Shared) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the issuer of the data directory and the orders about others",
-		Long: `List the public key with which the data directory enrols its outboxes, and the orders
-that added or revoked issuers in a tenant's ledger, the oldest first.`,
+		Long: `List the public key with which the data directory enrols its outboxes, with the key of
+the ledgers that endorsed it, and the orders that added or revoked issuers in a tenant's
+ledger, the oldest first.`,
 		Example: "  auditor issuer list --tenant acme --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,7 +58,7 @@ that added or revoked issuers in a tenant's ledger, the oldest first.`,
 				w := table(out)
 				for _, i := range all {
 					if i.Action == "" {
-						fmt.Fprintf(w, "%s\tof the data directory\n", i.Key)
+						fmt.Fprintf(w, "%s\tof the data directory, %s\n", i.Key, i.endorsement())
 						continue
 					}
 					word := "added"
@@ -71,10 +76,11 @@ that added or revoked issuers in a tenant's ledger, the oldest first.`,
 
 func issuers(cmd *cobra.Command, shared *cli.Shared) (all []Issuer, err error) {
 	all = []Issuer{}
-	own, err := publish.OpenIssuer(filepath.Join(auditor.KeyDir(shared.DataDir), "issuer.nk"))
+	path := filepath.Join(auditor.KeyDir(shared.DataDir), "issuer.nk")
+	own, err := publish.OpenIssuer(path)
 	switch {
 	case err == nil:
-		all = append(all, Issuer{Key: own.Public()})
+		all = append(all, ownIssuer(own.Public(), path))
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -189,8 +195,9 @@ ending .endorsed. The outboxes of the issuer then send it with their grants.
 
 With --for the command endorses the issuers of other data directories, and stores the
 notes there. It also stores the public key of the ledgers as keys/ledger.pub there, so
-that a tracker obeys erasure orders. It creates missing keys, also that of the ledgers, so it can run before the
-first start of the services.`,
+that a tracker obeys erasure orders. It creates missing keys, also that of the ledgers,
+so it can run before the first start of the services. Each folder must exist, and must be
+empty or a data directory.`,
 		Example: `  auditor issuer endorse UABC… > keys/issuer.nk.endorsed
   auditor issuer endorse --for /var/lib/publisher --for /var/lib/tracker`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -1,19 +1,30 @@
 package auditor
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
+	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
 func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) error {
+	for _, folder := range folders {
+		if err := checkFolder(folder); err != nil {
+			return cli.Usage("--for %s: %w", folder, err)
+		}
+	}
 	keys := auditor.KeyDir(shared.DataDir)
 	if err := auditor.CheckKey(shared.DataDir); err != nil {
 		return err
@@ -26,11 +37,7 @@ func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) er
 		return err
 	}
 	for _, folder := range folders {
-		err := os.MkdirAll(folder, 0o700)
-		if err == nil {
-			err = auditor.EndorseFor(folder, shared.Tenant, public, signer)
-		}
-		if err != nil {
+		if err := auditor.EndorseFor(folder, shared.Tenant, public, signer); err != nil {
 			return fmt.Errorf("--for %s: %w", folder, err)
 		}
 	}
@@ -39,4 +46,55 @@ func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) er
 			fmt.Fprintf(out, "endorsed: the issuer of %s\n", termtext.Printable(folder))
 		}
 	})
+}
+
+// checkFolder returns an error unless folder is a data directory, or empty. A key that is made
+// elsewhere by mistake enrols nobody.
+func checkFolder(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return fmt.Errorf("%w (create the data directory first, if its service has not started yet)", err)
+	}
+	isEmpty := true
+	for _, e := range entries {
+		if slices.Contains([]string{"keys", "outbox", "broker.json"}, e.Name()) {
+			return nil
+		}
+		isEmpty = isEmpty && e.Name() == "lost+found"
+	}
+	if !isEmpty {
+		return errors.New("it is not empty and not a data directory of Hooktrail")
+	}
+	return nil
+}
+
+// ownIssuer describes the issuer at path. It does not check the signature of the endorsement.
+func ownIssuer(public, path string) Issuer {
+	own := Issuer{Key: public}
+	text, err := os.ReadFile(path + publish.EndorsedEnding)
+	if err != nil {
+		return own
+	}
+	_, err = note.Open(text, note.VerifierList())
+	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
+	if !ok || len(unverified.Note.UnverifiedSigs) == 0 {
+		return own
+	}
+	e, err := ledger.ParseEndorsement(unverified.Note.Text)
+	if err == nil && e.Issuer == public {
+		sig := unverified.Note.UnverifiedSigs[0]
+		own.Tenant, own.Endorsed, own.EndorsedBy = e.Tenant, e.Time, fmt.Sprintf("%s+%08x", sig.Name, sig.Hash)
+	}
+	return own
+}
+
+func (i Issuer) endorsement() string {
+	if i.EndorsedBy == "" {
+		return "not endorsed"
+	}
+	text := fmt.Sprintf("endorsed by %s on %s", i.EndorsedBy, i.Endorsed.Format(time.RFC3339))
+	if i.Tenant != "" {
+		text += " for tenant " + termtext.Printable(i.Tenant)
+	}
+	return text
 }

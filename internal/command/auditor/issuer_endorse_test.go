@@ -19,7 +19,7 @@ import (
 //
 //guarantee:enrolled
 func TestIssuerEndorse_For(t *testing.T) {
-	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "publisher")
+	dir, other := t.TempDir(), t.TempDir()
 	for range 2 {
 		order(t, 0, nil, "issuer", "endorse", "--for", other, "--data-dir", dir)
 	}

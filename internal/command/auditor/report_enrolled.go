@@ -32,7 +32,8 @@ func (l lines) enrolled(r verifier.Report) {
 	}
 	l.print("Enrolled", verdict, text)
 	if len(without) > 0 && !r.RequireEnrolled {
-		l.print("", "  ", "This is a failure with --require-enrolled only. To enrol them, run auditor issuer endorse.")
+		l.print("", "  ", "This is a failure with --require-enrolled only. To enrol them, run publisher outbox flush in the data directory "+
+			"of their publisher, and before that auditor issuer endorse --for DATA if it is another one.")
 	}
 	if len(since) > 0 {
 		l.print("", "  ", list(since))

@@ -114,6 +114,11 @@ func (c *containers) up(t *testing.T) {
 	c.run(t, "streams", nil)
 	c.run(t, "streams", nil) // "make up" again
 	enrolment := c.project.Services["enrolment"]
+	for _, v := range enrolment.Volumes { // Docker makes the folders of mounts
+		if err := os.MkdirAll(filepath.Join(c.volumes, v.Source), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var enrol []string
 	for _, text := range enrolment.Command {
 		enrol = append(enrol, c.host(enrolment, text))

@@ -37,8 +37,8 @@ func TestImport_AutoOfRecordedData(t *testing.T) {
 		"issue-1.json openhands: 18 events, 4 calls, 0 failed, 0 errors, 0 bad",
 		"github_issue.traj.json swe-agent: 44 events, 10 calls, 2 failed, 0 errors, 0 bad",
 		"amplifier.log.jsonl amplifier: 316 events, 0 calls, 0 failed, 0 errors, 0 bad",
-		"post_tool_use.json hook-log: 14 events, 0 calls, 0 failed, 0 errors, 0 bad",
-		"pre_tool_use.json hook-log: 20 events, 20 calls, 0 failed, 0 errors, 0 bad",
+		"post_tool_use.json hook-log: 29 events, 14 calls, 0 failed, 0 errors, 0 bad",
+		"pre_tool_use.json hook-log: 21 events, 20 calls, 0 failed, 0 errors, 0 bad",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || sum.New != sum.Events {
 		t.Errorf("%d of %d events are new (-want +got):\n%s", sum.New, sum.Events, diff)

@@ -72,7 +72,7 @@ func (b *Broker) open(ctx context.Context) error {
 		b.opts.Logger.WarnContext(ctx, "broker unavailable", "url", redactURL(b.opts.URL))
 		return b.conn.rememberAbsent(ctx)
 	}
-	if err := b.settle(ctx, b.conn); err != nil {
+	if err := b.settleJoined(ctx); err != nil {
 		return err
 	}
 	if e := b.embedded.Load(); e != nil {

@@ -54,6 +54,47 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 	}
 }
 
+// errLost means that the connection ended while a request waited for its answer.
+var errLost = errors.New("connection lost")
+
+// settleJoined is settle for a server that can end meanwhile, because another process runs it. Then
+// it joins the next server, or starts it.
+func (b *Broker) settleJoined(ctx context.Context) error {
+	for {
+		err := b.conn.whileConnected(ctx, func(ctx context.Context) error { return b.settle(ctx, b.conn) })
+		if b.joined == "" || !errors.Is(err, errLost) || ctx.Err() != nil {
+			return err
+		}
+		b.conn.nc.Close()
+		b.conn, b.joined = newConnection(b.opts, b.health), ""
+		if err := b.connectEmbedded(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// whileConnected calls do with a context that ends when the connection is lost. The error then wraps
+// errLost.
+func (c *connection) whileConnected(ctx context.Context, do func(context.Context) error) error {
+	attempt, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	status := c.nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	defer c.nc.RemoveStatusListener(status)
+	go func() {
+		select {
+		case <-status:
+			cancel(errLost)
+		case <-attempt.Done():
+		}
+	}()
+	err := do(attempt)
+	lost := errors.Is(context.Cause(attempt), errLost) || errors.Is(err, nats.ErrReconnectBufExceeded) || !c.nc.IsConnected()
+	if err != nil && lost {
+		err = fmt.Errorf("%w: %w", errLost, err)
+	}
+	return err
+}
+
 // checkPrivate rejects folders that every user may write to, because another user could add a key
 // or learn the secret.
 func checkPrivate(folders ...string) error {

@@ -41,7 +41,7 @@ func editCodex(c *Change, opts Options, hooks []byte, edit func(f *tomlFile, hea
 	}
 	f, err := readTOML(string(change.before))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; open /hooks in Codex instead", change.File, err)
+		return nil, fmt.Errorf("%s:%w", change.File, err)
 	}
 	all, err := codexHashes(c, opts, hooks)
 	if err != nil {
@@ -49,12 +49,12 @@ func editCodex(c *Change, opts Options, hooks []byte, edit func(f *tomlFile, hea
 	}
 	for _, h := range all {
 		if f, err = edit(f, h.header, h.hash); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w; open /hooks in Codex instead", change.File, err)
 		}
 	}
 	if opts.Project != "" && !opts.Uninstall {
-		if f, err = trustProject(f, change.File, opts.Project); err != nil {
-			return nil, err
+		if f, err = trustProject(f, opts.Project); err != nil {
+			return nil, fmt.Errorf("%s: %w", change.File, err)
 		}
 	}
 	change.after = []byte(f.String())
@@ -67,7 +67,7 @@ func editCodex(c *Change, opts Options, hooks []byte, edit func(f *tomlFile, hea
 
 // trustProject trusts a folder, because Codex reads hooks of trusted projects only. It
 // does not overrule a person who refused that.
-func trustProject(f *tomlFile, file, project string) (*tomlFile, error) {
+func trustProject(f *tomlFile, project string) (*tomlFile, error) {
 	folder, err := realFolder(project)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func trustProject(f *tomlFile, file, project string) (*tomlFile, error) {
 	case "":
 		return f.set(header, "trust_level", `"trusted"`)
 	}
-	return nil, fmt.Errorf("%s: %s is marked as not trusted", file, folder)
+	return nil, fmt.Errorf("%s is marked as not trusted", folder)
 }
 
 type codexHash struct {

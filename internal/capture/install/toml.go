@@ -2,17 +2,21 @@ package install
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
-// errLayout reports that a setting is not in a table of its own. An edit could then make
-// the file invalid.
+// errLayout means that the settings are not in a table of their own, so that an edit of lines could
+// change something else.
 var errLayout = errors.New("the settings are in a form that only a person should edit")
 
-// tomlFile is a TOML file as lines. It finds tables by their headers, and does not parse
-// values.
+// tomlFile is a TOML file as lines. It finds tables by their headers, so comments and the order stay.
+// The TOML library confirms that an edit changes one value and nothing else.
 type tomlFile struct {
 	lines  []string
 	tables []tomlTable
@@ -28,8 +32,15 @@ var (
 	tomlKey    = regexp.MustCompile(`^\s*([A-Za-z0-9_-]+|"[^"]*"|'[^']*')\s*([.=])\s*(.*?)\s*$`)
 )
 
-// readTOML fails if hooks or projects are not in tables of their own.
+// readTOML returns an error with the line and column if the text is invalid.
 func readTOML(text string) (*tomlFile, error) {
+	if _, err := meaning(text); err != nil {
+		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+			line, column := at.Position()
+			return nil, fmt.Errorf("%d:%d: %w", line, column, err)
+		}
+		return nil, err
+	}
 	f := &tomlFile{tables: []tomlTable{{}}}
 	if text != "" {
 		f.lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -38,65 +49,74 @@ func readTOML(text string) (*tomlFile, error) {
 	for i, line := range f.lines {
 		was := open
 		open = multiline(line, open)
-		if was != "" {
-			continue
-		}
-		last := &f.tables[len(f.tables)-1]
-		if m := tomlHeader.FindStringSubmatch(line); m != nil {
-			if i > 0 && continues(f.lines[i-1]) {
-				return nil, errLayout
-			}
-			last.to = i
+		if m := tomlHeader.FindStringSubmatch(line); m != nil && was == "" {
+			f.tables[len(f.tables)-1].to = i
 			f.tables = append(f.tables, tomlTable{header: m[1], from: i + 1})
-		} else if m := tomlKey.FindStringSubmatch(line); m != nil && inline(last.header, strings.Trim(m[1], `"'`)) {
-			return nil, errLayout
 		}
 	}
 	f.tables[len(f.tables)-1].to = len(f.lines)
-	if open != "" {
-		return nil, errLayout
-	}
 	return f, nil
 }
 
-// continues reports whether the next line may belong to the same list. It then is not a
-// header.
-func continues(line string) bool {
-	line = strings.TrimSpace(line)
-	return strings.HasSuffix(line, "[") || strings.HasSuffix(line, ",")
+func meaning(text string) (values map[string]any, err error) {
+	values = make(map[string]any)
+	return values, toml.Unmarshal([]byte(text), &values)
 }
 
-// inline reports whether a key sets trust outside of the tables that this package edits.
-func inline(header, key string) bool {
-	switch header {
-	case "":
-		return key == "hooks" || key == "projects"
-	case "[hooks]":
-		return key == "state"
+// adds reports whether after means the same as before with a value added or replaced. value is TOML
+// text.
+func adds(before, value, after string) bool {
+	want, err := meaning(before)
+	if err != nil {
+		return false
 	}
-	return header == "[hooks.state]" || header == "[projects]"
+	added, err := meaning(value)
+	if err != nil {
+		return false
+	}
+	have, err := meaning(after)
+	return err == nil && merge(want, added) && reflect.DeepEqual(want, have)
 }
+
+// merge returns false if a table would replace a value, or a value a table.
+func merge(into, from map[string]any) bool {
+	for key, value := range from {
+		inner, isTable := value.(map[string]any)
+		old, exists := into[key]
+		table, wasTable := old.(map[string]any)
+		switch {
+		case exists && isTable != wasTable:
+			return false
+		case !isTable || !exists:
+			into[key] = value
+		case !merge(table, inner):
+			return false
+		}
+	}
+	return true
+}
+
+var tomlString = regexp.MustCompile(`^("(\\.|[^"\\])*"|'[^']*')`)
 
 // multiline returns the delimiter of the string that is open after a line.
 func multiline(line, open string) string {
-	for {
-		if open != "" {
-			_, rest, ended := strings.Cut(line, open)
-			if !ended {
-				return open
-			}
-			line = rest
-		}
-		basic, literal := strings.Index(line, `"""`), strings.Index(line, `'''`)
+	for line != "" {
 		switch {
-		case basic < 0 && literal < 0:
+		case open == `"""` && line[0] == '\\':
+			line = line[min(2, len(line)):]
+		case open != "" && strings.HasPrefix(line, open):
+			line, open = line[3:], ""
+		case open != "":
+			line = line[1:]
+		case line[0] == '#':
 			return ""
-		case literal < 0 || basic >= 0 && basic < literal:
-			line, open = line[basic+3:], `"""`
+		case strings.HasPrefix(line, `"""`), strings.HasPrefix(line, `'''`):
+			line, open = line[3:], line[:3]
 		default:
-			line, open = line[literal+3:], `'''`
+			line = line[max(1, len(tomlString.FindString(line))):]
 		}
 	}
+	return open
 }
 
 func (f *tomlFile) find(header string) *tomlTable {
@@ -133,7 +153,11 @@ func (f *tomlFile) set(header, key, value string) (*tomlFile, error) {
 	} else {
 		lines = slices.Insert(lines, t.from, line)
 	}
-	return readTOML((&tomlFile{lines: lines}).String())
+	after := (&tomlFile{lines: lines}).String()
+	if !adds(f.String(), header+"\n"+line, after) {
+		return nil, errLayout
+	}
+	return readTOML(after)
 }
 
 // remove returns the file without a key, and without its table if that becomes empty.
@@ -147,7 +171,11 @@ func (f *tomlFile) remove(header, key string) (*tomlFile, error) {
 	if strings.TrimSpace(strings.Join(slices.Delete(slices.Clone(f.lines[t.from:t.to]), at-t.from, to-t.from), "")) == "" {
 		from, to = t.from-1, t.to
 	}
-	return readTOML((&tomlFile{lines: slices.Delete(slices.Clone(f.lines), from, to)}).String())
+	after := (&tomlFile{lines: slices.Delete(slices.Clone(f.lines), from, to)}).String()
+	if !adds(after, header+"\n"+f.lines[at], f.String()) {
+		return nil, errLayout
+	}
+	return readTOML(after)
 }
 
 func (f *tomlFile) String() string {

@@ -135,9 +135,10 @@ func TestPlanTrust_Refuses(t *testing.T) {
 	for _, tt := range []struct{ tool, file, text, want string }{
 		{"codex", ".codex/config.toml", "hooks = {}\n", "only a person should edit"},
 		{"codex", ".codex/config.toml", "[hooks]\nstate = {}\n", "only a person should edit"},
-		{"codex", ".codex/config.toml", "projects.a.trust_level = \"trusted\"\n", "only a person should edit"},
+		{"codex", ".codex/config.toml", "projects.\"" + folder + "\".trust_level = \"untrusted\"\n", "only a person should edit"},
+		{"codex", ".codex/config.toml", "# \"\"\"\n[projects.\"" + folder + "\"]\ntrust_level = \"untrusted\"\n# \"\"\"\n", "marked as not trusted"},
 		{"codex", ".codex/config.toml", "a = [\n[1]\n]\nhooks = {}\n", "only a person should edit"},
-		{"codex", ".codex/config.toml", "a = '''\n", "only a person should edit"},
+		{"codex", ".codex/config.toml", "a = '''\n", "config.toml:1:8: toml: multiline literal string not terminated"},
 		{"codex", ".codex/config.toml", "[projects.\"" + folder + "\"]\ntrust_level = \"untrusted\"\n", "marked as not trusted"},
 		{"gemini-cli", ".gemini/trustedFolders.json", `{"` + folder + `": "DO_NOT_TRUST"}`, "marked as not trusted"},
 		{"copilot-cli", ".copilot/config.json", `{"trustedFolders": 1}`, "a list is expected here"},
@@ -158,10 +159,10 @@ func TestPlanTrust_Refuses(t *testing.T) {
 	}
 }
 
-// FuzzTOML sets a value in any file. Either the file is refused, or the value is there,
-// the other lines stay, and removing the value restores them.
+// FuzzTOML sets a value in any file. Either the file is refused, or the value is there for the TOML
+// library too, the other values and lines stay, and removing the value restores them.
 func FuzzTOML(f *testing.F) {
-	for _, s := range []string{"", "a = 1", "[a]\nb = '''\n[t]\n'''\n", "[t]\n# c\nk = 1\n", "[t]\n", "[hooks.state]\n", "[[t]]\nk = 1", "\"\"\"\n", "0,", "\n"} {
+	for _, s := range []string{"", "a = 1", "[a]\nb = '''\n[t]\n'''\n", "[t]\n# c\nk = 1\n", "[t]\n", "[hooks.state]\n", "[[t]]\nk = 1", "# \"\"\"\n[t]\n# \"\"\"\n", "t.k = 1", "a = [\n[1]\n]\n[t]\nk = 1", "\"\"\"\n", "0,", "\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -179,6 +180,10 @@ func FuzzTOML(f *testing.F) {
 		}
 		if got, _ := after.get("[t]", "k"); got != `"v"` {
 			t.Fatalf("%q: got %q in %q", text, got, after)
+		}
+		values, err := meaning(after.String())
+		if table, ok := values["t"].(map[string]any); err != nil || !ok || table["k"] != "v" {
+			t.Fatalf("%q: %v in %q", text, values, after)
 		}
 		if old != "" || file.find("[t]") != nil {
 			return

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,6 +48,40 @@ func TestEmbedded_Settings(t *testing.T) {
 	}
 	if host := b.embedded.Load().server.Addr().String(); !strings.HasPrefix(host, "127.0.0.1:") {
 		t.Errorf("listens on %s", host)
+	}
+}
+
+// The process that opens a server which ends at this moment joins the next server, or starts it. It
+// does not wait for an answer that is lost.
+func TestOpen_ServerEndsMeanwhile(t *testing.T) {
+	opts := Options{DataDir: t.TempDir(), StreamMaxBytes: 64 << 20}.withDefaults()
+	first, err := Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHealth(opts.Logger)
+	second := &Broker{opts: opts, health: h, conn: newConnection(opts, h)}
+	if err := second.connectEmbedded(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err = second.conn.whileConnected(t.Context(), func(ctx context.Context) error {
+		if err := first.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		<-ctx.Done() // a request that waits for its answer
+		return ctx.Err()
+	})
+	if !errors.Is(err, errLost) {
+		t.Errorf("got %v, want %v", err, errLost)
+	}
+	if err := second.settleJoined(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if second.embedded.Load() == nil {
+		t.Error("the second process does not run the server")
+	}
+	if err := second.abandon(); err != nil {
+		t.Error(err)
 	}
 }
 

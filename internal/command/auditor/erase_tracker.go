@@ -50,8 +50,9 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.wait)
 	defer cancel()
+	answers := trackerAnswers{after: done[0].Leaf, rules: make(map[string]string)}
 	for {
-		answer, err := trackerAnswer(cmd.Context(), r, done)
+		answer, err := answers.to(cmd.Context(), r, done)
 		if err != nil || answer == TrackerErased {
 			return answer, err
 		}
@@ -71,13 +72,20 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	}
 }
 
-// trackerAnswer returns TrackerErased if a tracker has erased the texts of all orders.
-func trackerAnswer(ctx context.Context, r *ledger.Reader, done []ledger.Outcome) (TrackerAnswer, error) {
-	after, answers := done[0].Leaf, make(map[string]string) // newest rule of each order
-	for entry, err := range r.After(ctx, after) {
+// trackerAnswers has the newest rule in the answers to each order, up to the leaf after.
+type trackerAnswers struct {
+	after int64
+	rules map[string]string
+}
+
+// to reads the records that arrived since the last call. It returns TrackerErased if a tracker has
+// erased the texts of all orders.
+func (t *trackerAnswers) to(ctx context.Context, r *ledger.Reader, done []ledger.Outcome) (TrackerAnswer, error) {
+	for entry, err := range r.After(ctx, t.after) {
 		if err != nil {
 			return TrackerMissing, err
 		}
+		t.after = entry.Leaf
 		if entry.Kind != events.IssueDecided || entry.Class != ledger.ClassEvent || !bytes.Contains(entry.Bytes, []byte("order")) {
 			continue
 		}
@@ -86,11 +94,11 @@ func trackerAnswer(ctx context.Context, r *ledger.Reader, done []ledger.Outcome)
 			return TrackerMissing, fmt.Errorf("leaf %d: %w", entry.Leaf, err)
 		}
 		if d, err := events.Payload[events.IssueDecidedData](e); err == nil {
-			answers[d.Event] = d.Rule
+			t.rules[d.Event] = d.Rule
 		}
 	}
 	for _, o := range done {
-		switch answers[o.Order.ID] {
+		switch t.rules[o.Order.ID] {
 		case events.RuleErased:
 		case events.RuleHeld, events.RuleWaits:
 			return TrackerKept, nil

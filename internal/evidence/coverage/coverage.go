@@ -35,7 +35,7 @@ type Report struct {
 
 	Unproven []string `json:"unproven_because,omitempty"`
 
-	// Findings that can be acknowledged, see the verifier's report.
+	// Findings that can be acknowledged, the unacknowledged ones first.
 	Matters             []verifier.Matter `json:"acknowledgeable,omitempty"`
 	AcknowledgedCount   int64             `json:"acknowledged_count,omitempty"`
 	UnacknowledgedCount int64             `json:"unacknowledged_count,omitempty"`

@@ -19,7 +19,7 @@ import (
 // KeyChange describes an order that replaces the key.
 type KeyChange struct {
 	Leaf   int64         `json:"leaf"` // leaf of the event that contains the order
-	From   string        `json:"from"` // key ids, see [ledger.KeyID]
+	From   string        `json:"from"` // id of a key
 	To     string        `json:"to"`
 	By     string        `json:"by"`
 	Reason string        `json:"reason"`
@@ -30,7 +30,7 @@ type KeyChange struct {
 
 // PendingKey describes a change of the key that the ledger has not recorded yet.
 type PendingKey struct {
-	From   string    `json:"from"` // key ids, see [ledger.KeyID]
+	From   string    `json:"from"` // id of a key
 	To     string    `json:"to"`
 	By     string    `json:"by"`
 	Reason string    `json:"reason"`

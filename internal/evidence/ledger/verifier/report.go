@@ -89,11 +89,11 @@ type Report struct {
 	Unsealed     []string     `json:"unsealed_runs"`
 	Unproven     []string     `json:"unproven_because,omitempty"` // further reasons why it is not complete
 
-	Anchor *Anchor `json:"anchor,omitempty"` // nil without [Options.Anchor]
+	Anchor *Anchor `json:"anchor,omitempty"` // nil if no anchor was asked for
 
 	Trusted  *Trusted  `json:"trusted,omitempty"` // nil if none was given
-	Anchored []Trusted `json:"kept,omitempty"`    // see [Options.Anchored]
-	// Untrusted is true if a required trusted checkpoint is missing.
+	Anchored []Trusted `json:"kept,omitempty"`    // checkpoints stored outside the ledger
+	// A required trusted checkpoint is missing.
 	Untrusted bool `json:"untrusted,omitempty"`
 
 	Witnesses *Witnesses `json:"witnesses,omitempty"` // nil if none were required
@@ -122,7 +122,7 @@ type Report struct {
 	ClaimsAcknowledged  int64          `json:"-"`
 	Doubtful            bool           `json:"-"` // the verdict is not Complete for a reason outside Matters
 
-	AsOf *AsOf `json:"as_of,omitempty"` // set by [Report.SetAsOf]
+	AsOf *AsOf `json:"as_of,omitempty"` // up to where and when the verdicts hold
 
 	NotProven string `json:"not_proven"`
 	Exit      int    `json:"exit"`

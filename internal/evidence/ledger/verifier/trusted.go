@@ -10,7 +10,7 @@ import (
 
 // Trusted is the result of comparing the ledger with a checkpoint from outside.
 type Trusted struct {
-	From       string    `json:"from,omitempty"` // empty for Options.Trusted
+	From       string    `json:"from,omitempty"` // anchor of the checkpoint; empty for --trusted
 	Size       int64     `json:"size"`
 	Root       string    `json:"root"`
 	Time       time.Time `json:"time"`

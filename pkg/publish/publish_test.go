@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -253,18 +254,22 @@ func TestOpen_Refuses(t *testing.T) {
 	}
 }
 
-// Append allocates the id hash, the salt and the subject of an event, but no buffer.
+// Append allocates the id hash, the salt and the subject of an event, but no buffer. The race
+// detector makes pools drop some of their buffers, so the cheapest of many calls counts.
 func TestPublisher_Append_Allocations(t *testing.T) {
 	opts := testOptions(t, t.TempDir())
 	p := mustOpen(t, offline(t), opts)
 	e := kilobyte(1)
 	ctx := t.Context()
-	allocated := testing.AllocsPerRun(500, func() {
-		if _, err := p.Append(ctx, e); err != nil {
-			t.Fatal(err)
-		}
-	})
-	const most = 12 // eight, and some for the race detector
+	allocated := math.Inf(1)
+	for range 100 {
+		allocated = min(allocated, testing.AllocsPerRun(1, func() {
+			if _, err := p.Append(ctx, e); err != nil {
+				t.Fatal(err)
+			}
+		}))
+	}
+	const most = 8
 	if allocated > most {
 		t.Errorf("%v allocations, at most %d are needed", allocated, most)
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// call is one execution of a hook. It is also the context that the hook gets. Unlike
-// [context.WithTimeout], it starts a timer only when the hook calls Done. Durations are measured
-// from the start of the dispatch.
+// call is one execution of a hook, and at the same time the context that the hook gets. Most hooks
+// never call Done, so call starts a timer only then, which makes it cheaper than
+// [context.WithTimeout]. Its durations count from the start of the dispatch.
 type call struct {
 	dispatch *dispatch
 	hook     *hook
@@ -23,7 +23,8 @@ type call struct {
 	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent returns the context of the dispatch. Only the deadline ends an asynchronous hook.
+// parent returns the context that c ends with. This is the context of the dispatch, except for an
+// asynchronous hook, which outlives the dispatch and ends only at its deadline.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)

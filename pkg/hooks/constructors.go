@@ -39,7 +39,7 @@ func NoOpinion[D any]() *D { return nil }
 //	return hooks.Unchanged[hooks.ToolOutcome](), nil
 func Unchanged[V any]() *V { return nil }
 
-// AllowTool allows a tool call. A later hook can still deny it.
+// AllowTool allows a tool call, unless a later hook denies it.
 func AllowTool() *ToolDecision { return &ToolDecision{Verdict: Allow} }
 
 // DenyTool denies a tool call.

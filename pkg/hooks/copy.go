@@ -2,12 +2,14 @@ package hooks
 
 import "reflect"
 
-// maxDepth limits how deeply values are copied. Deeper values become zero values. Package events
-// has the same limit.
+// maxDepth limits how deeply values are copied, so that a value that contains itself cannot exhaust
+// the stack. Package events has the same limit, so deeper values, which become zero values, could
+// not be recorded anyway.
 const maxDepth = 512
 
-// copier returns a function that makes deep copies of a T, or nil if an assignment makes one.
-// Functions, channels and the contents of errors are not copied.
+// copier returns a function that makes deep copies of a T, or nil if a plain assignment already
+// does. Functions, channels and the contents of errors are shared, because they cannot be copied in
+// general.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil
@@ -44,7 +46,7 @@ func shares(t reflect.Type) bool {
 	return false
 }
 
-// copyInto makes dst a deep copy of src. Before the call, dst must be a shallow copy of src.
+// copyInto turns dst, which must be a shallow copy of src, into a deep copy.
 func copyInto(dst, src reflect.Value, depth int) {
 	if depth > maxDepth {
 		dst.SetZero()

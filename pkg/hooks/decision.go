@@ -20,13 +20,13 @@ type decisionRules[In, P any] struct {
 	gathered bool              // every hook gets the original input
 	noDeny   bool              // a hook that returns Deny or Ask fails
 	call     func(In) ToolCall // nil if the input has no tool call
-	// apply changes the input with the patch p, merges p into sum, and reports whether p changes
-	// anything. If it fails, the input and sum are unchanged.
+	// apply patches the input with p, adds p to sum, and reports whether p made a difference. A
+	// patch that cannot be applied leaves both unchanged, so the chain can continue without it.
 	apply   func(in *In, sum *P, p P) (bool, error)
 	payload func(asked In, out *Outcome[In, P]) any
 
-	// These functions convert documents and Go values. A nil function means the plain JSON of the
-	// value.
+	// Hooks in other processes get documents instead of Go values, and these functions convert
+	// between the two. Where a function is nil, the plain JSON of the value is used.
 	read  func(Document) (In, error)
 	write func(In, *Document) error
 	patch func(reply JSON) (P, error)
@@ -77,8 +77,8 @@ func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *
 	return d.out
 }
 
-// orNil returns fn, or an untyped nil if isNil is true. A nil function in an any would not be equal
-// to nil.
+// orNil returns fn, or an untyped nil if isNil is true, because an any that holds a nil function is
+// not equal to nil.
 func orNil(fn any, isNil bool) any {
 	if isNil {
 		return nil
@@ -101,7 +101,8 @@ const (
 type Execution = events.Execution
 
 // Decision is the answer of a decision hook. A nil *Decision and the zero Decision mean no opinion.
-// Patch and Context apply even without a verdict. With Deny, Patch is ignored.
+// Patch and Context apply even without a verdict, but Patch is ignored with Deny, since the action
+// does not take place.
 type Decision[P any] struct {
 	Verdict Verdict // empty means no opinion
 	Reason  string  // for people and models

@@ -15,9 +15,10 @@ const (
 	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch. Only its owner may change it. For hooks that are not
-// inline, a worker goroutine is the owner, and the caller of Dispatch waits. If such a hook takes
-// too long, the caller becomes the owner by setting the field call to nil.
+// dispatch is the state of one dispatch, which only its owner may change. While hooks that are not
+// inline run, a worker goroutine is the owner and the caller of Dispatch waits. If such a hook
+// takes too long, the caller takes over by setting the field call to nil, so that a hung hook
+// cannot stall it.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
@@ -102,8 +103,8 @@ func (f *dispatch) admit(c *call) error {
 	return nil
 }
 
-// begin starts the execution c, or returns an error if the hook may not run. After begin, the
-// caller of the dispatch can abandon the execution.
+// begin starts the execution c, or returns an error if the hook may not run. From then on, the
+// caller of the dispatch can abandon c.
 func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err

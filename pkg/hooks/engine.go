@@ -25,8 +25,8 @@ type Engine struct {
 	meta     Meta
 }
 
-// NewEngine returns an engine that uses the hooks of r. meta contains the defaults for every
-// dispatch. If r is nil, there are no hooks and nothing is recorded.
+// NewEngine returns an engine that calls the hooks of r, with meta as the default for every
+// dispatch. If r is nil, the engine calls no hooks and records nothing.
 func NewEngine(r *Registry, meta Meta) *Engine { return &Engine{registry: r, meta: meta} }
 
 // Registry returns the registry of e.
@@ -121,9 +121,10 @@ type Notes struct {
 	Metadata map[string]any // such as complexity, partial_success or deferred. For each key, the last value counts
 }
 
-// Report adds notes to the notifications at the end of the step, run and session of ctx. All three
-// get the tokens and files. Only the innermost of them gets the summary and metadata. A sub-agent
-// does not add to the run of its parent. Outside of the functions of an [Engine], Report does
+// Report adds notes to the notifications that end the step, run and session of ctx. Tokens and
+// files are added to all three, so that each has its total, while the summary and the metadata
+// belong to the innermost of them. The notes of a sub-agent do not count for the run of its parent,
+// because the sub-agent has a run itself. Outside of the functions of an [Engine], Report does
 // nothing.
 func Report(ctx context.Context, notes Notes) {
 	f, ok := ctx.Value(frameKey{}).(frame)

@@ -96,12 +96,12 @@ func reasonOf(err error) string {
 	return "failed"
 }
 
-// Session dispatches session.start, calls fn, and dispatches session.ended with the totals of the
-// runs and sub-agents in the session. It returns the error of fn.
+// Session dispatches session.start, calls fn, and then dispatches session.ended with the totals of
+// all runs and sub-agents in the session. It returns the error of fn.
 //
-// fn gets the configuration and the context from the hooks. If id is empty, the session has the id
-// in the engine's Meta or a new id. Events outside of a run have this id as their run, because
-// every event needs a run.
+// fn gets the configuration and the context that the hooks add. If id is empty, the session uses
+// the id in the engine's Meta, or else a new one. Every event needs a run, so events outside of a
+// run have the id of the session as theirs.
 func (e *Engine) Session(
 	ctx context.Context, id string, s Session, fn func(context.Context, SessionOutcome) error,
 ) (err error) {

@@ -35,8 +35,8 @@ const (
 	ErrClosed        = Fault("registry closed")
 )
 
-// HookExecutionError describes the failure of a hook. Err contains the complete cause. The error
-// text contains only the [Fault] of Err.
+// HookExecutionError describes the failure of a hook. Err has the complete cause, which may quote
+// the input. The error text is therefore only the [Fault] of Err.
 type HookExecutionError struct {
 	Hook  ID
 	Name  string

@@ -14,8 +14,8 @@ type Subject struct {
 	Args JSON // arguments after the patches of earlier hooks
 }
 
-// Matcher selects the dispatches for which a hook is called. Match must be safe for concurrent use.
-// It runs within the deadline of the hook. If it panics, the hook fails.
+// Matcher selects the dispatches for which a hook is called. Match runs as part of the hook, so it
+// shares the deadline, and the hook fails if Match panics. It must be safe for concurrent use.
 type Matcher interface {
 	Match(meta Meta, subject Subject) bool
 }

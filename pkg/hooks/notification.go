@@ -41,8 +41,8 @@ func (p *NotificationPoint[E]) On(r *Registry, fn func(context.Context, Meta, E)
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch calls the hooks of the point in parallel, each with a separate copy of e. It waits for
-// all hooks that are not asynchronous.
+// Dispatch calls the hooks of the point in parallel and waits for all that are not asynchronous.
+// Each hook gets a separate copy of e, so hooks cannot disturb each other.
 func (p *NotificationPoint[E]) Dispatch(ctx context.Context, r *Registry, meta Meta, e E) Notified {
 	end := unknown
 	if p.rules.ending != nil {
@@ -167,8 +167,8 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	return true, fn(c, n.meta, e)
 }
 
-// fill stores the result of c in its slot. If the slot already contains a timeout, fill only
-// records the end of the hook.
+// fill stores the result of c in its slot. A result that comes after the timeout is too late for
+// that, so fill only records that the hook has ended.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&errCanceled)
 	now := n.clock()

@@ -16,7 +16,7 @@ type FailureMode uint8
 // The failure modes. The default is Block for hooks of [MessageCreate], [MessageUpdate] and
 // [ToolResultStore], and Warn for all others.
 const (
-	// Warn logs the failure. The dispatch continues as if the hook had no opinion.
+	// Warn logs the failure and continues the dispatch as if the hook had no opinion.
 	Warn FailureMode = iota + 1
 	// Block denies or prevents the action and skips the remaining hooks, with these exceptions. At
 	// [ToolResultStore], [RedactionFailed] is stored instead of the result. At [Error], Block
@@ -45,12 +45,14 @@ type Isolation uint8
 
 // The levels of isolation.
 const (
-	// Pooled is the default. The hook runs on a worker goroutine, together with the hooks before
-	// and after it. A hook that exceeds its deadline is abandoned.
+	// Pooled is the default. The hook runs on a worker goroutine, which it shares with the hooks
+	// before and after it. A hook that exceeds its deadline is abandoned, so it cannot stall the
+	// caller.
 	Pooled Isolation = iota
-	// Inline runs the hook on the goroutine of the caller. It is only for trusted code. A hook that
-	// never returns blocks the caller, and runtime.Goexit ends the goroutine of the caller. A panic
-	// is recovered. Inline hooks of a notification point run one after the other.
+	// Inline runs the hook on the goroutine of the caller, which is faster but only safe with
+	// trusted code. A panic is recovered, but a hook that never returns blocks the caller, and one
+	// that calls runtime.Goexit ends the goroutine of the caller. Inline hooks of a notification
+	// point run one after the other.
 	Inline
 	// External is like Pooled, but for hooks that call another process. After its deadline, the
 	// hook has [Grace] to clean up before the dispatch abandons it.
@@ -82,8 +84,8 @@ const Grace = 250 * time.Millisecond
 // Name sets the hook's name in executions, errors and lists.
 func Name(name string) Option { return func(s *settings) { s.name = name } }
 
-// Priority sets the order of the hooks at a point. Hooks with lower values run first. The default
-// is 0.
+// Priority sets the position of the hook at its point, where hooks with lower values run first. The
+// default is 0.
 func Priority(priority int) Option { return func(s *settings) { s.priority = priority } }
 
 // Match calls the hook only if m matches. Several Match options must all match. A matcher from
@@ -106,13 +108,13 @@ func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d 
 // OnFailure sets the hook's failure mode.
 func OnFailure(m FailureMode) Option { return func(s *settings) { s.onFailure = m } }
 
-// Async starts the hook without waiting for it, and discards its answer. The end of the hook is
-// recorded as a separate event hook.executed. Async is allowed at notification points, [ToolResult]
-// and [StepOutput].
+// Async starts the hook without waiting for it, so its answer is discarded, and its end is recorded
+// as a separate event hook.executed. Async is allowed where nothing depends on the answer, which is
+// at notification points, [ToolResult] and [StepOutput].
 func Async() Option { return func(s *settings) { s.async = true } }
 
-// Enabled calls the hook only if the function enabled returns true. The function runs before each
-// call of the hook, within the timeout of the hook. If it panics, the hook fails.
+// Enabled calls the hook only if the function enabled returns true. The function is asked before
+// each call of the hook and shares its timeout. If it panics, the hook fails.
 func Enabled(enabled func(context.Context, Meta) bool) Option {
 	return func(s *settings) { s.enabled = append(s.enabled, enabled) }
 }

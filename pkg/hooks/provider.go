@@ -115,13 +115,14 @@ type (
 	}
 )
 
-// Named sets the name of the hooks of a provider. The option [Name] has precedence over it.
+// Named is a provider that names its hooks itself, unless they are registered with the option
+// [Name].
 type Named interface {
 	Name() string
 }
 
-// Enabler is called before each call of a hook of the provider. If IsEnabled returns false, the
-// hook is not called. See [Enabled].
+// Enabler is a provider that can switch its hooks off. IsEnabled is asked before each call of a
+// hook, as with the option [Enabled].
 type Enabler interface {
 	IsEnabled(ctx context.Context, meta Meta) bool
 }

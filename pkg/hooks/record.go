@@ -60,8 +60,8 @@ func (f *dispatch) joined() error {
 	return errors.Join(list...)
 }
 
-// rawOf returns j as event data and repairs invalid Unicode. If the result is still invalid, rawOf
-// returns j as a JSON string.
+// rawOf returns j as event data, which must be valid JSON in UTF-8. It repairs invalid Unicode, and
+// if j is still invalid, it returns the text of j as a JSON string, so that nothing is lost.
 func rawOf(j JSON) json.RawMessage {
 	raw := j.Raw()
 	if raw == nil || events.IsData(raw) {

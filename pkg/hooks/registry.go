@@ -72,8 +72,8 @@ type Registry struct {
 	opts   Options
 	chains [pointCount]atomic.Pointer[chain]
 
-	// mu guards hooks, err and closed. A change of chains also locks mu. No other lock is taken
-	// under it.
+	// mu guards hooks, err and closed, and is also locked to change chains, which can be read
+	// without it. No other lock is taken under mu.
 	mu     sync.Mutex
 	hooks  []*hook
 	err    error // errors of failed calls of On, joined

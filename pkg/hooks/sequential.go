@@ -54,7 +54,8 @@ func (f *dispatch) runPooled(g *segment) int {
 	return f.await(g)
 }
 
-// If a hook takes too long, await abandons the worker of g. It returns the index of the next hook.
+// await waits until the worker has called all hooks of g, and returns the index of the next hook.
+// If a hook takes too long, await abandons the worker and continues after that hook.
 func (f *dispatch) await(g *segment) int {
 	f.waiter.timer.Reset(f.chain.shortest)
 	defer f.waiter.timer.Stop()

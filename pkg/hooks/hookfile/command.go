@@ -25,8 +25,8 @@ const (
 
 const exitDeny = 2
 
-// drainTime limits how long execute reads output after it has killed the process group. A process
-// that left the group can keep the pipe open.
+// drainTime limits how long execute reads output after it has killed the process group. Without a
+// limit, a process that left the group could keep the pipe open for ever.
 const drainTime = 100 * time.Millisecond
 
 func shellCommand(line string) []string { return []string{"sh", "-c", line} }
@@ -147,8 +147,8 @@ type pipes struct {
 	theirs                []*os.File
 }
 
-// openPipes opens the pipes of cmd. If exec opened them, cmd.Wait would wait for every process that
-// inherited one.
+// openPipes opens the pipes of cmd itself instead of leaving it to exec, because cmd.Wait would
+// then wait for every process that inherited one.
 func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	p := new(pipes)
 	var errs [3]error

@@ -69,8 +69,8 @@ func (h *Hook) keyName() string {
 	return "OPENAI_API_KEY"
 }
 
-// run denies the call if the model calls it unsafe. It never allows a call, because a model must
-// not answer an approval request for the user.
+// run asks the model about the call, and denies the call if the model finds it unsafe. It never
+// allows one, because only the user may answer a request for approval.
 func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	text, err := j.prompt.render(j.event, d)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// process is a running program. On Unix, the program leads a process group, and end kills the whole
-// group. On other systems, processes that the program started survive.
+// process is a running program. On Unix, it leads a process group, so that end can kill the program
+// together with all that it started. On other systems, these other processes survive.
 type process struct {
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when the program has exited

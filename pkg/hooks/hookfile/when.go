@@ -154,8 +154,9 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 	return yes, nil
 }
 
-// Match evaluates the expression before the hook runs. If the expression fails or needs a late
-// variable, Match returns true, and the hook evaluates the expression again.
+// Match evaluates the expression before the hook runs, so that a hook whose condition is false
+// costs nothing. If the expression fails or needs a late variable, Match returns true and leaves
+// the decision to the hook, which evaluates the expression again.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// AskLimit is the policy maxAskUserPerSession. It limits how many questions an agent can ask its
-// user in one session. Denied questions do not count.
+// AskLimit is the policy maxAskUserPerSession, which limits how many questions an agent can ask its
+// user in one session. A denied question never reaches the user, so it does not count.
 //
 // The mode Strict counts calls of every tool that asks the user, for each tenant and session. The
 // mode Compat counts only the tool ask_user, for each session.

@@ -59,8 +59,8 @@ func inScratch(cmd shell.Command, root string) bool {
 	return path.IsAbs(cmd.Dir) && locate(shell.Word{Text: path.Dir(cmd.Dir)}, cmd.Dir, root) == locationTemp
 }
 
-// forcedByConfig reports whether args set clean.requireForce. With it, git clean can remove files
-// without -f.
+// forcedByConfig reports whether args set clean.requireForce, because git clean may then remove
+// files without -f.
 func forcedByConfig(args []shell.Word) bool {
 	return slices.ContainsFunc(args, func(a shell.Word) bool {
 		return strings.HasPrefix(strings.TrimPrefix(strings.ToLower(a.Text), "-c"), "clean.requireforce=")
@@ -78,8 +78,9 @@ func gitReset(args []shell.Word) string {
 	return ""
 }
 
-// Options of git checkout with a value. Git requires "=" after two of them, but agents also write
-// the value as the next word.
+// checkoutTable lists the options of git checkout that take a value, so that the value is not
+// mistaken for a branch or a path. Agents often leave out the "=" that git requires after the last
+// two, so a value in the next word is accepted too.
 var checkoutTable = optionTable{
 	short: "bBU",
 	long:  []string{"orphan", "conflict", "unified", "inter-hunk-context", "pathspec-from-file"},

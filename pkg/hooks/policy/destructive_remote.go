@@ -48,8 +48,8 @@ func destroysRemotely(cmd shell.Command) finding {
 	return finding{}
 }
 
-// leads reports whether args begin with words. It skips options between the words and the possible
-// values of these options.
+// leads reports whether args begin with words. Options may stand between the words, so it skips
+// these and the words that may be their values.
 func leads(args []shell.Word, words []string) bool {
 	option := false
 	for _, a := range args {

@@ -23,8 +23,9 @@ var temps = []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/v
 
 var homes = []string{"/home", "/Users"}
 
-// locate classifies a path that is an argument of a command. dir is the working directory of the
-// command. root is the directory of the project, or "". Symbolic links are not resolved.
+// locate classifies a path that is an argument of a command running in dir. root is the directory
+// of the project, or "" if unknown. Symbolic links are not resolved, since the policy reads no
+// files.
 func locate(word shell.Word, dir, root string) location {
 	text, glob := word.Text, word.Glob
 	if i := strings.Index(text, shell.Hole); i >= 0 {
@@ -106,7 +107,7 @@ func below(full, base string) (string, bool) {
 }
 
 // outside classifies a path outside of the project. System directories and home directories are
-// critical. A pattern that matches all their entries is critical too.
+// critical, and so is a pattern that matches all their entries.
 func outside(full string, glob bool) location {
 	parent, last := path.Split(full)
 	parent = path.Clean(parent)

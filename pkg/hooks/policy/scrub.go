@@ -88,7 +88,8 @@ func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 
 var email = regexp.MustCompile(`[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`)
 
-// stringToken matches a JSON string. After the name of a member, the match includes the colon.
+// stringToken matches a JSON string. The colon after a member's name is part of the match, so that
+// names can be told from values.
 var stringToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:\s*:)?`)
 
 func scrubEmails(j hooks.JSON) hooks.JSON {

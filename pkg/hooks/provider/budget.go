@@ -114,8 +114,8 @@ func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.Se
 	return b.opts.Report(ctx, report)
 }
 
-// Spend adds the cost of the tokens to the spending. If the write to the file fails, the cost is
-// part of the next write.
+// Spend adds the cost of the tokens to the spending. If the file cannot be written, nothing is
+// lost, because the next write includes the cost.
 func (b *Budget) Spend(ctx context.Context, model string, used events.Tokens) error {
 	if used == (events.Tokens{}) {
 		return nil

@@ -55,8 +55,8 @@ func readSpending(path string) (spending, error) {
 	return s, nil
 }
 
-// addToFile adds amounts to the file at path. The write is atomic and durable, and a lock excludes
-// other processes.
+// addToFile adds amounts to the file at path. Other processes may share the file, so addToFile
+// locks it and replaces it atomically and durably.
 func addToFile(ctx context.Context, path string, more spending) (err error) {
 	unlock, err := lock(ctx, path+".lock")
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 type Mode uint8
 
 const (
-	// DenyWins registers the hooks of all providers. A deny has precedence over an ask, and an ask
-	// over an allow. Each provider gets the input with the patches of the previous providers.
+	// DenyWins asks all providers, and the strictest answer wins, so a deny has precedence over an
+	// ask, and an ask over an allow. Each provider gets the input with the patches of the previous
+	// providers.
 	DenyWins Mode = iota
 	// FirstNonNil uses the first answer and skips the remaining providers. It is unsafe. An allow
 	// by the first provider cancels a denial by the second, and a provider that only adds context

@@ -13,7 +13,7 @@ import (
 type ResilienceOptions struct {
 	Limit     int           // tolerated errors in a row, 5 unless positive
 	Fallbacks []string      // fallback models after model errors, in order
-	Base      time.Duration // wait after a network error before the first doubling, 1 s unless positive
+	Base      time.Duration // first wait after a network error, which then doubles; 1 s unless positive
 	Alert     AlertFunc     // called when a breaker opens, nil for no alert
 }
 
@@ -72,8 +72,8 @@ func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks
 	return recovery, r.opts.Alert(ctx, alertOf("circuit breaker open", meta, f))
 }
 
-// judge counts the failure and returns the recovery, or nil. It does not count tool and permission
-// errors. If alarm is true, the caller must send an alert.
+// judge counts the failure and returns the recovery, or nil. Tool and permission errors do not
+// count, because the agent handles them. If alarm is true, the caller must send an alert.
 func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recovery, alarm bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

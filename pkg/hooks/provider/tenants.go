@@ -8,12 +8,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tenants returns a provider with separate rules for each tenant. It calls the function rules for
-// the first action of a tenant, and again after a failure. If rules fails or Meta has no tenant,
-// the action is denied.
+// Tenants returns a provider with separate rules for each tenant. It calls the function rules at
+// the first action of a tenant, and again after a failure. As long as a tenant has no rules, or if
+// Meta has no tenant, all actions are denied.
 //
-// Tenants share no state such as budgets or lockouts. Each tenant has a registry with opts. In the
-// outer registry, all hooks of a tenant together have the timeout of one hook.
+// Each tenant has a registry with opts, so tenants share no state such as budgets or lockouts. For
+// the outer registry, all hooks of a tenant are one hook, and share its timeout.
 func Tenants(rules func(tenant string) (any, error), opts hooks.Options) hooks.Registrar {
 	opts.Appender = nil // the outer registry records the events
 	return &tenants{rules: rules, opts: opts, known: map[string]*tenant{}}
@@ -34,7 +34,8 @@ type tenant struct {
 	err      error
 }
 
-// Register registers hooks with the failure mode Block. Each of them calls the hooks of the tenant.
+// Register adds one hook at each point, which passes the call on to the hooks of its tenant. The
+// failure mode is Block, because a tenant whose rules cannot be loaded must not go unguarded.
 func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	n := &router{name: "tenants", route: func(ctx context.Context, meta hooks.Meta) ([]*hooks.Registry, error) {
 		own, err := t.of(ctx, meta.Tenant)
@@ -49,8 +50,7 @@ const ErrNoTenant = hooks.Fault("no tenant")
 // errNoRules replaces an error of rules, because the text of that error may not be recorded.
 const errNoRules = hooks.Fault("tenant has no rules")
 
-// of returns the registry of a tenant. The first caller creates it, and concurrent callers wait for
-// it.
+// of returns the registry of a tenant. The first caller creates it, while concurrent callers wait.
 func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) {
 	if name == "" {
 		return nil, ErrNoTenant

@@ -99,8 +99,8 @@ func hasProcess(word *syntax.Word) bool {
 	return false
 }
 
-// output returns the text that s writes into a pipe. It is known only for simple calls of echo,
-// printf and cat.
+// output returns the text that s writes into a pipe, which can be known only for simple calls of
+// echo, printf and cat.
 func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {
@@ -130,8 +130,8 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	return input{kind: inputPipe}
 }
 
-// octal matches an octal escape of echo, such as \0101. [expand.Format] expects it without the
-// first 0.
+// octal matches an octal escape of echo, such as \0101, because [expand.Format] expects it without
+// the first 0.
 var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
 
 // echoes returns the output of echo. Without -e, only some shells decode escapes, so the result

@@ -10,7 +10,8 @@ import (
 
 const maxBraces = 64
 
-// expander expands the braces, variables and quotes of one word. Each word needs a new expander.
+// expander expands the braces, variables and quotes of one word. It collects the result in its
+// fields, so each word needs a new expander.
 type expander struct {
 	work  *budget
 	st    *state
@@ -215,8 +216,8 @@ func transforms(p *syntax.ParamExp) bool {
 		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
 }
 
-// output adds the output of a command substitution. Only the output of mktemp is known, a path in
-// TempDir.
+// output adds the output of a command substitution, which is unknown unless the command is mktemp,
+// whose output is a path in TempDir.
 func (e *expander) output(c *syntax.CmdSubst) {
 	if len(c.Stmts) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {

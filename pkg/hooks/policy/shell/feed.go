@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Limits of the input that xargs and parallel get. Input above a limit counts as unknown.
+// These limits keep the analysis short when xargs or parallel get many arguments. Input above a
+// limit counts as unknown, so policies treat it like a command that cannot be analysed.
 const (
 	maxFed     = 16  // lines or words
 	maxFedText = 256 // bytes of one line

@@ -20,8 +20,8 @@ func Git(args []Word) (sub string, rest []Word) {
 	return strings.ToLower(rest[0].Text), rest[1:]
 }
 
-// git analyses the commands that git itself runs. They come from "submodule foreach", "bisect run",
-// "rebase --exec" and settings such as "-c alias.x=!command".
+// git analyses the commands that git itself would run, which come from "submodule foreach", "bisect
+// run", "rebase --exec" and settings such as "-c alias.x=!command".
 func (p *process) git() {
 	p.st = p.st.child()
 	sub, rest := Git(p.args)

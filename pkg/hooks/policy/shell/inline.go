@@ -84,7 +84,8 @@ type literal struct {
 	follows bool // only a comma is between the previous literal and this one
 }
 
-// literals returns the quoted strings in code. It uses the quoting rules that most languages share.
+// literals returns the quoted strings in code. The language is not known, so literals uses the
+// quoting rules that most languages share.
 func literals(code string) []literal {
 	var out []literal
 	end := 0

@@ -18,8 +18,8 @@ type option struct {
 	unsure  bool // the next word may be the value of an unknown letter
 }
 
-// last returns the last letter of short options such as "xvf", or 0 for a long option. Only the
-// last letter can have a value.
+// last returns the last letter of short options such as "xvf", because only that one can have a
+// value in the next word. For a long option it returns 0.
 func (o option) last() byte {
 	if o.letters == "" {
 		return 0

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Full names of PowerShell options. PowerShell also accepts every prefix of a name.
+// These are the full names of PowerShell options. PowerShell accepts every prefix of a name too, so
+// options are compared by prefix.
 const (
 	psCommand = "commandwithargs"
 	psEncoded = "encodedcommand"

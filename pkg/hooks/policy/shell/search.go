@@ -13,8 +13,8 @@ const separators = "\n;|&(){}`"
 
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
-// lines searches for commands in text that no parser accepts. A shell may still run the lines
-// before the syntax error, or accept the whole text.
+// lines searches for commands in text that our parsers reject. They must not go unnoticed, because
+// a shell may run the lines before the error, or even accept the whole text.
 func (s search) lines(text string) {
 	st := s.st.clone()
 	mark := s.w.functions.mark() // an alias in text adds a function
@@ -39,8 +39,8 @@ func (s search) lines(text string) {
 
 var keywords = set("! if then elif else do while until time coproc")
 
-// foreign looks for shell commands in code of another language. If the code can start programs, it
-// also searches the string literals.
+// foreign looks for shell commands in code of another language. Code that can start programs
+// usually has them in string literals, so foreign searches these as well.
 func (s search) foreign(code string) {
 	if len(code) > MaxText {
 		s.w.out.doubt(DoubtTooLarge)

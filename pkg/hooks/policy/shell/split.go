@@ -47,8 +47,8 @@ func listed(p *syntax.ParamExp) bool {
 		p.Exp == nil && !p.Length && !p.Width && !p.IsSet && !transforms(p)
 }
 
-// parameters adds the positional parameters for $@ or $*. Each becomes a separate word, except in a
-// quoted "$*" and in text that the shell does not split, such as x=$@.
+// parameters adds the positional parameters for $@ or $*. Each becomes a separate word, unless the
+// shell joins them, as in a quoted "$*" and in x=$@.
 func (e *expander) parameters(name string, quoted bool) {
 	for i, word := range e.st.params {
 		switch {

@@ -132,6 +132,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	a.endorse(ctx)
 	onSocket, removeSocket, err := a.opts.Access.ServeSocket(ctx, server, a.opts.Logger)
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -160,6 +161,16 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 		failed = errors.Join(failed, fmt.Errorf("end requests: %w", err), server.Close())
 	}
 	return errors.Join(failed, removeSocket())
+}
+
+// endorse makes the grants of new outboxes count. The auditor repeats it at its start, and reports
+// what fails.
+func (a *app) endorse(ctx context.Context) {
+	o := a.opts.Audit
+	o.DataDir, o.Logger = a.opts.DataDir, a.opts.Logger.With("part", auditorName)
+	if err := auditor.EndorseIssuer(ctx, o); err != nil {
+		o.Logger.DebugContext(ctx, "issuer of the data directory not endorsed yet", "error", err)
+	}
 }
 
 func (a *app) announce(ctx context.Context, listening net.Addr) {

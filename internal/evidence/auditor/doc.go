@@ -28,7 +28,7 @@
 //
 //	service, serving, resume, state, tracker, lock  the service and its position in the stream
 //	batch, ledgers, admit, backlog, orders          from a message to a ledger
-//	agentfs_sync, projector, sender, renew          AgentFS files and checkpoints
+//	agentfs_sync, projector, sender, grants, renew  AgentFS files and checkpoints
 //	scrub*, pruner, reports, revoked, key_rotate    work in the background
 //	rebuild*                                        rebuild
 package auditor

@@ -17,6 +17,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
+// EndorseIssuer opens the signing key of the data directory and endorses its issuer, as [Run] does. Call
+// it before an outbox is opened, because a grant without an endorsement does not count.
+func EndorseIssuer(ctx context.Context, o Options) error {
+	_, err := openKey(ctx, o.withDefaults())
+	return err
+}
+
 // endorseIssuer endorses the issuer of the data directory, so that its new producers are enrolled.
 func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	path, err := broker.IssuerKey(o.DataDir)

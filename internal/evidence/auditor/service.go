@@ -164,8 +164,10 @@ func (s *service) run(ctx context.Context) error {
 	expired := &pruner{opts: s.opts, standsBy: s.anchors.StandsBy, waiting: make(map[string]string)}
 	var unsent error
 	if s.opts.Drain {
+		sendGrants(ctx, s.opts)
 		unsent = errors.Join(revoked.all(ctx), expired.all(ctx), s.sender.drain(ctx))
 	} else {
+		wg.Go(func() { sendGrants(background, s.opts) })
 		wg.Go(func() { revoked.run(background) })
 		wg.Go(func() { expired.run(background) })
 		wg.Go(func() { s.sender.run(background) })

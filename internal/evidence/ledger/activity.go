@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Hour counts the records that the server stored in one hour. Records that were erased or pruned
-// later count too.
+// Hour counts the records that the server stored in one hour, including the ones that were erased
+// or pruned later.
 type Hour struct {
 	Start       time.Time `json:"hour"` // UTC
 	Records     int64     `json:"records"`
@@ -29,8 +29,9 @@ type Hour struct {
 	Last        int64     `json:"-"`    // index of the last leaf, -1 if there is none
 }
 
-// RunEnd describes the end of a run. Last is when the server stored the last event or the seal of
-// the run. Other service records do not count, see [IsServiceRecord].
+// RunEnd tells when a run ended. Last is when the server stored the run's last event or its seal.
+// Other service records do not count, because they can arrive long after the run, see
+// [IsServiceRecord].
 type RunEnd struct {
 	Run    string
 	Last   time.Time
@@ -40,8 +41,8 @@ type RunEnd struct {
 // Activity reports when records were stored in a ledger, and how many.
 type Activity struct{ source *source }
 
-// Hours returns the counts of each hour between from (inclusive) and to (exclusive). The keys are
-// results of [HourOf]. A zero time means no limit.
+// Hours returns the counts of each hour between from (inclusive) and to (exclusive), with results
+// of [HourOf] as keys. If from or to is zero, there is no limit on that side.
 func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
 	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -163,9 +164,10 @@ func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	return runs, err
 }
 
-// GapsNoticed returns when gaps in a producer's numbers became visible. lasts has the last missing
-// number of each gap. A gap becomes visible with the first record that has a higher number. If
-// there is none, the time is that of the producer's last record, or zero.
+// GapsNoticed returns when each gap in a producer's numbers became visible, which is when the
+// first record with a higher number was stored. lasts holds the last missing number of each gap.
+// A gap at the end has no record behind it, so it gets the time of the producer's last record, or
+// the zero time if there is none.
 func (a Activity) GapsNoticed(ctx context.Context, producer string, lasts []uint64) ([]time.Time, error) {
 	times := make([]time.Time, len(lasts))
 	descending := make([]int, len(lasts))

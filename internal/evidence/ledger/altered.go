@@ -11,7 +11,8 @@ import (
 )
 
 // RecordError reports that a record does not match its leaf, or that a leaf does not match the
-// stored tree. errors.Is also reports [ErrDamaged] for it.
+// stored tree. Either means that the ledger is damaged, so errors.Is also reports [ErrDamaged]
+// for it.
 type RecordError struct {
 	Leaf int64
 	ID   string // empty for a manifest
@@ -51,7 +52,8 @@ type recordCheck struct {
 
 func newRecordCheck(conn *sqlite.Conn) *recordCheck { return &recordCheck{conn: conn, chunk: -1} }
 
-// record checks an entry. stmt has the columns of [source.page].
+// record checks the entry e, which was read from stmt. It needs the columns of [source.page],
+// because a leaf has the exact text of the time.
 func (c *recordCheck) record(stmt *sqlite.Stmt, e Entry) error {
 	if !e.Removal.Done() && events.HashOf(e.Bytes) != e.Hash {
 		return errAltered

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// silentIntervals must equal the constant in package verifier.
+// silentIntervals must equal the constant in package verifier, which this package cannot import.
 const silentIntervals = 3
 
 // AwaitedUntil returns the time at which all open producers count as silent if they sign no further

@@ -10,8 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Chain lists the keys of a ledger, the oldest first. An order replaced each key with the next key
-// in the list and made it invalid. A newer key may sign older checkpoints again.
+// Chain lists the keys of a ledger, the oldest first. An order replaced each key with the next
+// one in the list, so it is invalid from that order on. A newer key, however, may sign older
+// checkpoints again.
 type Chain []note.Verifier
 
 // From returns the keys from index position on.
@@ -19,7 +20,8 @@ func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// Index returns the index of a key in the chain, or -1. The search starts at the index from.
+// Index returns the index of a key in the chain, or -1 if it is not at the index from or after
+// it.
 func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
 		if SameKey(c[i], key) {
@@ -35,15 +37,16 @@ type textKey struct {
 	text string
 }
 
-// SameKey reports whether a and b are the same key. It returns false for verifiers that are not
-// from [ParseKey].
+// SameKey reports whether a and b are the same key. It compares the texts of the keys, which only
+// verifiers from [ParseKey] have, and returns false for other verifiers.
 func SameKey(a, b note.Verifier) bool {
 	x, ok := a.(textKey)
 	y, ok2 := b.(textKey)
 	return ok && ok2 && x.text == y.text
 }
 
-// ParseKey parses the text of a verifier key. The result is suitable for [SameKey].
+// ParseKey parses the text of a verifier key, and keeps the text so that [SameKey] can compare
+// it.
 func ParseKey(text string) (note.Verifier, error) {
 	v, err := note.NewVerifier(text)
 	if err != nil {
@@ -52,14 +55,16 @@ func ParseKey(text string) (note.Verifier, error) {
 	return textKey{v, text}, nil
 }
 
-// SignKeyChange signs an order that replaces the old key with the new one. Both keys sign it.
-// Without the signature of the new key, an attacker could name any key as a successor.
+// SignKeyChange signs an order that replaces the old key with the new one. The new key signs too,
+// because otherwise the owner of the old key could name the key of somebody else as its
+// successor.
 func SignKeyChange(o Order, oldSigner, newSigner note.Signer) ([]byte, error) {
 	return o.sign(oldSigner, newSigner)
 }
 
-// OpenKeyChange reads an order that replaces a key. It requires exactly two signatures, by the old
-// and the new key. The caller checks that the old key was valid at the leaf of the order.
+// OpenKeyChange reads an order that replaces a key, which must have the signatures of the old and
+// the new key, and no others. The caller has to check that the old key was valid at the leaf of
+// the order, since the order does not tell.
 func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
 	o, err = readSignedOrder(signed)
 	if err != nil {
@@ -84,7 +89,7 @@ func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err err
 	return o, before, after, nil
 }
 
-// IsKeyChange reports whether a signed order replaces the ledger's key. It checks no
+// IsKeyChange reports whether a signed order replaces the ledger's key, without checking its
 // signatures.
 func IsKeyChange(signed string) bool {
 	o, err := readSignedOrder([]byte(signed))
@@ -100,7 +105,8 @@ type keyChange struct {
 }
 
 // namedKey returns the verifier in changes with the same key, or key itself if changes do not
-// contain it. [SameKey] works only for keys from [ParseKey].
+// contain it. The caller's key may not come from [ParseKey], and [SameKey] would then find it
+// nowhere.
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {
@@ -115,7 +121,6 @@ func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	return key
 }
 
-// recordedAt returns the leaf of the order, or -1 if the change is pending.
 func (k keyChange) recordedAt() int64 {
 	if k.pending {
 		return -1

@@ -35,8 +35,9 @@ func (p Position) After(q Position) bool {
 	return p.Epoch > q.Epoch || p.Epoch == q.Epoch && p.Sequence > q.Sequence
 }
 
-// Checkpoint is the signed statement about a ledger. Its text is a C2SP tlog-checkpoint with
-// origin, size and root, followed by extension lines:
+// Checkpoint states, with the signature of the ledger's key, which records a ledger has and how
+// far it has read the stream. Its text is a C2SP tlog-checkpoint with origin, size and root,
+// followed by extension lines:
 //
 //	hooktrail/acme
 //	91204
@@ -107,7 +108,7 @@ func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 }
 
 // OpenCheckpoint returns the checkpoint in a note that one of the keys signed. If only other keys
-// signed the note, the error names them. The usual cause is a change of the ledger's key.
+// signed the note, the error names them, because the usual cause is a change of the ledger's key.
 func OpenCheckpoint(signed []byte, keys note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if unverified, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
@@ -127,7 +128,7 @@ func signers(n *note.Note) string {
 	return strings.Join(names, ", ")
 }
 
-// ReadCheckpoint reads the checkpoint in a signed note. It checks no signature.
+// ReadCheckpoint reads the checkpoint in a signed note without checking the signatures.
 func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	text, _, ok := strings.Cut(string(signed), "\n\n")
 	if !ok {
@@ -136,8 +137,8 @@ func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	return ParseCheckpoint(text + "\n")
 }
 
-// TrimNote replaces white space at the end of a signed note with one line feed. Tools such as jq -r
-// add a second line feed.
+// TrimNote replaces white space at the end of a signed note with one line feed. Tools such as jq
+// -r add a second line feed, which would make the note invalid.
 func TrimNote(signed []byte) []byte {
 	if signed == nil {
 		return nil
@@ -147,7 +148,8 @@ func TrimNote(signed []byte) []byte {
 
 var errCheckpoint = errors.New("not a checkpoint")
 
-// ParseCheckpoint parses the output of [Checkpoint.Text]. It rejects any other text.
+// ParseCheckpoint parses the output of [Checkpoint.Text]. It rejects any other text, so that a
+// checkpoint can be written in only one way.
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	var c Checkpoint
 	lines := strings.Split(text, "\n")
@@ -232,14 +234,15 @@ func parseTreeHash(s string) (tlog.Hash, error) {
 	return h, nil
 }
 
-// IsOnlySigned reports whether a signed note is in canonical form and has exactly one signature, by
-// a trusted key. n is the result of [note.Open].
+// IsOnlySigned reports whether a signed note is in canonical form and has exactly one signature,
+// by a trusted key. n is the result of [note.Open], which also accepts additional signatures and
+// other forms.
 func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }
 
-// isAsWritten reports whether a signed note is in canonical form and has only signatures by trusted
-// keys. n is the result of [note.Open].
+// isAsWritten reports whether a signed note is in canonical form and has only signatures by
+// trusted keys, which [note.Open] does not check. n is its result.
 func isAsWritten(signed []byte, n *note.Note) bool {
 	if len(n.UnverifiedSigs) > 0 || slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return !isCanonical(s.Base64) }) {
 		return false

@@ -12,9 +12,9 @@ import (
 
 const endorsementHeader = "hooktrail/issuer/v1\n"
 
-// Endorsement states that ledgers accept the grants of an issuer. The ledger's key signs it. A
-// grant contains the endorsement of its issuer, so even a new ledger without orders accepts the
-// grant. The text has one line for each field:
+// Endorsement states, with the signature of the ledger's key, that ledgers accept the grants of
+// an issuer. A grant contains the endorsement of its issuer, so that even a new ledger, which has
+// no orders yet, accepts the grant. The text has one line for each field:
 //
 //	hooktrail/issuer/v1
 //	issuer UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5
@@ -49,7 +49,7 @@ func (e Endorsement) Sign(signer note.Signer) (string, error) {
 	return string(signed), nil
 }
 
-// OpenEndorsement returns the endorsement in a signed note. The note must have exactly one
+// OpenEndorsement returns the endorsement in a signed note, which must have exactly one
 // signature, by one of the keys.
 func OpenEndorsement(signed string, keys note.Verifiers) (Endorsement, error) {
 	n, err := note.Open([]byte(signed), keys)
@@ -62,7 +62,8 @@ func OpenEndorsement(signed string, keys note.Verifiers) (Endorsement, error) {
 	return ParseEndorsement(n.Text)
 }
 
-// ParseEndorsement parses the text of an endorsement. It rejects any other text.
+// ParseEndorsement parses the text of an endorsement, and rejects any text that
+// [Endorsement.Sign] would not write.
 func ParseEndorsement(text string) (e Endorsement, err error) {
 	rest, ok := strings.CutPrefix(text, endorsementHeader)
 	if !ok {

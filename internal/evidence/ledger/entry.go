@@ -52,9 +52,10 @@ func (e Entry) LeafOf() Leaf {
 	}
 }
 
-// entries yields the records with a leaf number greater than after, page by page. where is an SQL
-// condition on the rows l of the table "leaves", and args are its parameters from ?3 on. A record
-// that does not match its leaf comes with a [RecordError].
+// entries yields the records with a leaf number greater than after that satisfy where. This is an
+// SQL condition on the rows l of the table "leaves", and args are its parameters from ?3 on. The
+// records are read page by page, so that no transaction is open while the caller handles one. A
+// record that does not match its leaf comes with a [RecordError].
 func (s *source) entries(ctx context.Context, after int64, where string, args ...any) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {

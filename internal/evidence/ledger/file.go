@@ -21,8 +21,8 @@ const BusyTimeout = 10 * time.Second
 // ErrNotFile means that the path is not a regular file.
 var ErrNotFile = errors.New("it is not a file")
 
-// File is a ledger's file, opened read-only. SQLite creates files next to the ledger only to read
-// an SQLite log.
+// File is a ledger's file, opened read-only. Unless SQLite has to read a log, it creates no files
+// next to the ledger.
 type File struct {
 	Conn   *sqlite.Conn
 	path   string
@@ -35,8 +35,8 @@ type File struct {
 //
 // An SQLite log (the -wal file) next to it means that a writer is running or was killed. SQLite
 // then reads the file and the log together. It cannot do that on a read-only disk, so OpenFile
-// copies both to a temporary folder. Without a log, SQLite assumes that the file does not change.
-// Check this with [File.Changed].
+// copies both to a temporary folder. Without a log, SQLite assumes that the file does not change,
+// which [File.Changed] checks afterwards.
 func OpenFile(path string) (*File, error) {
 	// SQLite puts the log next to the file, not next to a symbolic link to it.
 	path, err := filepath.EvalSymlinks(path)
@@ -166,9 +166,9 @@ func (f *File) Close() error {
 	return err
 }
 
-// Copy copies the ledger at path to the file out, which must not exist. The copy is a single file
-// without a log, and only its owner can read it. A writer may run at the same time. When Copy
-// returns nil, the copy is on disk. After an error there is no copy.
+// Copy copies the ledger at path to the file out, which must not exist. A writer may run at the
+// same time. The copy is a single file without a log, and only its owner can read it. If Copy
+// returns nil, the copy is on disk, otherwise there is none.
 func Copy(ctx context.Context, path, out string) (err error) {
 	s, err := openSource(path)
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	IssuerRevoked = "its issuer was revoked before"
 )
 
-// Issuers lists the orders that add or revoke issuers, sorted by leaf. The zero value has no
-// orders.
+// Issuers lists the orders that add or revoke issuers, sorted by leaf, so that it can tell which
+// grants count. The zero value has no orders.
 type Issuers struct{ orders []issuerOrder }
 
 type issuerOrder struct {
@@ -31,17 +31,17 @@ func IsIssuerOrder(action events.AuditAction) bool {
 	return action == events.AuditIssuer || action == events.AuditRevoke
 }
 
-// Add adds an order about an issuer and ignores other orders. The caller adds the orders by
-// ascending leaf and checks their signatures.
+// Add adds an order about an issuer and ignores other orders. The caller checks the signatures,
+// and adds the orders by ascending leaf, because later ones override earlier ones.
 func (s *Issuers) Add(leaf int64, o Order) {
 	if IsIssuerOrder(o.Action) {
 		s.orders = append(s.orders, issuerOrder{leaf, o})
 	}
 }
 
-// SignedIssuers returns the orders about issuers that a key valid at their leaf signed. orders must
-// be sorted by leaf. Repeated orders are skipped. The caller checks that the leaves are in the
-// ledger.
+// SignedIssuers returns the orders about issuers that a key valid at their leaf signed. An order
+// takes effect only once, so repetitions are skipped. orders must be sorted by leaf, and the
+// caller checks that these leaves are in the ledger.
 func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	seen := make(map[string]bool)
 	for _, k := range orders {
@@ -60,8 +60,8 @@ func (s *Issuers) Has(leaf int64) bool {
 	return slices.ContainsFunc(s.orders, func(o issuerOrder) bool { return o.leaf == leaf })
 }
 
-// Fault returns why the grant of an issuer is not accepted, or "". key is the key of the issuer.
-// leaf and stored are the place and time of the grant.
+// Fault returns why a grant is not accepted, or "" if it is. key is the key of its issuer, and
+// leaf and stored are its leaf and the time when the server stored it.
 //
 // An endorsed issuer needs no order. For other issuers, the order may come after the grant, because
 // producers do not wait for it. A revocation applies to all later grants, and to grants that the
@@ -114,7 +114,7 @@ func IssuerLeaves(conn *sqlite.Conn) ([]int64, error) {
 	return sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action IN ('issuer', 'revoke') ORDER BY leaf")
 }
 
-// Issuers reads the orders about issuers. It checks no signatures.
+// Issuers reads the orders about issuers without checking signatures.
 func (r Orders) Issuers(ctx context.Context) (s Issuers, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		leaves, err := IssuerLeaves(conn)

@@ -22,12 +22,13 @@ type KeyOrder struct {
 	Pending bool // the ledger has not recorded the order; Leaf is the size of the ledger at the change
 }
 
-// LinkKeys finds all keys of a tenant's ledger. It starts with a key that the caller trusts, and
-// follows the key changes in orders to older and newer keys. orders must be sorted by leaf.
-// LinkKeys skips invalid orders. The caller checks that the leaves are in the ledger.
+// LinkKeys finds all keys of a tenant's ledger, starting with a key that the caller trusts. It
+// follows the key changes in orders to older and newer keys, and skips invalid orders. orders
+// must be sorted by leaf, and the caller checks that these leaves are in the ledger.
 //
-// others are changes from the ledgers of other tenants, which have the same keys. They count where
-// orders has no change, as for a tenant that began after it.
+// others are changes from the ledgers of other tenants. They count where orders has no change,
+// because all tenants have the same keys, and the ledger of a tenant that began after a change
+// has no order about it.
 func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder, others ...KeyOrder) Keys {
 	var changes []keyChange
 	for i, o := range slices.Concat(orders, others) {
@@ -39,8 +40,8 @@ func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder, others ...Key
 	return link(key, changes)
 }
 
-// OrderOf returns the signed order in the bytes of an event, and its action. Both are empty if
-// there is no order. OrderOf checks no signature.
+// OrderOf returns the signed order in the bytes of an event, and its action, without checking the
+// signature. Both are empty if there is no order.
 func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	e, err := events.Decode(event)
 	if err != nil || e.Kind() != events.AuditAccessed {
@@ -55,7 +56,8 @@ func OrderOf(event []byte) (signed string, action events.AuditAction) {
 }
 
 // IsKeyOrder reports whether the signed note is an order to change the tenant's key, with
-// signatures of the old and the new key. It does not check that the old key was valid.
+// signatures of the old and the new key. It does not check that the old key was valid, because
+// this depends on the leaf of the order.
 func IsKeyOrder(signed, tenant string) bool {
 	o, _, _, err := OpenKeyChange([]byte(signed))
 	return err == nil && o.Tenant == tenant
@@ -91,8 +93,8 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 // ChangedAt reports whether the event at leaf introduced one of the keys.
 func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.at, leaf) }
 
-// Effect returns the effect of an order that replaces oldKey and is recorded at leaf. valid is
-// false if oldKey was not valid at that leaf.
+// Effect returns the effect of an order that replaces oldKey and is recorded at leaf. If oldKey
+// was not valid at that leaf, valid is false and the order has no effect.
 func (k Keys) Effect(leaf int64, oldKey note.Verifier) (effect Effect, valid bool) {
 	at := k.Chain.Index(oldKey, k.Replaced(leaf))
 	switch {

@@ -11,7 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// MaxLeafBytes is the maximum size of a leaf. The tlog-tiles format stores the length in two bytes.
+// MaxLeafBytes is the maximum size of a leaf, because the tlog-tiles format stores the length in
+// two bytes.
 const MaxLeafBytes = 64<<10 - 1
 
 const leafHeader = "hooktrail/leaf/v1\n"
@@ -59,11 +60,13 @@ const (
 // If the record is a conflict or in quarantine, a last line such as "finding sequence-reused"
 // gives the reason.
 //
-// Bytes below 0x20, 0x7f and "%" in values are written as "%" and two upper-case hex
-// digits. New fields may be added at the end. Existing ones must not change.
+// Bytes below 0x20, 0x7f and "%" in values are written as "%" and two upper-case hex digits. New
+// fields may be added at the end, but existing ones must not change, because the hashes of all
+// ledgers depend on them.
 //
-// The leaf of a manifest has the producer and the last number that the manifest lists. The
-// leaf of a message in quarantine has the values of its subject.
+// The leaf of a manifest has the producer and the last number that the manifest lists. The leaf
+// of a message in quarantine has the values of its subject, because its content may be
+// unreadable.
 type Leaf struct {
 	Class    Class
 	ID       string
@@ -76,7 +79,7 @@ type Leaf struct {
 	Finding  Finding
 }
 
-// Encode returns the text of l. The leaf hash is computed from it.
+// Encode returns the text of l, from which the leaf hash is computed.
 func (l Leaf) Encode() []byte { return l.Append(nil) }
 
 // Append appends the text of l to dst.
@@ -94,7 +97,8 @@ type LeafFields[T string | []byte] struct {
 	Sequence                                      uint64
 }
 
-// AppendLeaf appends the text of a leaf to dst. hash is the SHA-256 of the record.
+// AppendLeaf appends the text of a leaf to dst, straight from the columns of the database. hash
+// is the SHA-256 of the record.
 func AppendLeaf[T string | []byte](dst []byte, f LeafFields[T], hash []byte) []byte {
 	dst = append(dst, leafHeader...)
 	dst = appendField(dst, "class ", f.Class)
@@ -132,7 +136,8 @@ const upperHex = "0123456789ABCDEF"
 
 func mustEscape(c byte) bool { return c < ' ' || c == '%' || c == 0x7f }
 
-// FormatTime formats t in UTC for leaves and orders. It returns "" for the zero time.
+// FormatTime formats t in UTC for leaves and orders. It returns "" for the zero time, so that the
+// field is left out.
 func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -142,7 +147,8 @@ func FormatTime(t time.Time) string {
 
 var errLeaf = errors.New("not a leaf")
 
-// ParseLeaf parses the output of [Leaf.Encode]. It rejects any other text.
+// ParseLeaf parses the output of [Leaf.Encode]. It rejects any other text, so that a leaf can be
+// written in only one way.
 func ParseLeaf(data []byte) (Leaf, error) {
 	if len(data) > MaxLeafBytes {
 		return Leaf{}, fmt.Errorf("%w: larger than %d bytes", errLeaf, MaxLeafBytes)
@@ -169,8 +175,8 @@ func ParseLeaf(data []byte) (Leaf, error) {
 	return l, nil
 }
 
-// set accepts fields in the wrong order, repeated fields and needless escapes. ParseLeaf
-// rejects them.
+// set need not reject fields in the wrong order, repeated fields or needless escapes, because
+// ParseLeaf compares the result with the canonical form.
 func (l *Leaf) set(name string, raw []byte) (err error) {
 	value, err := unescape(raw)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 // LeafRange is an inclusive range of leaves.
 type LeafRange struct{ First, Last int64 }
 
-// LeafRanges is an ascending list of leaf ranges. The ranges neither overlap nor touch.
+// LeafRanges is an ascending list of leaf ranges that neither overlap nor touch, so that the same
+// leaves always give the same list.
 type LeafRanges []LeafRange
 
 // Add appends leaf if it is greater than all leaves in r.
@@ -103,7 +104,7 @@ func (r LeafRanges) valid(size int64) bool {
 
 var errRanges = errors.New("not ranges of leaves")
 
-// parseRanges also accepts text that is not canonical.
+// parseRanges also accepts text that is not canonical, because [ParseOrder] rejects it later.
 func parseRanges(text string) (list LeafRanges, err error) {
 	for part := range strings.SplitSeq(text, " ") {
 		first, last, isRange := strings.Cut(part, "-")

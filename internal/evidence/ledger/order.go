@@ -15,18 +15,19 @@ import (
 // A checkpoint has another first line, so no signature is valid for both an order and a checkpoint.
 const orderHeader = "hooktrail/order/v1\n"
 
-// MaxOrderBytes is the maximum size of a signed order. A larger order does not fit into an event.
+// MaxOrderBytes is the maximum size of a signed order, because a larger one would not fit into an
+// event.
 const MaxOrderBytes = 512 << 10
 
-// MaxOrderRanges is the maximum number of leaf ranges in an order from [Order.Split]. Such an order
-// fits into an event.
+// MaxOrderRanges is the maximum number of leaf ranges in an order from [Order.Split], so that
+// each of these orders fits into an event.
 const MaxOrderRanges = 10_000
 
 // Order is a signed instruction to a ledger. It can destroy payloads, set or lift a hold, change
 // the signing key, add or revoke an issuer of grants, set a rule for other orders, or acknowledge
-// findings of a verification. An audit.accessed event contains the order. The order takes effect
-// once, when the ledger reads that event, and only if the ledger's key signed it. Its text has one
-// line for each field that is set, in this order:
+// findings of a verification. The order reaches the ledger in an audit.accessed event, and takes
+// effect once, when the ledger reads that event, but only if the ledger's key signed it. Its text
+// has one line for each field that is set, in this order:
 //
 //	hooktrail/order/v1
 //	tenant acme
@@ -63,8 +64,8 @@ type Order struct {
 	Second    SecondPerson  // the zero value removes the rule
 	Findings  []string      // ids of acknowledged findings
 
-	// Size and Root identify the tree that Leaves refers to. A rebuilt ledger can have another
-	// tree. It then ignores Leaves and selects records by Selection.
+	// Size and Root identify the tree that Leaves refers to, because a rebuilt ledger can have
+	// another tree. It then ignores Leaves and selects records by Selection instead.
 	Size   int64
 	Root   tlog.Hash
 	Leaves LeafRanges // for a hold, the leaves that existed when it was ordered
@@ -103,8 +104,8 @@ func (o Order) sign(signers ...note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenOrder returns the order in a signed note. The note must have the form that [Order.Sign]
-// writes, and exactly one signature, by one of the keys.
+// OpenOrder returns the order in a signed note, which must have exactly one signature, by one of
+// the keys, and the form that [Order.Sign] writes.
 func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	if len(signed) > MaxOrderBytes {
 		return Order{}, fmt.Errorf("%w: larger than %d bytes", errOrder, MaxOrderBytes)
@@ -123,8 +124,8 @@ func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	return o, err
 }
 
-// PeekOrder returns the order in a signed note, and the hash of the key that claims to have signed
-// it, such as "8f3c1a2b". It checks no signature.
+// PeekOrder returns the order in a signed note, and the hash of the key that claims to have
+// signed it, such as "8f3c1a2b". It checks no signature, so both may be forged.
 func PeekOrder(signed string) (o Order, signer string, err error) {
 	if o, err = readSignedOrder([]byte(signed)); err != nil {
 		return o, "", err

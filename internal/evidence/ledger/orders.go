@@ -40,8 +40,8 @@ func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	return o, err
 }
 
-// Split splits an order that has too many leaf ranges for one event. The first part keeps the id of
-// the order. newID returns the ids of the other parts.
+// Split splits an order that has too many leaf ranges for one event. The first part keeps the id
+// of the order, and the others get theirs from newID.
 func (o Order) Split(newID func() string) []Order {
 	var list []Order
 	for part := range slices.Chunk(o.Leaves, MaxOrderRanges) {
@@ -112,7 +112,8 @@ func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
 	return covered, nil
 }
 
-// Outcome returns the order with this id and its effect. ok is false if there is no such order.
+// Outcome returns the order with this id and its effect, or false if the ledger has no such
+// order.
 func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{
@@ -158,7 +159,7 @@ func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 	return holds, err
 }
 
-// ReadOrder returns the order that the event at leaf contains. It checks no signature.
+// ReadOrder returns the order that the event at leaf contains, without checking its signature.
 func ReadOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
 	o, _, err := readOrder(conn, leaf)
 	return o, err

@@ -8,10 +8,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A payload has the members of a payload that decides about verdicts or about the tables. Other
-// verifiers must read it in the same way, so it has one form. It is an object, each name has lower
-// case letters, digits and underscores and is there once, and the members that a reader asks for
-// have the right type. docs/verifier.md describes it.
+// A payload has the members of an event's data that decides about verdicts or about the tables.
+// Other verifiers must read it in the same way, so it counts only in one form, which
+// docs/verifier.md describes. It is an object whose names have lower case letters, digits and
+// underscores, and do not repeat, and the members that a reader asks for have the right type.
 type payload struct {
 	members map[string]json.RawMessage
 	failed  bool
@@ -49,8 +49,8 @@ func (p *payload) text(name string) (text string) {
 	return text
 }
 
-// number returns the integer from 0 to 2⁶⁴-1 under a name, or 0 if it is missing or null. The
-// integer has digits alone, without a sign, fraction or exponent.
+// number returns the integer from 0 to 2⁶⁴-1 under a name, or 0 if it is missing or null. It
+// accepts only digits, because programs disagree about signs, fractions and exponents.
 func (p *payload) number(name string) (n uint64) {
 	value := p.members[name]
 	if isAbsent(value) {
@@ -63,28 +63,32 @@ func (p *payload) number(name string) (n uint64) {
 
 func isAbsent(value json.RawMessage) bool { return value == nil || bytes.Equal(value, []byte("null")) }
 
-// SealIn returns the payload of a run.sealed event. ok is false if it does not count.
+// SealIn returns the payload of a run.sealed event. ok is false if it does not have the required
+// form and therefore does not count.
 func SealIn(e events.Event) (d events.RunSealedData, ok bool) {
 	p := payloadOf(e)
 	d = events.RunSealedData{Count: p.number("count"), First: p.number("first"), Last: p.number("last"), Digest: p.text("digest")}
 	return d, !p.failed
 }
 
-// GapIn returns the payload of a gap.recorded event. ok is false if it does not count.
+// GapIn returns the payload of a gap.recorded event. ok is false if it does not have the required
+// form and therefore does not count.
 func GapIn(e events.Event) (d events.GapRecordedData, ok bool) {
 	p := payloadOf(e)
 	d = events.GapRecordedData{First: p.number("first"), Last: p.number("last"), Reason: p.text("reason")}
 	return d, !p.failed
 }
 
-// LossIn returns the payload of a producer.lost event. ok is false if it does not count.
+// LossIn returns the payload of a producer.lost event. ok is false if it does not have the
+// required form and therefore does not count.
 func LossIn(e events.Event) (d events.ProducerLostData, ok bool) {
 	p := payloadOf(e)
 	d = events.ProducerLostData{Producer: p.text("producer"), Outbox: p.text("outbox"), Last: p.number("last"), Key: p.text("key")}
 	return d, !p.failed && d.Producer != ""
 }
 
-// OrderIn returns the signed order in an audit.accessed event, or "". It checks no signature.
+// OrderIn returns the signed order in an audit.accessed event, or "", without checking the
+// signature.
 func OrderIn(e events.Event) string {
 	p := payloadOf(e)
 	if signed := p.text("order"); !p.failed {

@@ -60,8 +60,8 @@ func (p PendingChange) Open(tenant string) (at Checkpoint, ok bool) {
 	return at, err == nil && at.Tenant == tenant
 }
 
-// PendingKeys returns the changes of the key that the first leaves before size do not record, see
-// [PendingKeys]. It sets no proofs.
+// PendingKeys returns the key changes that the first size leaves do not record, so that an export
+// of these leaves can include them, see the function [PendingKeys]. The caller adds the proofs.
 func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRotation, size int64) (list []PendingChange, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		recorded, err := recordedKeys(conn, size)
@@ -79,7 +79,7 @@ func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRot
 	return list, err
 }
 
-// RecordedKeys returns the orders to change the key in the first leaves before size. It checks no
+// RecordedKeys returns the orders in the first size leaves that change the key, without checking
 // signatures.
 func (r Orders) RecordedKeys(ctx context.Context, size int64) (recorded []KeyOrder, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -110,9 +110,9 @@ func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, e
 	return has, err
 }
 
-// Countersigned returns the copy of a checkpoint that a new key signed at the newest key change
-// with such a copy. It returns signed itself if there is no copy, or if witnesses cosigned the
-// checkpoint.
+// Countersigned returns the copy of a checkpoint that a new key signed at a key change, or signed
+// itself if no change has such a copy. A checkpoint that witnesses cosigned is returned as it is
+// too, because a copy would lack their signatures.
 func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 	if bytes.Count(signed, []byte("\n\u2014 ")) > 1 {
 		return signed

@@ -13,11 +13,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Reader reads the records of a ledger. It is safe for concurrent use.
+// Reader reads the records of a ledger. It is safe for concurrent use, although only one call at
+// a time reads.
 type Reader struct{ source *source }
 
-// OpenReader opens the ledger at path. The error wraps [fs.ErrNotExist] if there is no file, or if
-// the database is still empty.
+// OpenReader opens the ledger at path. The error wraps [fs.ErrNotExist] if there is no file, or
+// if its writer has not yet filled the database.
 func OpenReader(path string) (*Reader, error) {
 	s, err := openSource(path)
 	if err != nil {
@@ -27,7 +28,7 @@ func OpenReader(path string) (*Reader, error) {
 }
 
 // OpenTenant opens the ledger of tenant below dir. The error wraps [ErrDamaged] if the file
-// contains the ledger of another tenant.
+// contains the ledger of another tenant, for example because it was copied to the wrong folder.
 func OpenTenant(dir, tenant string) (*Reader, error) {
 	path, err := Path(dir, tenant)
 	if err != nil {
@@ -44,7 +45,7 @@ func OpenTenant(dir, tenant string) (*Reader, error) {
 	return r, nil
 }
 
-// Close closes the file. The readers from Tree, Orders and Activity stop working too.
+// Close closes the file, so the readers from Tree, Orders and Activity stop working too.
 func (r *Reader) Close() error { return r.source.close() }
 
 // Tenant returns the tenant of the ledger.
@@ -62,7 +63,7 @@ func (r *Reader) Orders() Orders { return Orders{r.source} }
 // Activity returns a reader of counts and times.
 func (r *Reader) Activity() Activity { return Activity{r.source} }
 
-// Newest returns the newest checkpoint. It checks no signature.
+// Newest returns the newest checkpoint without checking its signature.
 func (r *Reader) Newest(ctx context.Context) (Checkpoint, error) {
 	_, c, err := r.Signed(ctx)
 	return c, err
@@ -127,7 +128,7 @@ type RunInfo struct {
 	Stored time.Time // time of the last record
 }
 
-// Runs returns the runs of the ledger. The run with the newest record is first.
+// Runs returns the runs of the ledger, beginning with the run that has the newest record.
 func (r *Reader) Runs(ctx context.Context) (runs []RunInfo, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, s.n, s.first, s.last, l.stored FROM

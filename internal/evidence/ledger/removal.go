@@ -20,8 +20,8 @@ const (
 	Pruned Word = "pruned"
 )
 
-// Removal describes how the payload of a record was destroyed. The leaf and its proofs remain
-// valid.
+// Removal describes how the payload of a record was destroyed. The leaf remains, so its proofs
+// are still valid.
 type Removal struct {
 	Word  Word
 	Order int64 // leaf of the event with the order
@@ -31,7 +31,7 @@ type Removal struct {
 func (r Removal) Done() bool { return r.Word != "" }
 
 // Event returns the event in a record. If the payload was destroyed, the event has only the
-// fields of the leaf.
+// fields that the leaf still has.
 func (e Entry) Event() (events.Event, error) {
 	if !e.Removal.Done() {
 		return events.Decode(e.Bytes)
@@ -50,8 +50,8 @@ func WordOf(action events.AuditAction) Word {
 	return Erased
 }
 
-// ScanRemoval reads a [Removal] from the columns "word" and "ordered" of the table "erased". The
-// parameter column is the index of "word".
+// ScanRemoval reads a [Removal] from the columns "word" and "ordered" of the table "erased", of
+// which "word" has the index column.
 func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	if stmt.ColumnIsNull(column) {
 		return Removal{}, nil
@@ -92,8 +92,9 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// runsOfNext finds the first order after a leaf that destroyed payloads, and returns the runs that
-// lost events. If no run did, one RemovedRun without a name has the leaf of the order.
+// runsOfNext finds the first order after a leaf that destroyed payloads, and returns the runs
+// that lost events. If no run did, it returns one RemovedRun without a name, so that the caller
+// can continue after that order.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

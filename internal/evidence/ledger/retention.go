@@ -37,9 +37,10 @@ func formatAge(d time.Duration) string {
 	return d.String()
 }
 
-// Expired returns orders to prune the records whose retention has ended. The first rule with a
-// matching pattern applies. Expired omits records that a hold, the retention floor or
-// [Target.Removable] protects. The caller adds the ids and the author.
+// Expired returns orders to prune the records whose retention has ended, to which the caller adds
+// the ids and the author. The first rule with a matching pattern applies to a record. Expired
+// omits records that a hold, the retention floor or [Target.Removable] protects, because the
+// ledger would refuse to prune them.
 func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint

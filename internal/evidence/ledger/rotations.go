@@ -15,8 +15,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// RotationsFile lists all changes of the key, the oldest first. It is next to the key and contains
-// no secret.
+// RotationsFile lists all changes of the key, the oldest first. It is next to the key, but
+// contains no secret, so it may be copied together with the public key.
 const RotationsFile = "changes.json"
 
 // KeyRotation is one change of the key in [RotationsFile].
@@ -29,7 +29,7 @@ type KeyRotation struct {
 	Time   time.Time         `json:"time"`
 	Orders map[string]string `json:"orders"` // signed orders by tenant, for ledgers that existed then
 	// Checkpoints has the newest checkpoint of each ledger before the key change, signed with the
-	// new key. Earlier versions of Hooktrail did not store them.
+	// new key. It may be empty, because earlier versions of Hooktrail did not store them.
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
@@ -73,7 +73,8 @@ func readRotations(dir string) (changes []KeyRotation, err error) {
 	return changes, nil
 }
 
-// chainTo also removes the changes after the key public from the list.
+// chainTo returns the keys up to public. It removes later changes from the list, because their
+// keys were not installed.
 func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1
@@ -107,7 +108,7 @@ func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 }
 
 // ReadKeyOrders returns the signed orders in dir that change the key of a tenant's ledger, the
-// oldest first. The last order may introduce a key that is not installed yet.
+// oldest first. Unlike [ReadChain], it includes an order whose key is not installed yet.
 func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
 	changes, err := readRotations(dir)
 	return RotationOrders(changes, tenant), err

@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// SecondPerson requires the signature of a second person for some orders. The zero value is no
-// rule.
+// SecondPerson requires the signature of a second person for some orders, so that one person
+// alone cannot destroy payloads. The zero value is no rule.
 type SecondPerson struct {
 	// Approvers are sorted verifier keys, named after people.
 	Approvers []string
@@ -81,14 +81,15 @@ func rawKey(text string) string {
 	return parts[len(parts)-1]
 }
 
-// Rules are the rules that earlier orders have set for the next order of a ledger. The zero value
-// has no rules.
+// Rules are the rules that earlier orders have set for the next order of a ledger, which has none
+// if Rules is the zero value.
 type Rules struct {
 	Floor  time.Duration // records younger than this cannot be pruned
 	Second SecondPerson
 }
 
-// Apply updates r if the order sets a rule. The caller passes only orders that take effect.
+// Apply updates r if the order sets a rule. It does not check whether the order takes effect, so
+// the caller must only pass orders that do.
 func (r *Rules) Apply(o Order) {
 	switch o.Action { //nolint:exhaustive // only these set rules
 	case events.AuditFloor:
@@ -98,8 +99,9 @@ func (r *Rules) Apply(o Order) {
 	}
 }
 
-// Needs reports whether an order needs the signature of a second person. If a rule requires it for
-// any order, changing the rule and lowering the retention floor need it too.
+// Needs reports whether an order needs the signature of a second person. If a rule requires it
+// for any order, changing the rule and lowering the retention floor need it too, because
+// otherwise one person could circumvent the rule.
 func (r Rules) Needs(o Order) bool {
 	switch {
 	case r.Second.IsOff():
@@ -122,9 +124,10 @@ func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
 	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
 }
 
-// Open reads an order that one of the keys and possibly an approver have signed. at is when the
-// server stored the order. Without a second signature, approver is empty. The caller must not
-// execute an order with [EffectProposed] or [EffectExpired].
+// Open reads an order that one of the keys has signed, and possibly an approver, whose name it
+// then returns. at is when the server stored the order. The caller must not execute an order with
+// [EffectProposed], which lacks the approval, or with [EffectExpired], whose approval came too
+// late.
 func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, approver string, effect Effect, err error) {
 	o, err = OpenOrder(signed, keys)
 	if err == nil {
@@ -167,8 +170,8 @@ func (r Rules) openApproved(signed []byte, keys note.Verifiers) (o Order, approv
 	return o, approver, nil
 }
 
-// openTwice opens a note with two signatures. The first must be by one of the keys, the second by
-// an approver with another key.
+// openTwice opens a note with two signatures, the first by one of the keys and the second by an
+// approver. The approver must have another key, because otherwise one key could sign both times.
 func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error) {
 	approvers := make([]note.Verifier, len(r.Second.Approvers))
 	for i, text := range r.Second.Approvers {
@@ -222,8 +225,8 @@ func (e either) Verifier(name string, hash uint32) (note.Verifier, error) {
 	return e.second.Verifier(name, hash)
 }
 
-// Approve appends the signature of the approver to an order. One of the keys must have signed the
-// order.
+// Approve appends the signature of the approver to an order, which one of the keys must already
+// have signed.
 func Approve(signed []byte, keys note.Verifiers, approver note.Signer) ([]byte, error) {
 	n, err := note.Open(signed, keys)
 	if err != nil {

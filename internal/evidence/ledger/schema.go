@@ -93,8 +93,8 @@ func MakeTables(conn *sqlite.Conn) error {
 	return nil
 }
 
-// CheckFormat returns an error if this version cannot read the database. fresh is true if the
-// database is empty.
+// CheckFormat returns an error if this version cannot read the database. An empty database is no
+// error, but fresh is then true, so that a writer can create the tables.
 func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	id, err := pragma(conn, "application_id")
 	if err != nil {
@@ -114,8 +114,8 @@ func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	return false, nil
 }
 
-// CheckSchema compares every table and index with the schema of this version. A trigger, a view or
-// a changed index could make queries return false rows.
+// CheckSchema compares every table and index with the schema of this version, because a trigger,
+// a view or a changed index could make queries return false rows.
 func CheckSchema(conn *sqlite.Conn) error {
 	if fresh, err := CheckFormat(conn); err != nil {
 		return err

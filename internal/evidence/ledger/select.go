@@ -14,7 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Selection selects records of a ledger. The zero value selects all records.
+// Selection selects the records of a ledger that satisfy all its conditions. The zero value has
+// none, so it selects all records.
 type Selection struct {
 	Run    string    // empty selects all records, also those without a run
 	From   time.Time // inclusive; zero is no limit
@@ -101,8 +102,9 @@ const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'don
 // parameters.
 const maxListed = 1000
 
-// WithManifests extends s to the records that prove the selected ones. These are manifests,
-// enrolments, orders that destroyed selected payloads, and orders about keys, issuers or rules.
+// WithManifests extends s to the records without which the selected ones cannot be verified.
+// These are manifests, enrolments, orders that destroyed selected payloads, and orders about
+// keys, issuers or rules.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed, s.enrols = nil, s.Run != ""
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -126,7 +128,7 @@ func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, err
 	return s, err
 }
 
-// Find returns the event with this id. The bool is false if there is no such event.
+// Find returns the event with this id, or false if there is none.
 func (r *Reader) Find(ctx context.Context, id string) (Entry, bool, error) {
 	for e, err := range r.source.entries(ctx, -1, ` AND l.id = ?3 AND l.class = 'event'`, id) {
 		return e, err == nil, err

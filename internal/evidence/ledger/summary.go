@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunSummary describes a run. If the run has several events such as run.finished, the last one
-// counts.
+// RunSummary describes a run by its events. Where only one event of a kind can count, such as
+// run.finished, the last one does.
 type RunSummary struct {
 	Run       string `json:"run"`
 	Tenant    string `json:"tenant"`
@@ -276,7 +276,7 @@ func (s *RunSummary) count(status events.ToolStatus) {
 }
 
 // IsServiceRecord reports whether Hooktrail's own services write events of kind k. Such events do
-// not continue a run.
+// not continue a run, so a run stays sealed if they follow its seal.
 func IsServiceRecord(k events.Kind) bool {
 	switch k { //nolint:exhaustive // all other kinds are of agents
 	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,

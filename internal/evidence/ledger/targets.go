@@ -20,9 +20,9 @@ type Target struct {
 	Removal       Removal
 }
 
-// Removable reports whether an order may destroy the payload. Manifests, seals, audit records, and
-// records of gaps and losses must remain. They prove how many records there were and who destroyed
-// them.
+// Removable reports whether an order may destroy the payload. Manifests, seals, audit records,
+// and records of gaps and losses must remain, because they prove how many records there were and
+// who destroyed them.
 func (t Target) Removable() bool {
 	if t.Class == ClassEvent {
 		switch events.Kind(t.Kind) { //nolint:exhaustive // the few that stay
@@ -92,8 +92,8 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args
 	})
 }
 
-// Resolve returns the selected leaves whose payloads may be destroyed. It considers only leaf
-// numbers below before. The selection of an event includes its blob chunks.
+// Resolve returns the selected leaves below before whose payloads may be destroyed. If s selects
+// an event, the chunks of its blobs are included, because they contain its data.
 func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	if s.Event != "" {
 		return resolveEvent(conn, s, before)
@@ -172,5 +172,6 @@ func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
 	return ids, nil
 }
 
-// maxBlobChunks limits the chunks of one blob that are looked up. It is enough for 8 GiB.
+// maxBlobChunks limits how many chunks of one blob are looked up, because an event can claim any
+// size. It is enough for 8 GiB.
 const maxBlobChunks = 1 << 14

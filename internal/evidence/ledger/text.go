@@ -1,7 +1,7 @@
 package ledger
 
-// AppendField appends the line "name value" to dst, escaped as in a [Leaf]. It appends nothing
-// if value is empty.
+// AppendField appends the line "name value" to dst, escaped as in a [Leaf], or nothing if value
+// is empty.
 func AppendField(dst []byte, name, value string) []byte { return appendField(dst, name+" ", value) }
 
 // ParseField decodes a value that [AppendField] wrote. It also accepts other encodings of the

@@ -24,12 +24,12 @@ type Proof struct {
 // ErrNoLeaf means that the ledger does not have the requested leaf.
 var ErrNoLeaf = errors.New("it is not in the ledger")
 
-// Tree reads the Merkle tree of a ledger. It checks no signature.
+// Tree reads the Merkle tree of a ledger without checking signatures.
 type Tree struct{ source *source }
 
 // Prove returns a proof that the leaf is in the tree of the newest checkpoint. The error wraps
-// [ErrNoLeaf] if the ledger does not have the leaf, and [ErrDamaged] if the stored hashes do
-// not lead to the signed root.
+// [ErrNoLeaf] if the ledger does not have the leaf. Prove checks the proof, so the error wraps
+// [ErrDamaged] if the stored hashes do not lead to the signed root.
 func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		p, err = prove(conn, leaf)

@@ -19,7 +19,7 @@ import (
 const witnessedFile = "witnessed.checkpoint"
 
 // ReadWitnessed reads the last cosigned checkpoint from a file next to the ledger at path,
-// unchecked. The error wraps [fs.ErrNotExist] if there is no file.
+// without checking it. If no checkpoint was ever stored there, the error wraps [fs.ErrNotExist].
 func ReadWitnessed(path string) (signed []byte, err error) {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), witnessedFile))
 	if err != nil {
@@ -36,7 +36,7 @@ func ReadWitnessed(path string) (signed []byte, err error) {
 }
 
 // WriteWitnessed stores a cosigned checkpoint in a file next to the ledger at path. When it
-// returns nil, the checkpoint is on disk.
+// returns nil, the checkpoint is on disk, so a crash cannot lose it.
 func WriteWitnessed(path string, signed []byte) error {
 	if err := atomicfile.Write(filepath.Join(filepath.Dir(path), witnessedFile), signed); err != nil {
 		return fmt.Errorf("witnessed checkpoint: %w", err)
@@ -44,8 +44,9 @@ func WriteWitnessed(path string, signed []byte) error {
 	return nil
 }
 
-// Witnessed returns the last cosigned checkpoint, as a signed note and parsed. signed is nil if
-// there is none, or if the ledger does not continue that checkpoint. Witnessed checks no signature.
+// Witnessed returns the last cosigned checkpoint, as a signed note and parsed, without checking
+// signatures. signed is nil if the ledger does not continue any such checkpoint, because the
+// checkpoint would then prove nothing about it.
 func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	signed, err = ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {

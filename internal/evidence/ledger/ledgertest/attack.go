@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Attack executes statements on a copy of a ledger. It returns false if SQLite refused one.
+// Attack executes statements on a copy of a ledger and returns its path, or false if SQLite
+// refused a statement.
 func Attack(tb testing.TB, path string, statements ...string) (string, bool) {
 	tb.Helper()
 	to := CopyFile(tb, path)

@@ -36,13 +36,13 @@ type Pin struct {
 	Origin string        // origin of the ledgers; empty for all
 	Of     string        // data directory of the key, if known
 	Seen   time.Time
-	// Binding means that the pin is for this very ledger. If the ledger has another key and no
-	// signed key changes connect the two keys, the result is [AnchorDiverged].
+	// Binding means that the pin is for this very ledger, so a ledger with another key is
+	// [AnchorDiverged] unless signed key changes connect the two keys.
 	Binding bool
 }
 
-// Anchoring lists the evidence that can confirm a key. If the caller has already checked the key,
-// it is nil and the report has no anchor.
+// Anchoring lists the evidence that can confirm a key. A caller that has already checked the key
+// leaves it nil, and the report then has no anchor.
 type Anchoring struct {
 	Given string // option that named the key, such as "--key", if any
 	Pins  []Pin
@@ -59,12 +59,12 @@ func (p Pin) covers(tenant string) bool {
 }
 
 // Vouch looks for a pin that confirms the ledger's key. It tries the binding pins for the tenant,
-// or all pins for the tenant if none is binding. It calls the function leads with the pinned key
-// and the keys that orders connect with that key. If leads returns true, the pin confirms the
-// ledger's key.
+// or all pins for the tenant if none is binding. For each of them, it passes the pinned key and
+// the keys that orders connect with it to leads. If leads returns true, these keys lead to the
+// ledger's key, so the pin confirms that key.
 //
 // Vouch returns the keys of that pin. If there is no such pin, or if the user named the key, it
-// returns the keys that orders connect with key, which may be nil.
+// instead returns key and the keys that orders connect with it. key may be nil.
 func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyOrder, leads func(ledger.Keys) bool) (ledger.Keys, *Anchor) {
 	var own ledger.Keys
 	if key != nil {
@@ -122,7 +122,8 @@ func diverged(p Pin, key note.Verifier) *Anchor {
 	}
 }
 
-// The verifier calls anchorKeys before it reads the ledger, and again with the ledger's orders.
+// The verifier calls anchorKeys before it reads the ledger, so that even the report about an
+// unreadable ledger has an anchor, and again with the ledger's orders.
 func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
 	v.keys, v.report.Anchor = v.opts.Anchor.Vouch(v.opts.Key, tenant, orders, func(k ledger.Keys) bool {
 		return k.Chain.Index(v.opts.Key, 0) >= 0
@@ -164,8 +165,8 @@ func (a *Anchor) Witnessed(w *Witnesses) {
 	}
 }
 
-// Remedy adds to the reason of [AnchorNone] how to confirm the key. key is the id of the ledger's
-// key.
+// Remedy completes the reason of [AnchorNone], so that the user learns how to confirm the
+// ledger's key. key is the id of that key.
 func (a *Anchor) Remedy(key string) {
 	if a.Reason != "" {
 		a.Reason += ", and "

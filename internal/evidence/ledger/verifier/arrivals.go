@@ -15,7 +15,7 @@ type arrivals struct {
 	lastHash events.Hash
 }
 
-// add adds an arrival. It returns false if the arrival is not after the previous one in the stream.
+// add adds an arrival, and returns false if it is not after the previous one in the stream.
 func (s *arrivals) add(a ledger.Arrival, hash events.Hash) bool {
 	inOrder := a.Epoch > s.last.Epoch || a.Epoch == s.last.Epoch && a.Stream > s.last.Stream
 	s.Add(a)
@@ -45,8 +45,9 @@ type Break struct {
 	Noticed  time.Time `json:"noticed"`
 }
 
-// breaks reports whether a checkpoint records a break of the stream. This is the case if its
-// position is after the last arrival.
+// breaks reports whether a checkpoint records a break of the stream, and adds the break to the
+// report. At a break, the auditor signs a checkpoint without new messages, so its position is
+// after the last arrival.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p, last := c.Position, w.arrivals.last
 	if w.arrivals.Count == 0 || !p.After(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// link is the place in a producer's chain where a manifest ended. The next manifest names hash and
-// begins with the number after last.
+// link is the place in a producer's chain where a manifest ended, so that the next one can be
+// compared with it. That one names hash and begins with the number after last.
 type link struct {
 	hash string // hash of the previous manifest; "" at the start
 	last uint64
@@ -74,8 +74,8 @@ func (s *sender) adopt(l listing) {
 // manifest adds a manifest to the producer's chain, or returns why the manifest is foreign.
 //
 // Normally a manifest must continue the previous one. A producer with a key may also continue an
-// earlier manifest and list the same events again. This happens after a foreign manifest, if the
-// producer then believes that the stream lacks these events.
+// earlier manifest and list the same events again, because a foreign manifest can make it believe
+// that the stream lacks these events.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})

@@ -13,9 +13,9 @@ type loss struct {
 	cause Cause
 }
 
-// losses returns the declared losses as ascending ranges that do not overlap. For a number that
-// several records declare, a gap.recorded event counts before a manifest, and an earlier record
-// before a later one.
+// losses returns the declared losses as ascending ranges that do not overlap. Several records may
+// declare the same number, so a gap.recorded event counts before a manifest, and an earlier
+// record before a later one.
 func (s *sender) losses() (list []loss) {
 	for _, r := range s.recorded {
 		r.Last = min(r.Last, math.MaxInt64)

@@ -81,7 +81,6 @@ func (s *numbers) hasAll(first, last uint64) bool {
 	return i < len(list) && list[i].First <= first
 }
 
-// contains reports whether one of the ascending ranges contains n.
 func contains(ranges []events.Range, n uint64) bool {
 	i := firstEndingAt(ranges, n)
 	return i < len(ranges) && ranges[i].First <= n

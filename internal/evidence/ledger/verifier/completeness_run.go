@@ -195,8 +195,8 @@ const (
 
 // stateOf returns the state of a run from its parts, one for each producer.
 //
-// A producer that must restart its numbers continues the run as another producer. If settles
-// returns true, the seal of the new producer also covers the events of the old one.
+// A producer that must restart its numbers continues the run as another producer. Its new seal
+// therefore also covers its old events, if settles confirms that the two belong together.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown

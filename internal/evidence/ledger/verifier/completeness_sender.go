@@ -60,8 +60,8 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	return true
 }
 
-// lostManifest adds a gap for a missing manifest that listed the events first to last. If these
-// events are missing too, other gaps report them.
+// lostManifest adds a gap for a missing manifest that listed the events first to last. If none of
+// these events arrived, conclude drops the gap, because other gaps report the events.
 func (s *sender) lostManifest(first, last uint64) {
 	if first > last { // the numbers continue, but the chain of hashes does not
 		n := max(1, first-1)

@@ -5,7 +5,6 @@ import "github.com/hooktrail/hooktrail/pkg/events"
 // settled are ascending ranges of numbers.
 type settled []events.Range
 
-// add appends the numbers of a signed manifest.
 func (s *settled) add(m events.Manifest) {
 	last := len(*s) - 1
 	switch {

@@ -11,8 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DeniedResult is a successful result of a denied tool call. Either the denial was ignored, or the
-// result is forged. If several results came before the denial, DeniedResult has the first.
+// DeniedResult is a successful result of a denied tool call, which means that the denial was
+// ignored or the result is forged. If several results came before the denial, DeniedResult has
+// the first.
 type DeniedResult struct {
 	Denied   int64  `json:"denied"` // leaf of the denial
 	Result   int64  `json:"result"` // leaf of the result
@@ -23,7 +24,6 @@ type DeniedResult struct {
 
 type callKey struct{ run, call string }
 
-// call is a denied or successful tool call.
 type call struct {
 	callKey
 	isDenied bool // otherwise it succeeded
@@ -38,8 +38,9 @@ func callOf(e events.Event) *call {
 	return &call{callKey{e.Run, e.ToolCall}, denied}
 }
 
-// calls has the first denial and the first successful result of each call. The keys are hashes. The
-// denial and the result can come from two outboxes, so either can arrive first.
+// calls has the first denial and the first successful result of each call, by a hash of the run
+// and the call. It needs both, because they can come from two outboxes, so either can arrive
+// first.
 type calls struct {
 	denied    map[events.Hash]int64
 	succeeded map[events.Hash]success
@@ -50,8 +51,8 @@ type success struct {
 	producer string
 }
 
-// add stores a denial or a result. If a denied call succeeded, it returns the finding and true.
-// Results in quarantine do not count.
+// add stores a denial or a result, and returns the finding and true if a denied call succeeded.
+// Results in quarantine do not count, but denials there do.
 func (c *calls) add(f fact, producer string, isQuarantined bool) (d DeniedResult, ok bool) {
 	if f.call == nil {
 		return d, false
@@ -79,7 +80,6 @@ func (c *calls) add(f fact, producer string, isQuarantined bool) (d DeniedResult
 	return DeniedResult{Denied: denial, Result: found.leaf, Run: f.call.run, ToolCall: f.call.call, Producer: found.producer}, isDenied
 }
 
-// identityClaim is a record that claims the identity of another one.
 type identityClaim struct {
 	FindingAt
 	producer int64
@@ -160,7 +160,8 @@ func (c *contradictions) fill(r *Report) {
 	r.DeniedResults, r.DeniedResultCount = c.denied, c.deniedCount
 }
 
-// originals sets First in each finding, from the database. An export has none.
+// originals sets First in each finding. It reads the database, so First stays empty in an export,
+// which has none.
 func (c *contradictions) originals() error {
 	if c.conn == nil {
 		return nil

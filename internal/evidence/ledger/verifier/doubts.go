@@ -1,7 +1,7 @@
 package verifier
 
-// Doubts are the records that may be from other writers than the producers that they name. A report
-// lists only the first of them.
+// Doubts lists all records that may be from other writers than the producers that they name,
+// because a report has only the first of them.
 type Doubts struct {
 	Foreign    []Foreign
 	Claims     []FindingAt // records that claim the identity of another record

@@ -32,7 +32,8 @@ func isGranted(g *events.Grant) bool {
 	return err == nil && ed25519.Verify(public, g.SignedText(), g.Signature())
 }
 
-// readIssuers reads the orders about issuers. The verifier checks their leaves later.
+// readIssuers reads the orders about issuers before all other records, because an order can come
+// after the grant that it makes valid. The verifier checks their leaves later.
 func (v *verifier) readIssuers(conn *sqlite.Conn, tenant string) error {
 	leaves, err := ledger.IssuerLeaves(conn)
 	if err != nil {
@@ -69,16 +70,16 @@ func (l listing) isGranted() bool {
 	return l.Grant != nil && l.signature == signatureValid && l.grantFault == ""
 }
 
-// beginning is the first manifest in a producer's chain. Only its key and the successors of that
-// key can continue the chain.
+// beginning is the first manifest in a producer's chain. All later manifests depend on it,
+// because only its key and the successors of that key can continue the chain.
 type beginning struct {
 	key     string
 	granted bool
 	first   bool // the manifest starts at number 1, so earlier unsigned manifests are foreign
 }
 
-// refusal returns why a manifest is foreign, or "". The first manifest with an accepted grant
-// decides the producer's key. Without any grant, the first signed manifest does.
+// refusal returns why a manifest is foreign, or "". This depends on the producer's key, which is
+// from the first manifest with an accepted grant, or else from the first signed manifest.
 func (s *sender) refusal(l listing) string {
 	began := s.found.known.began[s.name]
 	key := cmp.Or(s.key, began.key)
@@ -94,13 +95,15 @@ func (s *sender) refusal(l listing) string {
 }
 
 // repeatsKeyChange reports whether l repeats the manifest that introduced the current key. The
-// producer repeats it if a foreign manifest suggests that the stream lacks the key change.
+// producer repeats it if a foreign manifest makes it believe that the stream lacks the key
+// change.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }
 
-// overtakes reports whether l replaces the beginning of the producer's chain. This is the case if l
-// is the first manifest with a grant and has another key.
+// overtakes reports whether l replaces the beginning of the producer's chain. It does if it is
+// the first manifest with a grant and has another key, because a granted key counts more than an
+// earlier one without a grant.
 func (s *sender) overtakes(l listing) bool {
 	return l.isGranted() && !s.enrolment.Enrolled && s.key != "" && l.Key != s.key && !s.found.known.began[s.name].granted
 }

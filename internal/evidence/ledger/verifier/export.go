@@ -14,11 +14,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ExportChecker checks the records of an export and computes the verdict on completeness. The
-// caller adds the records in stream order, and checks that their leaves are in a signed tree.
+// ExportChecker checks the records of an export and computes the verdict on completeness. It does
+// not know the tree, so the caller checks that the leaves are in a signed tree, and adds the
+// records in stream order.
 //
-// An export of one run lacks the producers' other runs. Gaps in the numbers of a producer then
-// prove nothing, and only the seals decide about completeness.
+// An export of one run lacks the producers' other runs. Gaps in the numbers of a producer
+// therefore prove nothing, and only the seals decide about completeness.
 type ExportChecker struct {
 	facts           *completeness
 	producers, runs map[string]int64
@@ -37,8 +38,8 @@ const (
 	TimeRange          // can cut a run in two
 )
 
-// NewExportChecker returns a checker without records. It accepts an order only if it is for the
-// tenant and one of the keys signed it.
+// NewExportChecker returns a checker without records. It ignores an order unless the order is for
+// the tenant and one of the keys signed it.
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
@@ -59,7 +60,8 @@ type ExportedRecord struct {
 	Stored  time.Time // zero if unknown
 }
 
-// Add adds a record. If the record does not match its leaf, Add ignores it and returns an error.
+// Add adds a record. It returns an error if the record does not match its leaf, or if the record
+// is an order that does not cover all records that were destroyed in its name.
 func (c *ExportChecker) Add(k ExportedRecord) error {
 	a := ledger.Arrival{Leaf: k.Index, Epoch: int64(k.Epoch), Stream: int64(k.Stream), Stored: nanoseconds(k.Stored)}
 	c.arrivals.Add(a)
@@ -110,8 +112,8 @@ func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
 	return f, nil
 }
 
-// AddRepetition adds a repetition. The digest of arrivals or a seal proves its fields, except for
-// run and kind.
+// AddRepetition adds a repetition. Its run and kind are only claims, while the digest of arrivals
+// or a seal proves the other fields.
 func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	arrived := ledger.Arrival{
 		Leaf: a.Leaf, Epoch: int64(a.Epoch), Stream: int64(a.Stream), Stored: nanoseconds(a.Stored), Repeated: true,
@@ -121,13 +123,13 @@ func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	c.facts.repetition(producerRunKey{number(c.producers, a.Producer), number(c.runs, a.Run)}, a.Run, a.Kind, arrived)
 }
 
-// Arrivals returns the number of records and repetitions, and their digest. The caller compares
-// both with a checkpoint.
+// Arrivals returns the number of records and repetitions, and their digest, so that the caller
+// can compare both with a checkpoint.
 func (c *ExportChecker) Arrivals() (int64, tlog.Hash) { return c.arrivals.Count, c.arrivals.Digest }
 
-// Conclude writes the verdict on completeness to r. newest is the newest checkpoint that covers the
-// records. If necessary, Conclude reads all leaves and repetitions a second time from the last two
-// parameters.
+// Conclude writes the verdict on completeness to r. newest is the newest checkpoint that covers
+// the records. If a seal or a repeated manifest does not match at first, Conclude reads all
+// leaves and repetitions a second time, which is why it needs the last two parameters.
 func (c *ExportChecker) Conclude(
 	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
 ) error {
@@ -151,8 +153,9 @@ func (c *ExportChecker) Without(f ForeignRecords) {
 	c.facts.found.known = ForeignRecords{}.With(f)
 }
 
-// Foreign returns the foreign events that Conclude found. If there are any, the caller repeats the
-// check with another checker that ignores them, see [ExportChecker.Without].
+// Foreign returns the foreign events that Conclude found. They may have changed the verdict, so
+// if there are any, the caller repeats the check with another checker that ignores them, see
+// [ExportChecker.Without].
 func (c *ExportChecker) Foreign() ForeignRecords { return c.facts.found.next }
 
 // Findings writes the records that contradict others to r, as [ExportChecker.Conclude] does.

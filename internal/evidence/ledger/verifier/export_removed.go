@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// exportRemovals collects the orders of an export. It groups the destroyed records by order.
+// exportRemovals collects the orders of an export, and groups the destroyed records by order, so
+// that each order can be compared with the records that name it.
 type exportRemovals struct {
 	orderLog
 
@@ -28,7 +29,8 @@ type exportClaim struct {
 	youngest int64 // when the server stored the newest record, in nanoseconds since 1970
 }
 
-// The order that destroyed the record comes later in the export.
+// add notes a destroyed record. The order that destroyed it comes later in the export, so the
+// method order compares the two then.
 func (r *exportRemovals) add(k ExportedRecord) error {
 	if k.Bytes != nil || k.Removal.Order <= k.Index || k.Removal.Word != ledger.Erased && k.Removal.Word != ledger.Pruned {
 		return errors.New("what became of its record makes no sense")
@@ -85,8 +87,8 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether an order covers all records that name it. If its tree is larger than
-// the ledger before the order, it was made for another ledger, and its Leaves do not apply.
+// isCoveredBy reports whether an order covers all records that name it. If its tree is larger
+// than the ledger before the order, it was made for another ledger, so its Leaves do not apply.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false
@@ -98,7 +100,7 @@ func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 }
 
 // SetsRule reports whether the record at leaf is an order that sets a rule. Every bundle has all
-// such orders.
+// such orders, because the effect of later orders depends on them.
 func (c *ExportChecker) SetsRule(leaf int64) bool { return c.ruleAt[leaf] }
 
 func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
@@ -112,8 +114,8 @@ func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
 	}
 }
 
-// Acknowledge adds an acknowledgement from outside the export. It ignores an order without a valid
-// signature. The caller checks that the order is in the ledger.
+// Acknowledge adds an acknowledgement from outside the export, unless it has no valid signature.
+// The caller checks that the order is in the ledger.
 func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	o, said, ok := c.removed.open(leaf, c.removed.tenant, signed, time.Time{})
 	if ok && o.Action == events.AuditAcknowledge && said.Effect == "" {
@@ -122,7 +124,8 @@ func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	}
 }
 
-// Matters lists in r the findings that an order can acknowledge. Call it when r has all findings.
+// Matters lists in r the findings that an order can acknowledge, so r must have all its findings
+// before.
 func (c *ExportChecker) Matters(r *Report) { c.facts.matters(r) }
 
 // ExpectsOrder reports whether the export needs the order at leaf as proof.
@@ -130,8 +133,9 @@ func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
 	return c.removed.claims[leaf] != nil || c.removed.keys.ChangedAt(leaf) || c.facts.issuers.Has(leaf)
 }
 
-// Redacted returns the orders in the export and counts the payloads that they destroyed. It counts
-// holds only in an export of a whole ledger, see [Redacted.Part].
+// Redacted returns the orders in the export and counts the payloads that they destroyed. It
+// counts holds only in an export of a whole ledger, because a part may lack the order that lifts
+// a hold, see [Redacted.Part].
 func (c *ExportChecker) Redacted() Redacted {
 	r, holds := Redacted{Erased: c.removed.erased, Pruned: c.removed.pruned, Part: c.facts.partial}, c.removed.holds
 	if r.Part {

@@ -14,7 +14,7 @@ import (
 )
 
 // Foreign is a record under the name of a producer that did not send it, as the producer's key
-// proves. The record does not affect the verdict on the producer.
+// proves. It therefore does not affect the verdict on the producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
 	Class          ledger.Class `json:"class"`
@@ -76,7 +76,8 @@ const maxReadings = 4
 // IsEmpty reports whether f has no records.
 func (f ForeignRecords) IsEmpty() bool { return len(f.contents)+len(f.ranges)+len(f.began) == 0 }
 
-// With returns the union of f and g. Its ranges are ascending and do not overlap.
+// With returns the union of f and g. Its ranges are ascending and do not overlap, so that an
+// event can be looked up in them.
 func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
 	var u ForeignRecords
 	for _, part := range [...]ForeignRecords{f, g} {
@@ -98,7 +99,7 @@ func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
 	return u
 }
 
-// disjoint sorts the ranges in list. If two overlap, it shortens the later one.
+// disjoint sorts the ranges in list, and shortens a range that overlaps an earlier one.
 func disjoint(list []events.Range) (all []events.Range) {
 	slices.SortStableFunc(list, func(a, b events.Range) int { return cmp.Compare(a.First, b.First) })
 	next := uint64(0)
@@ -149,7 +150,8 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// reason returns why an event is foreign, or "". The ranges of a producer must not overlap.
+// reason returns why an event is foreign, or "". It finds at most one range, so the ranges of a
+// producer must not overlap.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent
@@ -172,7 +174,8 @@ type foreigners struct {
 	list  []Foreign      // more than in a report
 	count int64
 	tried int // hashes that choose has combined
-	// second has each event with the number of an earlier event. These events belong to no run.
+	// second has each event with the number of an earlier event, because these events belong to
+	// no run.
 	second map[numberedContent]bool
 }
 
@@ -185,8 +188,8 @@ func (f *foreigners) addSecond(c numberedContent) {
 	}
 }
 
-// isEvent reports whether c is the first content of its number that is not foreign. Only that
-// content counts.
+// isEvent reports whether c is the first content of its number that is not foreign, because only
+// that content counts.
 func (f *foreigners) isEvent(c numberedContent) bool {
 	return !f.second[c] && (f.known.IsEmpty() || f.known.reason(c) == "")
 }
@@ -213,9 +216,9 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// unlisted finds foreign events of a producer with a key. They are events that a manifest declares
-// as missing, and events after missing numbers that no manifest lists. isPartial is true if the
-// export lacks other events of the producer.
+// unlisted finds foreign events of a producer with a key. They are events that a manifest
+// declares as missing, and events after missing numbers that no manifest lists. It does not look
+// for the latter if isPartial is true, because an export can lack other events of the producer.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {

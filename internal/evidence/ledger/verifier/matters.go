@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Matter is a finding that a person can acknowledge. Every finding that leads to [ExitIncomplete]
-// or [ExitContradicts] is a Matter, except the result of a denied call.
+// Matter is a finding that a person can acknowledge, so that it no longer affects the exit status
+// if the user allows that. The result of a denied call cannot be acknowledged.
 type Matter struct {
 	// ID is a hash of the facts of the finding. If the facts change, for example because more
 	// events are lost, an earlier acknowledgement no longer applies.
@@ -142,8 +142,9 @@ type foreignNumber struct {
 	sequence uint64
 }
 
-// foreign adds findings about foreign records, misaddressed records and reused ids. A conflict is
-// several records with one number. It counts as acknowledged if all its foreign records are.
+// foreign adds findings about foreign records, misaddressed records and reused ids. A number with
+// several records is no finding of its own. It counts as acknowledged if all foreign records with
+// that number are.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {

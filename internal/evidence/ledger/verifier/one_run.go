@@ -63,8 +63,9 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// mayLack reports whether the gap may contain events of the run. If the events match the producer's
-// seal, a stream gap before the seal contains none.
+// mayLack reports whether the gap may contain events of the run. If the run's events match the
+// producer's seal, none of them are missing, so a stream gap before the seal contains only events
+// of other runs.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name

@@ -27,9 +27,9 @@ func newOrderLog(keys ledger.Keys) orderLog {
 	return orderLog{keys: keys, ids: make(map[string]bool), acknowledged: make(map[string]Acknowledgement)}
 }
 
-// open opens the signed order at leaf. at is when the server stored the order. ok is false if no
-// valid key signed it, if it is for another tenant, or if the ledger already has it. If the
-// approval is missing or late, said.Effect says so.
+// open opens the signed order at leaf, which the server stored at the time at. ok is false if the
+// order has no effect because no valid key signed it, it is for another tenant, or the ledger
+// already has it. If only its approval is missing or late, ok is true and said.Effect says so.
 func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledger.Order, said OrderAt, ok bool) {
 	o, approver, effect, err := l.rules.Open([]byte(signed), l.keys.At(leaf), at)
 	if err != nil || o.Tenant != tenant {
@@ -58,7 +58,8 @@ func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledg
 	return o, said, true
 }
 
-// change applies an order and returns its effect. For orders that destroy payloads it returns "".
+// change applies an order and returns its effect. It returns "" for orders that destroy payloads,
+// because their effect depends on the records.
 func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	switch o.Action { //nolint:exhaustive // the others destroy records
 	case events.AuditFloor, events.AuditApprovers:

@@ -8,8 +8,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// pages runs SQLite's quick_check. It finds damage that misleads lookups by index. The walk does
-// not notice such damage, because it reads the tables in order.
+// pages runs SQLite's quick_check, which finds damage that misleads lookups by index. The walk
+// does not notice such damage, because it reads the tables in order.
 type pages struct {
 	done   chan struct{}
 	cancel context.CancelFunc

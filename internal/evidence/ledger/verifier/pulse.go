@@ -13,8 +13,8 @@ import (
 // silent.
 const silentIntervals = 3
 
-// Lost describes a producer.lost event. Such an event records that a producer's outbox was missing
-// when the data directory was opened.
+// Lost describes a producer.lost event, which records that a producer's outbox was missing when
+// the data directory was opened.
 type Lost struct {
 	Leaf   int64     `json:"leaf"`
 	By     string    `json:"by"` // producer that recorded it
@@ -48,9 +48,10 @@ func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// settles reports whether a seal of s also ends the run for another producer. This requires that
-// all earlier events of the other producer are known. If the other producer announces no state or
-// lost its outbox, it counts as ended. A lost outbox is reported separately.
+// settles reports whether a seal of s also ends the run for another producer. All earlier events
+// of the other producer must be known, because the seal would otherwise hide a loss. If the other
+// producer announces no state or lost its outbox, it counts as ended. A lost outbox is reported
+// separately, so it is not hidden either.
 func settles(s, other *sender, seal order) bool {
 	switch {
 	case s.standing() < other.standing():
@@ -75,8 +76,8 @@ func (s *sender) standing() int {
 	return 0
 }
 
-// lostOutboxes has the latest loss for each producer and key. A forged loss with another key must
-// not replace the real loss.
+// lostOutboxes has the latest loss for each producer and key, so that a forged loss with another
+// key does not replace the real one.
 type lostOutboxes map[lostKey]*Lost
 
 type lostKey struct{ producer, key string }
@@ -117,9 +118,10 @@ func (l *Lost) orLater(other *Lost) *Lost {
 	return l
 }
 
-// isEndedBy reports whether a manifest of the producer came after the loss, signed with the key in
-// the event of the loss. Without that key, the producer must be enrolled, or must have signed a
-// manifest before the loss.
+// isEndedBy reports whether a signed manifest after the loss shows that the producer still has
+// its outbox. The producer must have signed with the key in the event of the loss. If the event
+// has no key, the producer must instead be enrolled, or must have signed a manifest before the
+// loss.
 func (l *Lost) isEndedBy(s *sender) bool {
 	switch {
 	case !l.at.before(s.signed.last):

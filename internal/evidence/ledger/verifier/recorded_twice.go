@@ -58,8 +58,9 @@ func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 	return r
 }
 
-// commonOf returns a text that is equal for two recordings of a payload. ok is false if data is not
-// an object, or if readers can disagree about its verdict or its executions.
+// commonOf returns a text that is equal for two recordings of a payload, so that its hash
+// identifies the payload. ok is false if data is not an object, or if readers can disagree about
+// its verdict or its executions.
 func commonOf(e events.Event) (text []byte, ok bool) {
 	if len(e.Data) == 0 || e.Data[0] != '{' {
 		return nil, false
@@ -102,7 +103,6 @@ func isUnambiguous(name string, seen map[string]bool) bool {
 	return true
 }
 
-// strictestOf returns the strictest verdict of an array of executions.
 func strictestOf(value json.RawMessage) (strictest events.Verdict, ok bool) {
 	var executions []json.RawMessage
 	if json.Unmarshal(value, &executions) != nil {
@@ -126,8 +126,8 @@ func strictness(v events.Verdict) int {
 	return slices.Index([]events.Verdict{events.VerdictAsk, events.VerdictDeny}, v) + 1
 }
 
-// appendTokens appends the tokens of a JSON value. Texts are without escapes, and numbers as they
-// are written.
+// appendTokens appends the tokens of a JSON value, so that white space and escapes make no
+// difference. Numbers stay as they are written.
 func appendTokens(dst []byte, value json.RawMessage) []byte {
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
@@ -145,14 +145,15 @@ func appendTokens(dst []byte, value json.RawMessage) []byte {
 	}
 }
 
-// twin is a record of an export with the id of an earlier event. CompareFirst later compares it
-// with that event.
+// twin is a record of an export with the id of an earlier event, with which CompareFirst later
+// compares it.
 type twin struct {
 	FindingAt
 	recording
 }
 
-// maxTwins limits the twins in memory. Further ones count as contradictions.
+// maxTwins limits the twins in memory. Further ones count as contradictions, because they are not
+// compared with the earlier event.
 const maxTwins = 1 << 17
 
 const maxFirsts = 1 << 12
@@ -220,8 +221,9 @@ func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	return r, err
 }
 
-// CompareFirst compares records of the same id with the first of them. The caller passes all added
-// records again. Call CompareFirst before [ExportChecker.Conclude] and [ExportChecker.Findings].
+// CompareFirst compares records of the same id with the first of them, for which the caller
+// passes all added records again. Call CompareFirst before [ExportChecker.Conclude] and
+// [ExportChecker.Findings], because these use its results.
 func (c *ExportChecker) CompareFirst(records iter.Seq2[ExportedRecord, error]) error {
 	contrary := &c.facts.contrary
 	ids := make(map[string][]int)

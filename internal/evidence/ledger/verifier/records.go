@@ -195,8 +195,8 @@ func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error)
 	return ledger.InsertContent(data, int(cut), content), nil
 }
 
-// decode sets the fields of f. For a blob chunk it returns the content that the writer stores
-// separately.
+// decode sets the fields of f. For a blob chunk, it also returns the content, so that the caller
+// can check where the writer stored it.
 func (f *fact) decode(data []byte) (c ledger.Chunk) {
 	e, err := events.Decode(data)
 	if err != nil {

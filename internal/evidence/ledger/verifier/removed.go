@@ -35,8 +35,8 @@ func (r *removals) next() (err error) {
 	return err
 }
 
-// of returns how the payload of a leaf was destroyed. The leaf must be higher than in the last
-// call.
+// of returns how the payload of a leaf was destroyed. It reads the table only once, so the leaf
+// must be higher than in the last call.
 func (r *removals) of(leaf int64) (ledger.Removal, error) {
 	for r.row && r.stmt.ColumnInt64(0) <= leaf {
 		at := r.stmt.ColumnInt64(0)

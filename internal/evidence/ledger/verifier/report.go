@@ -41,7 +41,8 @@ const (
 	ExitInvalid     = 40
 )
 
-// NotProven names what no ledger can prove. Every report contains it.
+// NotProven names the facts that no ledger can prove. Every report contains it, so that its
+// readers do not expect more of the verdicts.
 const NotProven = "that tool results were true, or that actions outside registered producers did not happen."
 
 // StateLost is the state of a producer whose outbox is lost.
@@ -107,8 +108,8 @@ type Report struct {
 	Powerless      []Powerless  `json:"powerless,omitempty"`    // the first orders that replaced keys signed
 	PowerlessCount int64        `json:"powerless_count,omitempty"`
 
-	// Matters lists findings that can be acknowledged, the unacknowledged ones first. The counts
-	// include findings that are not listed.
+	// Matters lists findings that can be acknowledged, the unacknowledged ones first, while the
+	// counts also include findings that are not listed.
 	Matters             []Matter `json:"acknowledgeable,omitempty"`
 	AcknowledgedCount   int64    `json:"acknowledged_count,omitempty"`
 	UnacknowledgedCount int64    `json:"unacknowledged_count,omitempty"`
@@ -168,9 +169,9 @@ type Producer struct {
 	Unchecked        bool      `json:"unchecked,omitempty"`        // some events were not compared with their manifest
 	SilentSinceBreak bool      `json:"unheard,omitempty"`          // nothing arrived since a break of the stream
 
-	// State is the last state that the producer announced, if any, or [StateLost]. A producer in
-	// the state "open" signs a manifest every Interval seconds. Heard is when the server stored the
-	// last manifest.
+	// State is the last state that the producer announced, if any, or [StateLost]. While it is
+	// "open", the producer signs a manifest every Interval seconds. Heard is when the server
+	// stored the last one.
 	State    events.State `json:"state,omitempty"`
 	Interval uint64       `json:"interval,omitempty"`
 	Heard    time.Time    `json:"heard,omitzero"`
@@ -178,7 +179,7 @@ type Producer struct {
 	Lost     *Lost        `json:"lost,omitempty"`   // its lost outbox, if any
 
 	// UnsignedBefore is when the producer's first signed manifest arrived, if unsigned manifests
-	// came before it. Nothing proves who sent these.
+	// came before it, because nothing proves who sent these.
 	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
 
 	Enrolment
@@ -207,7 +208,7 @@ type Gap struct {
 	Run      string `json:"run,omitempty"`
 }
 
-// RunCounts counts runs by their state. It omits runs that neither need nor have a seal.
+// RunCounts counts runs by their state, but omits runs that neither need nor have a seal.
 type RunCounts struct {
 	Sealed   int `json:"sealed"`
 	Open     int `json:"open"`
@@ -229,8 +230,8 @@ func (r *Report) AddProblem(format string, args ...any) {
 	}
 }
 
-// Conclude sets the verdict on integrity and the exit status. Call it when all problems and
-// comparisons are in the report.
+// Conclude sets the verdict on integrity and the exit status. These depend on all problems and
+// comparisons, so call it when the report has them.
 func (r *Report) Conclude(requireTrusted bool) {
 	if r.ProblemCount > 0 {
 		r.Integrity = Invalid
@@ -266,8 +267,8 @@ func highest(exit int, statuses map[int]bool) int {
 	return exit
 }
 
-// isLifecycle reports whether an event of kind k continues its run. A run needs a seal after its
-// last such event.
+// isLifecycle reports whether an event of kind k continues its run, so that the run needs a seal
+// after it.
 func isLifecycle(k events.Kind) bool {
 	return k != "" && k != events.Custom && k != events.BlobChunk && !ledger.IsServiceRecord(k)
 }

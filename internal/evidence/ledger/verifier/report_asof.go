@@ -7,9 +7,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// AsOf describes the last message of the stream that a report covers, and the events that the
-// ledger lacks. If the ledger file was verified without the stream, only Time, Created and Position
-// are set.
+// AsOf says up to which message of the stream a report holds, and which events the ledger still
+// lacks. If the ledger file was verified without the stream, the latter are unknown, so only
+// Time, Created and Position are set.
 type AsOf struct {
 	Time time.Time `json:"time"` // time of the newest checkpoint
 	// Age is the age of the checkpoint by the clock of the reader, or 0 if unknown.
@@ -53,13 +53,13 @@ type Waiting struct {
 	Events  uint64 `json:"events"`
 	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
-	// Uses is true if the events only record that someone used the evidence. [AsOf.Behind] ignores
-	// such events.
+	// Uses is true if the events only record that someone used the evidence, because
+	// [AsOf.Behind] ignores such events.
 	Uses bool `json:"uses,omitempty"`
 }
 
-// AsOfCheckpoint returns the AsOf of a ledger file that is verified without the stream. c is its
-// newest checkpoint.
+// AsOfCheckpoint returns the AsOf of a ledger file that is verified without the stream, and whose
+// newest checkpoint is c.
 func AsOfCheckpoint(c ledger.Checkpoint) AsOf {
 	return AsOf{Time: c.Time, Created: c.Position.Stream, Position: c.Position.Sequence, Outboxes: []Waiting{}}
 }
@@ -78,7 +78,7 @@ func (a AsOf) Behind() bool {
 }
 
 // SetAsOf sets AsOf in the report. If the ledger lacks events, [Complete] and [Empty] become
-// [Unproven].
+// [Unproven], because they would be true only of the events so far.
 func (r *Report) SetAsOf(a AsOf) {
 	r.AsOf = &a
 	if !a.Behind() {

@@ -20,7 +20,8 @@ type Redacted struct {
 	Rules   []OrderAt `json:"rules,omitempty"`
 	Waiting []OrderAt `json:"waiting,omitempty"`
 
-	// Part is true for a part of a ledger. Other parts may have holds in force too.
+	// Part is true for a part of a ledger, which has no count of holds because other parts may
+	// have holds too.
 	Part bool `json:"part,omitempty"`
 }
 

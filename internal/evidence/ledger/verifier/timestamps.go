@@ -21,11 +21,11 @@ type TimeStamps struct {
 	Good    int        `json:"good"`             // tokens of a trusted authority about checkpoints of this ledger
 	Newest  *TimeStamp `json:"newest,omitempty"` // covers the most leaves; the earliest of several
 	// Bad lists the first time stamps that are damaged, untrusted, or about other data than a
-	// checkpoint of this ledger. BadCount counts all of them.
+	// checkpoint of this ledger, while BadCount counts all of them.
 	Bad      []BadTimeStamp `json:"bad,omitempty"`
 	BadCount int            `json:"bad_count,omitempty"`
-	// Diverged lists the first time stamps with a checkpoint of another history. DivergedCount
-	// counts all of them.
+	// Diverged lists the first time stamps with a checkpoint of another history, while
+	// DivergedCount counts all of them.
 	Diverged      []BadTimeStamp `json:"diverged,omitempty"`
 	DivergedCount int            `json:"diverged_count,omitempty"`
 }
@@ -50,7 +50,7 @@ type BadTimeStamp struct {
 const maxStamps = 20 // number of listed time stamps
 
 // Lacks reports whether a time stamp is bad or all are missing. Without certificates it returns
-// false.
+// false, because nothing was checked.
 func (t *TimeStamps) Lacks() bool { return t != nil && t.Checked && (t.Good == 0 || t.BadCount > 0) }
 
 func (t *TimeStamps) diverges() bool { return t != nil && t.DivergedCount > 0 }
@@ -67,7 +67,8 @@ func (t *TimeStamps) diverge(name, reason string) {
 	}
 }
 
-// Count counts a leaf of a bundle if the newest time stamp does not cover it. t may be nil.
+// Count adds a leaf of a bundle to Newest.Behind if the newest time stamp does not cover it. t
+// may be nil.
 func (t *TimeStamps) Count(leaf int64) {
 	if t != nil && t.Newest != nil && leaf >= t.Newest.Size {
 		t.Newest.Behind++
@@ -97,8 +98,9 @@ type Stamp struct {
 	compared bool
 }
 
-// CheckStamp checks the token of a stored time stamp. If roots is nil, it checks only that the
-// token is for the checkpoint. CheckStamp does not check who signed the checkpoint.
+// CheckStamp checks the token of a stored time stamp. If roots is nil, the user trusts no
+// authority, so it checks only that the token is for the checkpoint. It leaves the signature of
+// the checkpoint to [Stamp.Open].
 func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 	s := Stamp{Stored: stored}
 	err := stored.Err
@@ -121,8 +123,8 @@ func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 	return s
 }
 
-// Usable reports whether the token is for the checkpoint. If certificates were given, the token
-// must also be from a trusted authority.
+// Usable reports whether the token is for the checkpoint and, if certificates were given, from a
+// trusted authority.
 func (s Stamp) Usable() bool { return s.bad == "" }
 
 // checkStamps returns the stamps sorted by arrivals.

@@ -14,8 +14,8 @@ import (
 // with the writer, so that it finds errors of the writer.
 type checkedTree struct {
 	size int64
-	// roots are the roots of the complete subtrees, the largest first. There is one for each 1 bit
-	// of size.
+	// roots are the roots of the complete subtrees, the largest first, so there is one for each 1
+	// bit of size.
 	roots  []tlog.Hash
 	stored *storedHashes
 }

@@ -48,8 +48,8 @@ type trusted struct {
 	foreign  bool // signed with another ledger's key, which counts as a divergence
 }
 
-// trusted returns the checkpoints from the user and the anchors. The report also lists unusable
-// ones.
+// trusted returns the checkpoints from the user and the anchors, including unusable ones, because
+// the report lists these too.
 func (o Options) trusted() (all []trusted, err error) {
 	if o.Trusted != nil {
 		c, signed, err := ReadTrusted(o.Trusted)

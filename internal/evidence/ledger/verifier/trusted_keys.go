@@ -11,7 +11,7 @@ import (
 )
 
 // ReadTrusted reads a checkpoint that the user trusts and returns it with its trimmed note. It
-// checks no signature.
+// does not check who signed it, because the keys may not be known yet.
 func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	signed = ledger.TrimNote(text)
 	if c, err = ledger.ReadCheckpoint(signed); err == nil {
@@ -49,8 +49,9 @@ func (v *verifier) openTrusted() {
 	}
 }
 
-// OtherKey explains the error of [ledger.OpenCheckpoint] if none of the keys signed the checkpoint.
-// For any other error it returns "". size is the number of leaves in the checkpoint.
+// OtherKey explains an error of [ledger.OpenCheckpoint] by naming the keys if none of them signed
+// the checkpoint. For any other error it returns "". It needs the number of leaves in the
+// checkpoint, size, because this decides which keys were valid.
 func OtherKey(err error, keys ledger.Keys, size int64) string {
 	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
 	if !ok {

@@ -26,7 +26,8 @@ const DefaultSilence = 30 * time.Minute
 type Options struct {
 	Key    note.Verifier // from [ledger.ParseKey] if Anchor is set
 	Anchor *Anchoring    // nil if the caller has checked Key
-	// Changes are the key changes in the key folder. The ledger may not have recorded all of them.
+	// Changes are the key changes in the key folder, because the ledger may not have recorded all
+	// of them yet.
 	Changes []ledger.KeyRotation
 	Tenant  string        // empty accepts any tenant
 	Run     string        // limits the verdict on completeness
@@ -35,20 +36,20 @@ type Options struct {
 	Silence time.Duration // [DefaultSilence] by default
 	// Trusted is a checkpoint that the user trusts, as a signed note, or nil.
 	Trusted []byte
-	// Anchored are checkpoints from anchors. Some may be unreadable.
+	// Anchored are checkpoints from anchors, including unreadable ones, which the report lists.
 	Anchored []Anchored
-	// Witnesses is the policy for cosignatures, if any. Witnessed is from
-	// [ledger.ReadWitnessed].
+	// Witnesses is the policy for cosignatures, if any, and Witnessed the checkpoint from
+	// [ledger.ReadWitnessed] that has to satisfy it.
 	Witnesses *transparency.Policy
 	Witnessed []byte
 
-	// Stamps are the time stamps that are stored with the ledger. TSA has the certificates that the
-	// user trusts. If TSA is nil, [Verify] does not check who issued the time stamps.
+	// Stamps are the time stamps that are stored with the ledger. TSA has the certificates that
+	// the user trusts, and if it is nil, [Verify] does not check who issued the time stamps.
 	Stamps []timestamp.Stored
 	TSA    *x509.CertPool
 
 	// Progress receives the number of checked leaves and the total. One goroutine calls it. The
-	// count restarts if the file changed meanwhile. Progress may be nil.
+	// count restarts if [Verify] has to read the file again. Progress may be nil.
 	Progress func(done, total int64)
 
 	AllowAcknowledged bool
@@ -67,9 +68,9 @@ var errChanged = errors.New("the file was changed while it was read")
 var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
 
 // Verify checks every byte of the ledger at path. It compares every leaf with its record, every
-// checkpoint with the tree, and every index with its table. It also checks every signature. Then it
-// checks whether the ledger has everything that the producers sent. A writer may run at the same
-// time. Verify may then miss its newest batch.
+// checkpoint with the tree, and every index with its table. It also checks every signature. Then
+// it checks whether the ledger has everything that the producers sent. A writer may run at the
+// same time, but Verify may then miss its newest batch.
 //
 // Verify returns an error only if it cannot read the file. Problems of the ledger are in the
 // report.
@@ -222,7 +223,8 @@ func (v *verifier) read(ctx context.Context, conns [readers]*sqlite.Conn) (*comp
 }
 
 // conclude completes the report. failure is the error that ended the walk, or nil. If it means
-// damage, it becomes a problem in the report. Otherwise conclude returns it.
+// damage, it becomes a problem in the report, because Verify returns an error only for a file
+// that it cannot read. Otherwise conclude returns it.
 func (v *verifier) conclude(facts *completeness, failure error) error {
 	r := &v.report
 	if failure == nil && facts != nil {

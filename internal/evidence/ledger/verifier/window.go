@@ -24,8 +24,8 @@ type window struct {
 	foreign map[foreignPlace]bool
 }
 
-// foreignPlace is the leaf and the stream sequence of a foreign record. A repetition has the leaf
-// of the record that it repeats.
+// foreignPlace identifies a foreign record. The leaf alone does not, because a repetition has the
+// leaf of the record that it repeats.
 type foreignPlace struct {
 	leaf   int64
 	stream uint64
@@ -107,8 +107,8 @@ func (w *window) read() error {
 	return nil
 }
 
-// each calls do for each row except the rows of foreign records. The first columns of the query are
-// the leaf and the stream sequence.
+// each calls do for each row except the rows of foreign records. It recognises these by the leaf
+// and the stream sequence, which must be the first columns of the query.
 func (w *window) each(query string, do func(*sqlite.Stmt) error, args ...any) error {
 	return sqlitex.Execute(w.facts.conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error {
 		if w.foreign[foreignPlace{stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1))}] {

@@ -13,7 +13,8 @@ import (
 // time of the event after the gap, or of an earlier manifest that reaches the end of the gap.
 type gapTimes struct{ after, until int64 }
 
-// timesOf returns the times of each gap. It reads the records of each producer once.
+// timesOf returns the times of each gap. A producer can have many gaps, so its records are read
+// once for all of them.
 func (w *window) timesOf(gaps []Gap) ([]gapTimes, error) {
 	times := make([]gapTimes, len(gaps))
 	byProducer := make(map[string][]int)
@@ -43,8 +44,8 @@ func (w *window) timesOf(gaps []Gap) ([]gapTimes, error) {
 	return times, nil
 }
 
-// borders finds the times of a producer's gaps. It gets the records in ascending order of numbers,
-// and of their arrival under one number.
+// borders finds the times of a producer's gaps in one pass over the producer's records, which are
+// in ascending order of numbers, and of their arrival under one number.
 type borders struct {
 	gaps  []Gap
 	times []gapTimes

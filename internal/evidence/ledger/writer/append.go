@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Appended is the result of [Ledger.Append]. Leaves includes conflicts and records in
-// quarantine.
+// Appended is the result of [Ledger.Append]. Leaves includes conflicts and records in quarantine,
+// because each of these has a leaf too.
 type Appended struct {
 	Leaves      int
 	Repetitions int

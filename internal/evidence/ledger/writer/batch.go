@@ -11,7 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch is one call of [Ledger.Append]. After an error, state must be loaded again.
+// batch is one call of [Ledger.Append]. It changes state step by step, so state must be loaded
+// again after an error.
 type batch struct {
 	conn     *sqlite.Conn
 	tenant   string
@@ -47,8 +48,8 @@ func (b *batch) message(m ledger.Message) error {
 	return b.store(m, r)
 }
 
-// store stores a message as a leaf. If the ledger has an event with the same id, it stores a
-// repetition, or a conflict if the content differs.
+// store stores a message as a leaf. If the ledger already has an event with the same id, the
+// message becomes a repetition instead, or a conflict if its content differs.
 func (b *batch) store(m ledger.Message, r record) error {
 	p, err := b.state.names.producer(r.leaf.Producer)
 	if err != nil {

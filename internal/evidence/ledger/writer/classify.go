@@ -86,8 +86,8 @@ func (c classifier) compareQuarantine(r *record) error {
 	return err
 }
 
-// compareNumber checks whether the producer used the number of a record before. It marks the record
-// as a copy if the bytes are the same, and as a conflict if they differ.
+// compareNumber checks whether the producer used the number of a record before. If so, the record
+// is a copy if the bytes are the same, and otherwise a conflict.
 func (c classifier) compareNumber(r *record) error {
 	if p := c.names.producers[r.leaf.Producer]; p == nil || int64(r.leaf.Sequence) > p.high {
 		return nil
@@ -99,7 +99,6 @@ func (c classifier) compareNumber(r *record) error {
 	return err
 }
 
-// recordsAt returns the earlier records with the producer and number of a leaf.
 func (c classifier) recordsAt(l ledger.Leaf) (records, error) {
 	var number int64
 	if p := c.names.producers[l.Producer]; p != nil {
@@ -154,8 +153,8 @@ func (c classifier) content(leaf int64) (content, error) {
 	return c.contents[leaf], nil
 }
 
-// content identifies the content of an event. Its hashes save reading a large event again for each
-// small event with the same id.
+// content identifies the content of an event by hashes, so that a large event need not be read
+// again for each small event with the same id.
 type content struct {
 	kind, run, call string
 	user            string // an import of a log names none

@@ -8,8 +8,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// place is a number of a producer. Manifests have places of their own, and all records in
-// quarantine have the number 0.
+// place is a number of a producer, under which several records can arrive. Manifests have places
+// of their own, because each has the number of its last event. All records in quarantine have the
+// number 0.
 type place struct {
 	producer, sequence int64
 	isManifest         bool
@@ -18,8 +19,9 @@ type place struct {
 // records has the lowest epoch of each record at a place, by the hash of the record.
 type records map[events.Hash]int64
 
-// crowds keeps the records of places with many records in memory. A client can send any number of
-// messages with one number, and reading all earlier ones for each of them takes quadratic time.
+// crowds keeps the records of places with many records in memory, because a client can send any
+// number of messages with one number. Reading all earlier ones for each of them would take
+// quadratic time.
 type crowds struct {
 	conn  *sqlite.Conn
 	all   map[place]records
@@ -64,7 +66,6 @@ func (c *crowds) keep(p place, r records) {
 	c.count += len(r)
 }
 
-// added takes note of a new record.
 func (c *crowds) added(p place, hash events.Hash, epoch int64) {
 	if r, ok := c.all[p]; ok {
 		before := len(r)

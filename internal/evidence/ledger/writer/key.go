@@ -21,7 +21,7 @@ const keyName = "hooktrail"
 
 const privateFile = "ledger.key"
 
-// Key is the signing key of a data directory. Its private half is in a file or in an ssh-agent.
+// Key is the signing key of a data directory, whose private half is in a file or in an ssh-agent.
 type Key struct {
 	signer   note.Signer
 	verifier note.Verifier
@@ -34,10 +34,11 @@ type Key struct {
 }
 
 // OpenKey returns the key in dir, and creates it if there is none. The private half is in
-// ledger.key and the public half in ledger.pub. Only the owner can read ledger.key. Both are on
-// disk when OpenKey returns. Parallel calls return the same key, even in other processes.
+// ledger.key, which only the owner can read, and the public half in ledger.pub. Both are on disk
+// when OpenKey returns. Parallel calls return the same key, even in other processes.
 //
-// ledger.key can also name a key in an ssh-agent, see [Place]. OpenKey does not contact the agent.
+// ledger.key can also name a key in an ssh-agent, see [Place]. OpenKey does not contact the
+// agent, so it succeeds even if the agent cannot sign.
 func OpenKey(dir string) (*Key, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make key folder: %w", err)

@@ -15,9 +15,9 @@ import (
 
 // changeKey executes an order that replaces the current key or a later key of the chain.
 //
-// Several orders can name different successors of one key. changeKey accepts only the successor in
-// the local key folder, so that a thief of an old key cannot choose the new one. If the folder has
-// none, another auditor or a thief has the new key, and the error wraps [ErrKey].
+// Several orders can name different successors of one key. changeKey accepts only the successor
+// in the local key folder, because otherwise a thief of an old key could choose the new one. If
+// the folder has none, another auditor or a thief has the new key, so the error wraps [ErrKey].
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != s.tenant {

@@ -2,8 +2,9 @@ package writer
 
 import "github.com/hooktrail/hooktrail/internal/evidence/ledger"
 
-// ErrKey means that the ledger's current key is missing from the local key folder. errors.Is also
-// reports [ledger.ErrDamaged] for it.
+// ErrKey means that the ledger's current key is missing from the local key folder, so that
+// nothing can be appended. errors.Is also reports [ledger.ErrDamaged] for it, because a retry
+// does not help either.
 var ErrKey error = keyError{}
 
 type keyError struct{}

@@ -55,8 +55,7 @@ type Ledger struct {
 }
 
 // Open opens the ledger of a tenant for writing, or creates it. A new ledger gets a signed
-// checkpoint of the empty tree. A ledger without its records does not have one, so it cannot pass
-// for new.
+// checkpoint of the empty tree, so that a ledger whose records were deleted cannot pass for new.
 //
 // The error wraps [ledger.ErrDamaged] if the file does not match its newest checkpoint, or if the
 // key did not sign that checkpoint. It wraps [ErrKey] if the ledger's current key is not in the key

@@ -124,7 +124,7 @@ func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect le
 }
 
 // targets returns the leaves that an order covers. young reports whether the retention floor
-// protects one of them.
+// protects one of them, because the order then destroys none.
 func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets []int64, young bool, err error) {
 	ranges := o.Leaves
 	if same, err := s.tree.isTreeOf(o); err != nil {

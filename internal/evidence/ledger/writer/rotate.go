@@ -50,8 +50,8 @@ type Rotated struct {
 // sign with the old key.
 //
 // Rotate makes one order for each ledger that exists or existed, and signs it with both keys. All
-// orders are on disk before the new key is installed. After a crash, either the old or the new key
-// is installed with all its files, and the caller can repeat Rotate.
+// orders are on disk before the new key is installed. After a crash, therefore, either the old or
+// the new key is installed with all its files, and the caller can repeat Rotate.
 func Rotate(r Rotation) (done Rotated, err error) {
 	if r.step == nil {
 		r.step = func(string) error { return nil }

@@ -97,8 +97,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 		}
 		s.rebuilt = true
 	}
-	// Do not wait for readers. A verification can take minutes, and new messages would wait as
-	// long.
+	// Do not wait for readers, because a verification can take minutes, and new messages would
+	// wait as long.
 	s.conn.SetBusyTimeout(0)
 	busy, err := sqlitetx.Int(s.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
 	s.conn.SetBusyTimeout(ledger.BusyTimeout)

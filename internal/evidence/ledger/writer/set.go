@@ -13,8 +13,9 @@ import (
 // writing a batch.
 const maxOpen = 1024
 
-// openLimit returns how many ledgers may be open. Each needs four file descriptors, and
-// together they may use a quarter of the process's limit.
+// openLimit returns how many ledgers may be open. Each needs four file descriptors, and together
+// they may use a quarter of the process's limit, so that enough remain for other files and
+// connections.
 func openLimit() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -23,8 +24,8 @@ func openLimit() int {
 	return int(min(max(files.Cur/16, maxParallel), maxOpen))
 }
 
-// Set opens the ledgers of all tenants below a folder for writing. The most recently used ones stay
-// open and share one cache.
+// Set opens the ledgers of all tenants below a folder for writing. The most recently used ones
+// stay open, because opening one is slow, and share one cache.
 type Set struct {
 	dir   string
 	opts  Options
@@ -37,7 +38,7 @@ type Set struct {
 	share    int64      // cache of each ledger, in bytes
 }
 
-// OpenSet returns a Set for the ledgers below dir. It opens none of them.
+// OpenSet returns a Set for the ledgers below dir, without opening any of them.
 func OpenSet(dir string, opts Options) *Set {
 	if opts.CacheBytes <= 0 {
 		opts.CacheBytes = 64 << 20
@@ -46,7 +47,8 @@ func OpenSet(dir string, opts Options) *Set {
 }
 
 // Ledger returns the ledger of tenant, and opens it like [Open] if necessary. It may close
-// another ledger to stay within the limit. The caller must not close the ledger.
+// another ledger to stay within the limit. The ledger belongs to the Set, so the caller must not
+// close it.
 func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +76,7 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 }
 
 // divide sets the cache size for n open ledgers. The size changes only when n passes a power of
-// two.
+// two, so that the caches are seldom resized.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {

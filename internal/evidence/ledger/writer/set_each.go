@@ -10,8 +10,9 @@ import (
 // disk, so it can exceed the number of CPUs.
 const maxParallel = 16
 
-// Each calls fn for each tenant, in parallel, with the ledger or with the error of [Open]. It
-// returns when all calls have returned. The tenants must be distinct.
+// Each calls fn for each tenant, in parallel, with the ledger or with the error of [Open], and
+// returns when all calls have returned. The tenants must be distinct, because two calls cannot
+// use the same ledger.
 //
 // During its call, only fn may use the ledger. If fn returns true, the ledger stays out of the Set
 // until [Set.Release].
@@ -35,8 +36,8 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	wg.Wait()
 }
 
-// openFirst sorts tenants with open ledgers to the front. Opening another ledger could close one of
-// theirs.
+// openFirst sorts tenants with open ledgers to the front, because opening another ledger could
+// close one of theirs.
 func (s *Set) openFirst(tenants []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,9 +52,9 @@ func (s *Set) openFirst(tenants []string) []string {
 	return append(first, rest...)
 }
 
-// Acquire takes the ledger of a tenant out of the Set, and opens it like [Open] if necessary. The
-// caller may use it in parallel with the Set. Until [Set.Release], no call of the Set may name that
-// tenant.
+// Acquire takes the ledger of a tenant out of the Set, so that the caller may use it in parallel
+// with the Set. It opens the ledger like [Open] if necessary. Until [Set.Release], no call of the
+// Set may name that tenant.
 func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	l, old, opts, err := s.reserve(tenant)
 	if old != nil {
@@ -72,7 +73,8 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 }
 
 // reserve counts one more acquired ledger. It returns the tenant's ledger if it is open, or else
-// the options for opening it. If old is not nil, the caller must close it.
+// the options for opening it. Files are opened and closed without the lock, so if old is not nil,
+// the caller must close it.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 const agentWord = "ssh-agent"
 
-// Place is where the private half of a key is stored. The zero value is a file.
+// Place says where the private half of a key is stored, which is in a file for the zero value.
 type Place struct {
 	Agent       bool
 	Fingerprint string // empty for the only Ed25519 key in the agent
@@ -117,7 +117,8 @@ func (k *Key) Signer() note.Signer { return k.signer }
 func KeyFile(dir string) string { return filepath.Join(dir, privateFile) }
 
 // ReadSigner returns the signing key in the file at path, such as [KeyFile], and its verifier
-// key. It creates no files. The error wraps [sshkey.ErrAgent] if an ssh-agent cannot sign.
+// key. Unlike [OpenKey], it creates no files, but contacts an ssh-agent, so the error wraps
+// [sshkey.ErrAgent] if the agent cannot sign.
 func ReadSigner(path string) (note.Signer, string, error) {
 	k := &Key{}
 	err := k.read(path)

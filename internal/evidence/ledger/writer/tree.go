@@ -10,7 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// merkleTree is the tree of a ledger. During a batch, its newest hashes are in the field pending.
+// merkleTree is the tree of a ledger. During a batch, its newest hashes are in the field pending,
+// until store writes them all at once.
 type merkleTree struct {
 	conn    *sqlite.Conn
 	edge    edge
@@ -81,7 +82,8 @@ func (t *merkleTree) isTreeOf(o ledger.Order) (bool, error) {
 	return root == o.Root, err
 }
 
-// edge is the right edge of a Merkle tree. It is enough to append leaves and compute the root.
+// edge is the right edge of a Merkle tree. It is enough to append leaves and compute the root, so
+// the rest of the tree need not be in memory.
 type edge struct {
 	size   int64
 	levels [64]tlog.Hash // last complete hash of each level

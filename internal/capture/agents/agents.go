@@ -93,14 +93,14 @@ type Reply struct {
 	Exit   int
 }
 
-// Parse reads a payload. It fails only if the payload is not a JSON object. In that
-// case, record the events of [Tool.Unreadable].
+// Parse reads a payload. It fails only if the payload is not a JSON object, and the caller should
+// then record the events of [Tool.Unreadable], so that nothing is lost.
 func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
 
-// parse calls identified before the first event, to set a missing identity. The function
-// identified may be nil.
+// parse reads a payload like Parse. It calls identified, if it is not nil, before the first event,
+// because the ids of events depend on the identity that the function may set.
 func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
@@ -142,10 +142,10 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	return b.p
 }
 
-// Decided returns the events to record after the hooks have decided, and marks a denied
-// call in CallIDs. If the tool cannot ask a person, an ask becomes a deny. If the tool
-// ignores a deny, the event has a reason but no verdict. The id of the payload's event
-// depends on the outcome.
+// Decided returns the events to record after the hooks have decided, and marks a denied call in
+// CallIDs. The events state what the tool will do, so an ask becomes a deny if the tool cannot ask
+// a person, and a deny that the tool ignores is recorded as a reason without a verdict. The id of
+// the payload's event depends on the outcome.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events
@@ -213,8 +213,8 @@ func (p Payload) supported(o hooks.DocumentOutcome) hooks.DocumentOutcome {
 	return o
 }
 
-// Reply encodes the outcome of the hooks for the tool. It is empty if the tool does not
-// wait for an answer, or the hooks changed nothing.
+// Reply encodes the outcome of the hooks for the tool. The reply is empty if the tool does not wait
+// for an answer, or if the hooks changed nothing.
 func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	if !p.Decides {
 		return Reply{}

@@ -73,8 +73,7 @@ func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle calls the function identified at most once. The function can set a missing
-// identity.
+// settle gives the function identified its one chance to set a missing identity.
 func (b *builder) settle() {
 	if b.identified != nil {
 		identified := b.identified
@@ -112,8 +111,8 @@ func (b *builder) custom() {
 	b.withoutHooks()
 }
 
-// identify sets the identity of the payload to a hash of the values. Together, the values
-// must be unique to the payload.
+// identify sets the identity of the payload to a hash of the values, which must be unique to the
+// payload when taken together.
 func (b *builder) identify(values ...string) {
 	sum := sha256.New()
 	for _, v := range values {

@@ -7,13 +7,12 @@ import (
 	"strconv"
 )
 
-// CallIDs assigns ids to tool calls without an id. A call and its result get the same id.
-// If several calls have the same key, the first result belongs to the first call. Calls
-// and results may arrive in any order, and more than once. The methods are safe for
-// concurrent use.
+// CallIDs assigns ids to tool calls without an id, so that a call and its result have the same one.
+// If several calls have the same key, the first result belongs to the first call. Calls and results
+// may arrive in any order, and more than once. The methods are safe for concurrent use.
 type CallIDs interface {
-	// Call returns the id of a call. Payloads with the same identity are copies and get
-	// the same id. An empty identity means a new call.
+	// Call returns the id of a call. Payloads with the same identity are copies of each other, so
+	// they get the same id, while an empty identity always means a new call.
 	Call(k Key, identity string) string
 	// Result returns the id of the call to which a result belongs.
 	Result(k Key, identity string) string

@@ -36,7 +36,8 @@ func (r result) status() events.ToolStatus {
 	return events.ToolSuccess
 }
 
-// hookStatus returns the status that hooks see. For them a call fails if it did not succeed.
+// hookStatus returns the status that hooks see. They know only success and failure, so denied and
+// interrupted calls count as failed.
 func (r result) hookStatus() events.ToolStatus {
 	if r.status() == events.ToolSuccess {
 		return events.ToolSuccess
@@ -158,8 +159,8 @@ func outcomeOf(o hooks.DocumentOutcome) (hooks.ToolOutcome, bool) {
 	return now, err == nil && now.Status != ""
 }
 
-// newResult returns the result after the hooks ran, and whether a hook changed it. If a
-// hook withheld the result, newResult returns the error text of the hooks.
+// newResult returns the result after the hooks ran, and whether a hook changed it. If a hook
+// withheld the result, the agent gets the error text of the hooks instead.
 func (p Payload) newResult(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	now, ok := outcomeOf(o)
 	if p.Document.Point != events.ToolResult || !ok {

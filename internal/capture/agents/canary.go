@@ -9,13 +9,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// A canary is a payload that checks the way from the hook command of an agent to the
-// decision and the record. It names a tool that no agent has, and it is always denied.
+// A canary is a made-up payload that shows whether the hook command of an agent decides and
+// records. It names a tool that no agent has, so it can be denied always without disturbing
+// anybody.
 const (
 	// CanaryTool is the name of the tool that a canary calls.
 	CanaryTool = "hooktrail_canary"
-	// CanaryReason begins the reason of the denial. The agent gets it only if the event
-	// is recorded.
+	// CanaryReason begins the reason of the denial. The hook command answers with it only after the
+	// event was recorded, so the reason proves both.
 	CanaryReason = "Hooktrail denied its canary call"
 )
 

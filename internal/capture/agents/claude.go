@@ -93,8 +93,8 @@ func (r *claudeReader) stopFailure() {
 	r.b.failed(message, failure, "model", r.in.text("model"))
 }
 
-// subagent adds the start or end of a sub-agent to the parent's run. The payload comes
-// from the sub-agent's run.
+// subagent adds the start or end of a sub-agent to the run of its parent, although the payload
+// comes from the run of the sub-agent.
 func (r *claudeReader) subagent() {
 	sub := r.b.scope
 	if sub.parentRun == "" {
@@ -114,8 +114,8 @@ func (r *claudeReader) subagent() {
 	})
 }
 
-// claudeResult reads a PostToolUse payload. Claude Code sends it for successful and for
-// interrupted calls, and sends PostToolUseFailure for other failures.
+// claudeResult reads a PostToolUse payload. Claude Code sends one for successful and interrupted
+// calls, while other failures arrive as PostToolUseFailure.
 func claudeResult(in object, _ toolCall) result {
 	r := result{output: in.raw("tool_response"), durationMS: in.number("duration_ms")}
 	if response := in.object("tool_response"); response.yes("interrupted") {

@@ -37,8 +37,8 @@ var codexExits = pattern(`^(?:Exit code: |Process exited with code )(-?\d{1,9})$
 
 const codexHeader = 6
 
-// codexResult reads the exit status of a call. If a shell command has none, codexResult
-// searches the output for an error message.
+// codexResult reads the exit status of a call. Codex does not always report one for a shell
+// command, so codexResult then searches the output for an error message.
 func codexResult(in object, c toolCall) result {
 	raw := in.raw("tool_response")
 	e := result{output: raw, durationMS: in.number("duration_ms")}

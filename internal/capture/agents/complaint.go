@@ -93,8 +93,8 @@ func partOfWord(r rune) bool {
 	return r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// decidingPrograms returns the programs that can decide the exit status of a command. For
-// "a; b", "a | b" and "a || b", it returns b. For "a && b", it returns both.
+// decidingPrograms returns the programs that can decide the exit status of a command. These are
+// both programs of "a && b", but only b of "a; b", "a | b" and "a || b".
 func decidingPrograms(command string, depth int) []program {
 	if depth > maxShells || len(command) > maxJudgedCommand {
 		return nil

@@ -12,11 +12,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// copilotCLI describes Copilot CLI. Its configuration selects one of two payload formats
-// by the spelling of the event names. The first format has camelCase members and no event
-// name. The second has snake_case members, the event name and different tool names. The
-// time identifies the same payload in both formats. Calls have no id. A sub-agent has a
-// separate session and names the session of its parent.
+// copilotCLI describes Copilot CLI, which has two payload formats and chooses by the spelling of
+// the event names in its configuration. The first has camelCase members and no event name, the
+// second has snake_case members, the event name and other tool names. Calls have no id in either
+// format, and only the time tells that two payloads are the same. A sub-agent has a session of its
+// own, which names the session of its parent.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},
@@ -132,7 +132,8 @@ func copilotGuess(in object) string {
 	return ""
 }
 
-// copilotGuesses identifies events without a name by their members. The first match wins.
+// copilotGuesses identifies events that come without a name by their members, where the first match
+// wins.
 var copilotGuesses = []struct {
 	event   string
 	members []string

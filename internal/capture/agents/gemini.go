@@ -67,8 +67,8 @@ func (r *geminiReader) request() {
 	r.b.withoutHooks() // no hooks, because they need whole messages and the payload has only texts
 }
 
-// response adds a piece of the model's answer. Only the last piece has the finish
-// reason and the tokens. Other pieces become custom events.
+// response adds a piece of the model's answer. Only the last piece has the finish reason and the
+// tokens, so it stands for the answer, and the other pieces become custom events.
 func (r *geminiReader) response() {
 	response := r.in.object("llm_response")
 	var why string
@@ -95,8 +95,8 @@ func (r *geminiReader) response() {
 	r.b.main(r.b.scope, events.ResponseCompleted, "", data)
 }
 
-// Patterns of lines around the output of a command. Gemini CLI prints no line for the
-// exit status 0.
+// These patterns match the lines that Gemini CLI prints around the output of a command. It prints
+// none for the exit status 0.
 var (
 	geminiTrailer = pattern(`^(?:</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
 	geminiExit    = pattern(`^Exit Code: (\d{1,9})$`)

@@ -121,7 +121,8 @@ func (l *payloadLog) note(e events.Event) {
 	}
 }
 
-// end finishes the runs that the log does not finish. Nothing says how they ended.
+// end finishes the runs that the log leaves open. Their status is unknown, because nothing says how
+// they ended.
 func (l *payloadLog) end() {
 	if l.opts.Open {
 		return
@@ -160,8 +161,8 @@ func guessTool(in object) *Tool {
 	return claudeCode
 }
 
-// geminiSession distinguishes events of Gemini CLI and Copilot CLI that have the same
-// name. Only Gemini CLI sends a transcript path with them.
+// geminiSession tells events of Gemini CLI from events of Copilot CLI with the same name, because
+// only Gemini CLI sends a transcript path with them.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":

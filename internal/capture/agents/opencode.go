@@ -109,8 +109,7 @@ func (r *openCodeReader) denial(c toolCall) {
 
 func (r *openCodeReader) key(c toolCall) Key { return Key{Session: r.b.session(), Call: "id " + c.id} }
 
-// after adds the result of a call. If the call started a sub-agent, after also ends the
-// sub-agent.
+// after adds the result of a call, which is also the end of a sub-agent if the call started one.
 func (r *openCodeReader) after(c toolCall, out object) {
 	meta := out.object("metadata")
 	e := result{output: r.in.raw("output")}

@@ -64,8 +64,8 @@ func decisionOf(o hooks.DocumentOutcome) answer {
 	return nil
 }
 
-// newArgs returns the arguments after the hooks ran, and whether a hook changed them. A
-// denied call has none.
+// newArgs returns the arguments after the hooks ran, and whether a hook changed them. A denied call
+// is not made, so it has none.
 func (p Payload) newArgs(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	if o.Verdict == hooks.Deny {
 		return "", false
@@ -112,8 +112,9 @@ func longestText(v any) string {
 	return longest
 }
 
-// replaceTexts replaces each string in a JSON value. It visits members in the order of
-// their names, and skips members named "type".
+// replaceTexts replaces each string in a JSON value, except in members named "type", which the
+// agent interprets. It visits members in the order of their names, so that the result is always the
+// same.
 func replaceTexts(v any, replace func(string) string) any {
 	switch v := v.(type) {
 	case string:

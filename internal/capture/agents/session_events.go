@@ -19,7 +19,7 @@ func (b *builder) sessionStarted(in object) {
 		})
 }
 
-// maxSummary limits summaries in bytes. data.raw contains the whole text.
+// maxSummary limits summaries in bytes. Nothing is lost, because data.raw contains the whole text.
 const maxSummary = 2000
 
 // failedEnds has the reasons of a session's end that are not a completion. A person who leaves a

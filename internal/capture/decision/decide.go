@@ -39,8 +39,8 @@ type Service struct {
 	opts  Options
 	slots chan struct{}
 
-	// mu guards closed and deciding. It also ensures that open.Go is never called
-	// after closed is set.
+	// mu guards closed and deciding. It is also held around open.Go, which must not be called any
+	// more once closed is set.
 	mu       sync.Mutex
 	closed   bool
 	open     sync.WaitGroup // open requests over NATS
@@ -132,8 +132,9 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	return answer, nil
 }
 
-// enter reserves a slot for a decision, or returns false if none is free. One tenant gets
-// at most half of the slots. The caller calls leave after the decision.
+// enter reserves a slot for a decision, or returns false if none is free. One tenant gets at most
+// half of the slots, so that it cannot shut out the others. The caller calls leave after the
+// decision.
 func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

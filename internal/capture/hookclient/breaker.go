@@ -10,8 +10,8 @@ import (
 const (
 	// breakerPause is how long a hung publisher is not asked again.
 	breakerPause = time.Second
-	// breakerProbe limits the wait for a publisher that hung before. It starts its
-	// response at once if it works, however long the hooks take.
+	// breakerProbe limits the wait for a publisher that hung before. It can be short, because a
+	// working publisher starts its response at once, however long its hooks take.
 	breakerProbe = quickResponse
 	// breakerAge is how long a hang counts.
 	breakerAge = 10 * time.Minute
@@ -54,7 +54,8 @@ func (b breaker) wait(wait time.Duration) (time.Duration, error) {
 	return min(wait, breakerProbe), nil
 }
 
-// hung remembers a hang, and answered forgets it. Errors only cost time.
+// hung remembers a hang, and answered forgets it. They ignore errors, because a breaker that
+// forgets costs only time.
 func (b breaker) hung() {
 	if b.file != "" {
 		_ = os.WriteFile(b.file, []byte("The publisher did not answer a hook.\n"), 0o600)

@@ -100,8 +100,8 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 	return &out, nil
 }
 
-// LateOnly appends only events about hooks that end after their dispatch. Other
-// executions are already in the event of the payload.
+// LateOnly appends only events about hooks that end after their dispatch, since the event of the
+// payload already lists the others.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

@@ -11,8 +11,8 @@ import (
 
 var verdictRank = map[hooks.Verdict]int{hooks.Allow: 1, hooks.Ask: 2, hooks.Deny: 3}
 
-// merge combines the outcomes of two chains of hooks. Either outcome may be nil. The
-// second chain saw the changes of the first.
+// merge combines the outcomes of two chains of hooks, where the second chain saw the changes of the
+// first. Either outcome may be nil.
 func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	if first == nil || second == nil {
 		return cmp.Or(first, second)
@@ -53,8 +53,8 @@ func mergeValues(first, second hooks.JSON) hooks.JSON {
 	return merged
 }
 
-// patched returns the document with the changes of the local hooks, for the hooks of the
-// publisher. A withheld result stays withheld.
+// patched returns the document that the hooks of the publisher get, which has the changes of the
+// local hooks. A result that these withheld stays withheld.
 func patched(d hooks.Document, out *hooks.DocumentOutcome) hooks.Document {
 	if out == nil {
 		return d

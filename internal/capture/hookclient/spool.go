@@ -29,7 +29,8 @@ const (
 	sweepInterval = 30 * time.Second
 )
 
-// maxSpooled limits the number of spool files. Further events go to the shared outbox.
+// maxSpooled limits the number of spool files. Once it is reached, events go to the shared outbox,
+// even if that has to be waited for.
 const maxSpooled = 20_000
 
 func spoolHasRoom(dataDir string) bool {

@@ -184,8 +184,7 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	return nil
 }
 
-// fail reports an error. It returns true if the caller must still yield the end of the
-// document.
+// fail reports an error, and returns whether the caller must still yield the end of the document.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}

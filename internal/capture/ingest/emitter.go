@@ -60,14 +60,14 @@ func each[P any](m *Emitter, input iter.Seq2[P, error], read func(P)) bool {
 	return true
 }
 
-// At sets the line number of later faults. An adapter calls it before it handles a line
-// that it read earlier.
+// At sets the line number of later faults, for an adapter that handles a line only after it has
+// read others.
 func (m *Emitter) At(line int) { m.line = line }
 
 // Stopped reports whether the receiver of the events stopped.
 func (m *Emitter) Stopped() bool { return m.stopped }
 
-// Report yields an error. The input continues only after a [*LineError].
+// Report yields an error, which ends the input unless it is a [*LineError].
 func (m *Emitter) Report(err error) {
 	if !m.stopped {
 		m.stopped = !m.yield(events.Event{}, err)

@@ -42,8 +42,8 @@ func FailureClass(text string) string {
 	return ""
 }
 
-// Failed returns the failure of a tool call and the result to store with it. The result
-// is nil if the message of the failure contains the whole content.
+// Failed returns the failure of a tool call and the result to store with it. The result is nil if
+// it would only repeat the message of the failure.
 func Failed(message string, content json.RawMessage) (*events.Failure, json.RawMessage) {
 	f := &events.Failure{Message: Clip(message, MaxMessage)}
 	if len(content) > 0 && content[0] == '"' && len(message) <= MaxMessage {

@@ -10,8 +10,8 @@ import (
 // HeadBytes is how many bytes of an input a detector may read.
 const HeadBytes = 64 << 10
 
-// HeadObjects yields the JSON objects in the lines of head. An object that is cut off has
-// only the members before the cut.
+// HeadObjects yields the JSON objects in the lines of head. head usually ends in the middle of a
+// line, so the last object has only the members before the cut.
 func HeadObjects(head []byte) iter.Seq[map[string]json.RawMessage] {
 	return func(yield func(map[string]json.RawMessage) bool) {
 		for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\uFEFF"))) {

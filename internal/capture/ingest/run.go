@@ -108,8 +108,8 @@ func (r *Run) Touch(at time.Time) {
 	}
 }
 
-// Call emits tool.before. It opens a step if none is open. For a repeated id it
-// returns false and emits nothing.
+// Call emits tool.before, after opening a step if none is open. A repeated id is a copy of an
+// earlier call, so Call emits nothing and returns false.
 func (r *Run) Call(p Origin, id string, data events.ToolBeforeData) bool {
 	s := r.Within(p)
 	if r.calls[id] != nil {
@@ -137,8 +137,8 @@ func (r *Run) Tool(id string) string {
 // Answered reports whether the result of the call was emitted.
 func (r *Run) Answered(id string) bool { return r.calls[id] != nil && r.calls[id].answered }
 
-// Result emits tool.result. It adds a missing tool or duration. For a second result of a
-// call, Result returns false and emits nothing.
+// Result emits tool.result, with the tool and the duration of the call if data lacks them. A call
+// has one result, so for a second one Result emits nothing and returns false.
 func (r *Run) Result(p Origin, id string, data events.ToolResultData) bool {
 	s := r.Within(p)
 	k := r.calls[id]

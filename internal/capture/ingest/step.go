@@ -15,8 +15,8 @@ type Step struct {
 	DurationMS int64  // from the input; if 0, derived from the times of the events
 	Tokens     events.Tokens
 	Failure    *events.Failure
-	// Status is the end of the step according to the input. It is empty if nothing says how the step
-	// ended. A step with a Failure failed.
+	// Status is the end of the step according to the input, and empty if nothing says how the step
+	// ended. A step with a Failure has failed whatever the Status.
 	Status   events.StepStatus
 	Metadata map[string]any
 

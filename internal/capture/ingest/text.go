@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID limits the length in bytes of the id of a session, an agent or a call. A run
-// id can contain two such ids.
+// MaxID limits the length in bytes of the id of a session, an agent or a call, so that a run id,
+// which can contain two of them, is not too long.
 const MaxID = 120
 
 // Usable reports whether s can be an id in an attribute. The empty string is usable.

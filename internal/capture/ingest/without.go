@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Without removes the mapped members from the object and returns nil if none is left.
-// Adapters map these members to event fields and store the rest in raw.
+// Without returns the object without the mapped members, or nil if none is left. Adapters have put
+// the mapped members into fields of the event, so only the rest goes into raw.
 func Without(object json.RawMessage, mapped ...string) json.RawMessage {
 	in := json.NewDecoder(bytes.NewReader(object))
 	if token, err := in.Token(); err != nil || token != json.Delim('{') {

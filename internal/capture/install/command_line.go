@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// lookup and found surround the program in a command line. They check that the shell
-	// finds the program, without an error text.
+	// lookup and found surround the program in a command line, to check without an error text that
+	// the shell finds it.
 	lookup = "command -v "
 	found  = " >/dev/null 2>&1 && "
-	// sh runs a command line in the shell of the system. The user's shell may lack the
-	// syntax of the command line.
+	// sh runs a command line in the shell of the system, because the syntax of the line may mean
+	// something else in the user's shell.
 	sh = "sh -c "
 )
 
@@ -102,8 +102,8 @@ func firstWord(line string) (word, rest string) {
 	return b.String(), ""
 }
 
-// escapes reports whether a text begins with a backslash that quotes the next
-// character. Other backslashes belong to Windows paths.
+// escapes reports whether a text begins with a backslash that quotes the next character, since
+// other backslashes are part of Windows paths.
 func escapes(s string) bool {
 	return len(s) > 1 && s[0] == '\\' && strings.IndexByte(" \\\"'$`", s[1]) >= 0
 }

@@ -53,8 +53,7 @@ func (d *document) leadOf(at int) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// added appends a value to a list, or a member to an object. It copies the layout of the
-// previous item.
+// added appends a value to a list, or a member to an object, laid out like the previous item.
 func (d *document) added(to *hujson.Value, key string, v any) (*document, error) {
 	all := items(to)
 	if len(all) == 0 {
@@ -114,8 +113,8 @@ func (d *document) afterComment(at int) int {
 	return at
 }
 
-// encoded returns the JSON text of a value. If key is not empty, it returns a member with
-// this key. If lines is true, the text has several lines, indented by lead.
+// encoded returns the JSON text of a value, or of a member if key is not empty. With lines, the
+// text has several lines that are indented by lead.
 func (d *document) encoded(key string, v any, lead string, lines bool) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -148,8 +147,8 @@ func (d *document) removed(from *hujson.Value, index int) (*document, error) {
 	return d.with(splice{comma, comma + 1, ""}, splice{max(start, comma+1), it.value.EndOffset, ""})
 }
 
-// before skips white space backwards from an offset. If the line begins with this white
-// space, before also skips the line break.
+// before skips white space backwards from an offset, including the line break if nothing else
+// precedes the offset on its line.
 func (d *document) before(at int) int {
 	for at > 0 && (d.data[at-1] == ' ' || d.data[at-1] == '\t') {
 		at--

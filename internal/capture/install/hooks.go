@@ -12,8 +12,8 @@ import (
 
 const hooksKey = "hooks"
 
-// ours recognises the hooks that this package installed. Their commands run a program
-// with "hook" and the name of the tool.
+// ours recognises the hooks that this package installed by their commands, which run a program with
+// "hook" and the name of the tool.
 type ours struct {
 	tool     string
 	programs []string // names without folders
@@ -71,7 +71,8 @@ func (o ours) find(entries *hujson.Value) (found []position) {
 	return found
 }
 
-// editor edits hooks. It parses the document again after each edit.
+// editor edits hooks. Each edit moves the text behind it, so the document is parsed again after
+// each one.
 type editor struct {
 	doc  *document
 	ours ours
@@ -190,7 +191,8 @@ func (e *editor) prune(of *hujson.Value, key string) (err error) {
 	return err
 }
 
-// equal compares JSON without white space. A value with comments is not equal.
+// equal compares JSON values and ignores white space. A value with comments is never equal, so that
+// it is not replaced together with what a person wrote there.
 func (d *document) equal(is *hujson.Value, v any) bool {
 	var want, got bytes.Buffer
 	enc := json.NewEncoder(&want)

@@ -104,8 +104,7 @@ func (s *Status) call(ctx context.Context, t *tool, dir string, payload []byte) 
 	}
 }
 
-// hookLimit is the time limit of a hook command. Agents wait at most that long by
-// default.
+// hookLimit is the time limit of a hook command, which is as long as agents wait by default.
 const hookLimit = 15 * time.Second
 
 // runHook runs a hook command as the agent does, and returns its output.

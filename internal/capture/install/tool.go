@@ -66,8 +66,8 @@ var tools = []tool{
 		user: func(home string, _ func(string) string) string {
 			return filepath.Join(home, ".gemini", "settings.json")
 		},
-		// Leave out model events. Gemini CLI sends one for each piece of an answer, each
-		// with the whole conversation.
+		// The model events are left out, because Gemini CLI sends one for each piece of an answer,
+		// each with the whole conversation.
 		events: []string{
 			"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "PreCompress", "AfterAgent", "SessionEnd",
 		},

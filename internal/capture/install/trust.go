@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// trust says how an agent decides whether it runs hooks. A nil function means that it
-// always does.
+// trust describes how an agent decides whether it runs hooks. Agents without the functions always
+// run them.
 type trust struct {
 	// plan changes a file of the agent so that it runs the hooks in c.
 	plan func(c *Change, opts Options) ([]*Change, error)
@@ -68,8 +68,8 @@ func realFolder(folder string) (string, error) {
 	return filepath.EvalSymlinks(full)
 }
 
-// jsonTrust returns a plan for a JSON file with trusted folders. Only hooks of a project
-// need it.
+// jsonTrust returns a plan for agents that list trusted folders in a JSON file. Only the hooks of a
+// project need the trust.
 func jsonTrust(file func(home string, env func(string) string) string, add func(d *document, folder string) (*document, error)) trust {
 	return trust{plan: func(c *Change, opts Options) ([]*Change, error) {
 		if opts.Project == "" {

@@ -34,8 +34,8 @@ const (
 const (
 	awaitPoll    = 25 * time.Millisecond
 	awaitRequest = 2 * time.Second
-	// A running auditor always has an open request for messages. A restart interrupts it
-	// for at most awaitRestart.
+	// A running auditor always has an open request for messages, so without one for awaitRestart,
+	// which is longer than a restart takes, no auditor runs.
 	awaitRestart = 2 * time.Second
 	// An auditor that commits a large batch shows no progress.
 	awaitCommit = 20 * time.Second

@@ -50,8 +50,8 @@ func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error
 	})}, nil
 }
 
-// Handler returns the handler of POST /v1/decisions, or nil for a nil Decider. It decides
-// only for the tenant of the caller, see [TenantOf].
+// Handler returns the handler of POST /v1/decisions, or nil for a nil Decider. A caller gets
+// decisions only for its own tenant, see [TenantOf].
 func (d *Decider) Handler() http.Handler {
 	if d == nil {
 		return nil

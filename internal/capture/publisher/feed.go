@@ -131,8 +131,8 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// noted counts an error about a line or an event, and returns true. It returns false for
-// other errors.
+// noted counts an error about a line or an event and returns true, so that the import can go on.
+// For other errors, it returns false.
 func (f *feed) noted(file string, err error) bool {
 	var m Malformed
 	line, isLine := errors.AsType[*ingest.LineError](err)
@@ -152,8 +152,8 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts and lists a malformed line once, with its first report. A later report that
-// the line was lost replaces the first one.
+// add counts and lists a malformed line only once. The first report counts, unless a later one says
+// that the line was lost.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -198,8 +198,8 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	return publish.Open(ctx, b.Conn(), opts)
 }
 
-// closeOutbox sends all events and closes the outbox. After ctx has ended, it sends
-// events for at most [interruptedFlush].
+// closeOutbox sends all events and closes the outbox. Once ctx has ended, somebody waits for the
+// process to end, so it then goes on for at most [interruptedFlush].
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

@@ -23,8 +23,8 @@ import (
 type format struct {
 	name   string
 	events func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
-	// detect reports whether a file has this format. It gets the first 64 KiB and the
-	// path of the file. At most one format accepts a file.
+	// detect reports whether a file has this format, judging by the first 64 KiB and the path of
+	// the file. The functions are so strict that at most one format accepts a file.
 	detect func(head []byte, path string) bool
 	exts   []string
 }

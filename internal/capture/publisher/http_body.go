@@ -130,8 +130,7 @@ func (d *draining) WriteHeader(status int) {
 	d.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends a part of the response. It sends status 200 first if no status was sent
-// before.
+// Write sends a part of the response, after the status 200 if none was sent before.
 func (d *draining) Write(b []byte) (int, error) {
 	if !d.done {
 		d.WriteHeader(http.StatusOK)

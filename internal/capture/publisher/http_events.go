@@ -23,8 +23,8 @@ type accepted struct {
 	IDs        []string `json:"ids,omitzero"`         // of the first 1000 events
 }
 
-// events stores events one by one and stops at the first error. If the sender repeats
-// the request, stored events count as duplicates.
+// events stores events one by one and stops at the first error. The sender can then simply repeat
+// the request, because stored events count as duplicates.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	done := accepted{IDs: []string{}}
 	maxEvent := int(min(DefaultMaxEvent, h.opts.MaxBody))
@@ -84,9 +84,8 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	return nil
 }
 
-// assign sets the tenant of an event that has none. If the event names a tenant, it must
-// be the caller's. A caller without a tenant may name any tenant that opts.Tenants
-// admits.
+// assign sets the tenant of an event that has none. A caller with a tenant may name only that one,
+// and other callers any tenant that opts.Tenants admits.
 func (h *handler) assign(e *events.Event, tenant string) error {
 	switch {
 	case e.Tenant == "":

@@ -15,10 +15,10 @@ type limited struct {
 	refuses bool
 }
 
-// Limit returns two appenders that share the limits of each tenant. The appender sent is
-// for events from senders, and returns a [quota.ExceededError] for an event above the
-// limits. The appender decided is for hooks and decisions. It never refuses an event, so
-// that an agent cannot avoid decisions by using up the limits.
+// Limit returns two appenders that share the limits of each tenant. sent is for events from
+// senders, and returns a [quota.ExceededError] for an event above the limits. decided is for hooks
+// and decisions, and never refuses an event, so that an agent cannot avoid decisions by using up
+// the limits.
 func Limit(to Appender, limits quota.Limits) (sent, decided Appender) {
 	q := quota.New(limits)
 	return limited{to: to, quotas: q, refuses: true}, limited{to: to, quotas: q}

@@ -34,8 +34,8 @@ type Outbox struct {
 	state  publish.State
 }
 
-// Outboxes returns the state of the named outboxes of a data directory. Without names, it
-// returns all. If some of them fail, it still returns the others.
+// Outboxes returns the state of the named outboxes of a data directory, or of all outboxes without
+// names. If some of them fail, it still returns the others.
 func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	folder := filepath.Join(dataDir, "outbox")
 	entries, err := os.ReadDir(folder)

@@ -52,12 +52,11 @@ func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger
 	return context.WithValue(ctx, userKey{}, osuser.Named(uid))
 }
 
-// claimedUser is the attribute for the user that an event names. It is set if another
-// user sent the event.
+// claimedUser is the attribute that keeps the user named in an event if another user sent it.
 const claimedUser = "claimeduserid"
 
-// setUser sets the user of an event to the user of the request. It moves another name in
-// the event to the attribute claimedUser.
+// setUser sets the user of an event to the user of the request, because the kernel vouches for that
+// one. If the event names another user, that name moves to the attribute claimedUser.
 func setUser(ctx context.Context, e *events.Event) {
 	user := userFor(ctx, e.User)
 	if e.User == user {

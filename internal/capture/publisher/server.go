@@ -27,9 +27,8 @@ func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// Server returns an HTTP server, with TLS if there is a certificate. Its timeouts suit
-// small requests, and [Handler] extends them for large ones. Open requests continue after
-// ctx has ended.
+// Server returns an HTTP server, with TLS if there is a certificate. Its timeouts suit small
+// requests, so [Handler] extends them for large ones. Open requests continue after ctx has ended.
 func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.Logger) (*http.Server, error) {
 	config, err := a.TLS.Config(logger) //nolint:contextcheck // each connection has a context
 	return &http.Server{

@@ -17,9 +17,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
-// listenSocket creates a socket to which only the current user can connect. It replaces
-// an existing socket. The caller must have the outbox of the directory open. The function
-// remove does not remove the socket of a later publisher.
+// listenSocket creates a socket to which only the current user can connect. It replaces an existing
+// socket, so the caller must have the outbox of the directory open, which excludes another
+// publisher. remove leaves the socket of a later publisher alone.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)

@@ -28,9 +28,9 @@ func (f TLSFiles) Validate() error {
 	return nil
 }
 
-// Config returns the TLS configuration, or nil without a certificate. It reloads changed
-// files for new connections. If it cannot load them, it logs the error and keeps the old
-// ones.
+// Config returns the TLS configuration, or nil without a certificate. New connections use the files
+// as they are then, so a certificate can be renewed without a restart. If changed files cannot be
+// loaded, the error is logged and the old ones stay in use.
 func (f TLSFiles) Config(logger *slog.Logger) (*tls.Config, error) {
 	if f.Cert == "" {
 		return nil, nil //nolint:nilnil // no files, no TLS

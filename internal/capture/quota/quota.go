@@ -99,8 +99,8 @@ func (q *Quotas) newTenant(name string) *tenant {
 	return &tenant{events: limiter(q.limits.Events), bytes: limiter(q.limits.Bytes), runs: limiter(q.limits.Runs), latest: map[uint64]struct{}{}}
 }
 
-// of returns the state of a tenant. If there are too many tenants, several of them share
-// one state. The caller holds q.mu.
+// of returns the state of a tenant. To bound the memory, tenants above a number share one state.
+// The caller holds q.mu.
 func (q *Quotas) of(name string, now time.Time) *tenant {
 	t := q.tenants[name]
 	if t == nil && len(q.tenants) >= maxTenants && now.Sub(q.swept) >= sweepPause {
@@ -145,8 +145,8 @@ func (q *Quotas) Check(name, run string) error {
 	return nil
 }
 
-// Charge counts a stored event of a run. If the event exceeds a limit, later events of
-// the tenant wait longer.
+// Charge counts a stored event of a run. It never refuses the event, but later events of the tenant
+// wait longer if this one exceeds a limit.
 func (q *Quotas) Charge(name, run string, bytes int) {
 	if q == nil {
 		return

@@ -18,8 +18,8 @@ type File struct {
 	required bool             // the file has existed at some time
 }
 
-// isSame reports whether a and b describe the same version of a file. The inode differs
-// if a file was replaced within one clock tick.
+// isSame reports whether a and b describe the same version of a file. It compares the inodes too,
+// because the time is the same if a file was replaced within one clock tick.
 func isSame(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }

@@ -35,8 +35,8 @@ func unpackSession(dir string) ([]string, error) {
 	return sessionFiles(filepath.Join(dir, sessionFile))
 }
 
-// sessionFiles returns a transcript and the transcripts of its sub-agents, which are in a folder
-// with the name of the session.
+// sessionFiles returns file and the transcripts of its sub-agents. Claude Code keeps these in a
+// folder next to the file, named like the file without its extension.
 func sessionFiles(file string) ([]string, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("session: %w", err)

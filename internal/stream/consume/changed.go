@@ -61,9 +61,9 @@ func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64
 	return next, err
 }
 
-// passTail reports the loss of all messages after the position, and moves the position to the end
-// of the stream. For a reader of one tenant, it does nothing, because the messages may belong to
-// other tenants.
+// passTail gives up the messages between the position and the end of the stream. It reports them as
+// lost and moves the position to the end. A reader of one tenant cannot know whether they were of
+// its tenant, so passTail then does nothing.
 func (l *loop) passTail(ctx context.Context, stream jetstream.Stream, last uint64) error {
 	if l.filters != nil || l.pos.Sequence == 0 { // no message was read yet, so none can be lost
 		return nil

@@ -19,8 +19,8 @@ const (
 	initDeadline = 60 * time.Second
 	killGrace    = 2 * time.Second
 	syncPace     = 2 * time.Second
-	// syncSize is the number of issues per call. On a busy machine, bd needs half a second per
-	// issue. A hundred issues would exceed callDeadline.
+	// syncSize is the number of issues per call of bd. On a busy machine, bd needs half a second
+	// for each of them, so ten stay well within callDeadline.
 	syncSize      = 10
 	maxTries      = 3 // refusals after which BD skips an issue
 	maxConcurrent = 4

@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An incident is the failure of a step or of a run's end. A success within the grace period makes
-// it harmless.
+// An incident is a failure that may still turn out to be harmless. It leads to an issue only if the
+// same step or run does not succeed before the grace period ends.
 type incident struct {
 	Failure string `json:"failure,omitempty"` // failure, if no issue tracks the run
 	Scope   string `json:"scope,omitempty"`   // scope of Failure

@@ -52,7 +52,8 @@ func (b *batch) fold(m consume.Message) error {
 	}
 	err = b.state.Take(e, m.Stored)
 	if _, ok := errors.AsType[*store.DataError](err); ok {
-		// Leave out the error, because a dead letter must not quote the event.
+		// The error may quote the event's data, which must not end up in a dead letter, so the
+		// reason names only the kind.
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
 	return err

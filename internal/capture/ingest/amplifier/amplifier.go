@@ -87,8 +87,8 @@ func (g *log) read(in ingest.Line) {
 	g.translate(r, l)
 }
 
-// run returns the run of a line. A line without a session belongs to the open run if
-// there is only one, or else to no run.
+// run returns the run of a line. A line without a session can be assigned only if exactly one run
+// is open, and otherwise belongs to none.
 func (g *log) run(l *line) *run {
 	if l.Session == "" {
 		return g.openRun()

@@ -16,7 +16,8 @@ type scanner struct {
 	opened bool
 }
 
-// eventText is the text of one event. The scanner never reuses the text.
+// eventText is the text of one event. The scanner never reuses its memory, so the event may keep
+// it.
 type eventText struct {
 	text   []byte
 	offset int64

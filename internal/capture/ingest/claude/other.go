@@ -45,9 +45,9 @@ func (r *run) hookRan(event, toolCall string) {
 	}
 }
 
-// sessionStart emits the start of a session with its origin. The origin follows
-// "SessionStart:" in the name of the hook. Without such a name, a resumed session gets the
-// origin "resume".
+// sessionStart emits the start of a session with its origin, which follows "SessionStart:" in the
+// name of the hook. Without such a name, the origin is known only for a resumed session, and is
+// "resume".
 func (t *transcript) sessionStart(r *run, l *line, resumed bool) {
 	var hook struct {
 		Name string `json:"hookName"`

@@ -54,9 +54,9 @@ func hasPrefix(text string, prefixes []string) bool {
 // bashFailures are the prefixes of all failures of Bash that are not refusals.
 var bashFailures = []string{"Exit code ", "<tool_use_error>", "Command timed out", "ENOENT", "EACCES", "spawn ", "Error", "InputValidationError"}
 
-// stopped reports whether a person or Claude Code stopped the call. The result of a killed command
-// begins with its exit code. Claude Code appends a correction if a call that was refused had
-// already begun.
+// stopped reports whether a person or Claude Code stopped the call. first is not enough, because
+// the result of a killed command begins with its exit code, and because Claude Code appends a
+// correction if a refused call had already begun.
 func stopped(first, text string) bool {
 	rest := text
 	if strings.HasPrefix(first, "Exit code ") {

@@ -140,8 +140,8 @@ func (c *chat) other(name string, text json.RawMessage) {
 	})
 }
 
-// enqueue calls emit once the session is known. If too many bytes wait, it derives the
-// session from the file name.
+// enqueue calls emit once the session is known, because the ids of events depend on it. If too many
+// bytes wait meanwhile, the session is derived from the file name.
 func (c *chat) enqueue(size int, emit func()) {
 	if c.run == nil && c.head.Session == "" && c.pendingSize+size <= maxPending {
 		c.pending, c.pendingSize = append(c.pending, emit), c.pendingSize+size

@@ -50,9 +50,8 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 	return value
 }
 
-// message emits a prompt or a message of the agent. Old files do not name the sender.
-// Their first message, and any message directly after an item of the agent, come from the
-// user.
+// message emits a prompt or a message of the agent. Old files do not name the sender, so their
+// first message, and any message directly after an item of the agent, count as the user's.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
@@ -191,9 +190,9 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers returns the waiting call that caused the observation, and removes it from the
-// list. Without such a call, it returns false. Old files contain no cause and no call id.
-// For them, answers takes the oldest waiting call of the same kind.
+// answers returns the waiting call that caused the observation and removes it from the list, or
+// returns false if there is none. Old files contain neither a cause nor a call id, so for them
+// answers takes the oldest waiting call of the same kind.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {

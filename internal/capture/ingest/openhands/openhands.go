@@ -164,7 +164,8 @@ func (t *transcript) present() time.Time {
 	return t.last
 }
 
-// begin derives the run id from the latest waiting item, usually the first of the agent.
+// begin starts the run with the items that waited for it. The run id is derived from the last of
+// them, which is usually the first item of the agent.
 func (t *transcript) begin() {
 	var first json.RawMessage
 	at := t.present()

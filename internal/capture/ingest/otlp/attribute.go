@@ -144,8 +144,8 @@ func (a attributes) truth(names ...string) (yes, ok bool) {
 	return b, err == nil
 }
 
-// content returns the first named attribute with a value. Text that contains a JSON
-// object or list is returned as JSON.
+// content returns the first named attribute with a value. Instrumentations often put JSON into a
+// string, so text that contains a JSON object or list is returned as JSON.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {

@@ -46,7 +46,8 @@ var inside = map[message]map[uint64]message{
 	mapValue:      {1: attribute},
 }
 
-// maxMessages limits the nesting of messages. Events allow far less.
+// maxMessages limits the nesting of messages, so that a hostile request cannot exhaust the stack.
+// Events allow far less.
 const maxMessages = 512
 
 // checkNesting rejects messages that are nested too deep. The protobuf decoder recurses

@@ -140,8 +140,8 @@ type reader struct {
 // span repeats both.
 const maxAround = 4 << 10
 
-// around returns the JSON of a span's resource or scope for data.raw. If the JSON is too
-// long, a separate event contains it, and around returns only its hash.
+// around returns the JSON of a span's resource or scope for data.raw. A long one would be repeated
+// in every event, so it goes into a separate event, and around returns only its hash.
 func (r *reader) around(name string, text json.RawMessage) json.RawMessage {
 	if len(text) <= maxAround || r.stopped {
 		return text

@@ -35,7 +35,8 @@ var classes = map[string]map[string]class{
 	"traceloop.span.kind": {"tool": tool, "agent": agent, "workflow": chain},
 }
 
-// inOrder lists attributes with the class of a span. The first known value decides.
+// inOrder lists the attributes that can contain the class of a span, where the first known value
+// decides.
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
 // classOf ignores token counts, because spans that group model calls contain the sum of

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// activityKind is stored as a number. Its values must not change.
+// activityKind is stored as a number, so its values must not change.
 type activityKind int
 
 const (

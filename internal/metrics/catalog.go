@@ -76,7 +76,8 @@ var families = []*family{
 	callsTotal, deniedResults, callsActive, callDuration, tokensTotal, hookFailures, numbersReused,
 }
 
-// Upper bounds of the buckets of all histograms. To change them, increase schema.Version.
+// These are the upper bounds of the buckets of all histograms. The stored counts belong to them, so
+// increase schema.Version to change them.
 var (
 	shortBuckets = []time.Duration{
 		5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,

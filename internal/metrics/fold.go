@@ -130,8 +130,8 @@ func (f *fold) approval(e events.Event) error {
 	return err
 }
 
-// isAnswer reports whether e denies a call or is a successful result. Such an event counts whatever
-// the rest of its payload is.
+// isAnswer reports whether e denies a call or is a successful result. Such an event counts even if
+// the rest of its payload is invalid, because otherwise a denial could be hidden that way.
 func isAnswer(e events.Event) bool { return e.DeniesCall() || e.CallSucceeded() }
 
 func (f *fold) toolResult(e events.Event, p events.ToolResultData) error {

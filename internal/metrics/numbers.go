@@ -18,7 +18,7 @@ type numbers struct {
 	now, before map[uint64]uint64 // hashes of the contents, by hash of tenant, producer and number
 }
 
-// numbersKept is the maximum number of remembered events. At the limit, the oldest half is
+// numbersKept bounds the memory for remembered events. At this number, the oldest half is
 // forgotten.
 const numbersKept = 1 << 16
 

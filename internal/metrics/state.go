@@ -20,8 +20,8 @@ import (
 // ErrTenant means that the stored counts belong to another tenant.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
-// state is the projection of the stream. Activities are only on disk. Series are also in memory,
-// for the collector.
+// state is the projection of the stream. Activities are only on disk, while series are also in
+// memory, because each scrape reads them all.
 type state struct {
 	db *projection.DB
 

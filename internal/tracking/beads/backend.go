@@ -74,8 +74,8 @@ type Edit struct {
 	Value  string    `json:"value,omitempty"`
 }
 
-// FileError describes an unreadable line of an issues file. It wraps ErrInvalid. Its text does not
-// quote the file.
+// FileError describes an unreadable line of an issues file, without quoting it. It wraps
+// ErrInvalid.
 type FileError struct {
 	Path         string
 	Line, Column int // from 1. The column counts bytes

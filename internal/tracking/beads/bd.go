@@ -39,7 +39,7 @@ type BDOptions struct {
 	Deadline time.Duration
 	// Pace is the pause between two updates of a workspace. Zero means 2 s.
 	Pace time.Duration
-	// Env contains additional environment variables for bd. By default, bd gets only a few
+	// Env contains additional environment variables for bd, which otherwise gets only a few
 	// variables of this process.
 	Env    []string
 	Logger *slog.Logger
@@ -53,10 +53,10 @@ func (o BDOptions) withDefaults() BDOptions {
 	return o
 }
 
-// A BD stores issues in real Beads workspaces. It calls the Beads CLI, bd. [BD.Flush] stores the
+// A BD stores issues in real Beads workspaces by calling the Beads CLI, bd. [BD.Flush] stores the
 // wanted state of the issues durably in the database, and [BD.Export] copies it to the workspaces.
-// If bd is missing, hangs or is killed, a later Export writes the missing changes. The methods may
-// be called concurrently.
+// Nothing is lost if bd is missing, hangs or is killed, because a later Export writes the missing
+// changes. The methods may be called concurrently.
 type BD struct {
 	opts    BDOptions
 	table   *table

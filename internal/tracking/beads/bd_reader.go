@@ -81,8 +81,8 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts reports whether bd counted the comments without returning them. BD must not write
-// these comments again.
+// onlyCounts reports whether bd counted the comments without returning them, so that BD does not
+// take them for missing and write them again.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
 		Comments int `json:"comment_count"`
@@ -97,8 +97,8 @@ func (a answer) mentions(id string, others []string) bool {
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies reports whether bd says that no issue has this id. bd calls an id ambiguous only if no
-// issue has exactly this id, and several ids contain it.
+// denies reports whether bd says that no issue has this id. An ambiguous id counts too, because bd
+// says so only if several ids contain this one and none is equal to it.
 func (a answer) denies(id string) bool {
 	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {
@@ -207,8 +207,8 @@ func (r *row) observe(theirs Issue) (edits []Edit) {
 	return edits
 }
 
-// inherit copies the texts of an issue in the workspace to the row. After a rebuild of the
-// database, the workspace may already contain an issue that is new to the database.
+// inherit copies the texts of an issue in the workspace to the row. This is needed after a rebuild
+// of the database, when the workspace already has issues that are new to the database.
 func (r *row) inherit(theirs Issue) {
 	ours := &r.issue
 	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes

@@ -90,8 +90,8 @@ func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, a
 
 const tempPattern = ".hooktrail-*.jsonl"
 
-// runOnOneThread runs cmd on a locked thread. With Pdeathsig, Linux kills a child when the thread
-// that started it ends.
+// runOnOneThread runs cmd on a locked thread, because with Pdeathsig Linux kills a child as soon as
+// the thread that started it ends.
 func runOnOneThread(cmd *exec.Cmd) error {
 	done := make(chan error, 1)
 	go func() {
@@ -102,7 +102,7 @@ func runOnOneThread(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// environment returns the few variables that bd needs. Other variables could select another
+// environment returns only the few variables that bd needs, because others could select another
 // workspace or make bd ask a person.
 func (r *runner) environment(dir string) []string {
 	var env []string

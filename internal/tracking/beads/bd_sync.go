@@ -41,7 +41,8 @@ func (s *syncer) awaitPace(ctx context.Context, pace time.Duration) error {
 	}
 }
 
-// run may be interrupted at any time. The next run starts by reading the workspace.
+// run may be interrupted at any time, because the next run starts by reading what the workspace
+// contains.
 func (s *syncer) run(ctx context.Context) error {
 	var partly error
 	s.tried = make(map[string]bool)
@@ -72,8 +73,8 @@ func (s *syncer) run(ctx context.Context) error {
 	return partly
 }
 
-// dirty returns the issues that are incomplete in the workspace. It leaves out issues that bd has
-// refused maxTries times without a change in between.
+// dirty returns the issues that are incomplete in the workspace, except those that bd has refused
+// maxTries times without a change in between, since it would refuse them again.
 func (s *syncer) dirty(ctx context.Context) (ids []string, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -132,8 +133,8 @@ func (s *syncer) round(ctx context.Context, ids []string) error {
 	return s.countRefusals(ctx, todo, rest)
 }
 
-// confirmMissing asks bd again for the issues that have disappeared from the workspace. It returns
-// an error if bd finds one now.
+// confirmMissing asks bd again for the issues that have disappeared from the workspace, and returns
+// an error if bd finds one of them now, because then they were not deleted by a person.
 func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[string]shown) error {
 	s.table.mu.Lock()
 	rows, err := s.table.rows(ctx, s.tenant, "written <> '' AND marks & ?", int64(markDirty))

@@ -109,7 +109,7 @@ func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown
 	if err := w.batch(ctx, p.moves); err != nil {
 		return err
 	}
-	// Links have a separate batch. If a linked issue is deleted, bd undoes the whole batch.
+	// Links have a separate batch, because bd undoes the whole batch if a linked issue was deleted.
 	if err := w.batch(ctx, p.links); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	if len(issues) == 1 || err != nil || a.ok() || a.isBusy() {
 		return w.check(ctx, issues[0].ID, a, err)
 	}
-	// One refused issue makes the whole import fail. Import the issues one by one.
+	// One refused issue makes the whole import fail, so the issues are now imported one by one.
 	for _, i := range issues {
 		if err := w.create(ctx, []Issue{i}); err != nil {
 			return err
@@ -169,8 +169,8 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	return nil
 }
 
-// batch runs the commands in one transaction. If bd refuses a command, batch runs each command in a
-// separate transaction.
+// batch runs the commands in one transaction. If bd refuses it, each command gets a separate
+// transaction, so that one bad command does not hold up the others.
 func (w *bdWriter) batch(ctx context.Context, commands []command) error {
 	if len(commands) == 0 {
 		return nil

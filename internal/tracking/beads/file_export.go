@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// quietTime is the wait before an export replaces an unreadable file. Another program may still be
-// writing the file.
+// quietTime is the wait before an export replaces an unreadable file, because another program may
+// still be writing it.
 const quietTime = 2 * time.Second
 
 // export returns false if the update must wait.

@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// A file is the last read or written state of a workspace's issues file. The caller must hold
-// table.mu.
+// A file is the issues file of a workspace as it was last read or written, so that changes by
+// others are noticed. The caller must hold table.mu.
 type file struct {
 	table  *table
 	tenant string

@@ -18,9 +18,9 @@ const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge copies people's changes of an issue to the row and returns them as edits. A value is from a
-// person if it is neither in r.written nor in r.writing. The edits get the new time of the issue,
-// or at if it has none.
+// merge copies people's changes of an issue to the row and returns them as edits. A value that is
+// neither in r.written nor in r.writing cannot come from us, so it is a person's. The edits get the
+// new time of the issue, or at if it has none.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {

@@ -169,8 +169,8 @@ func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (li
 	return list, err
 }
 
-// unlink removes all links to an issue from the written states. It marks the issues with such a
-// link as dirty.
+// unlink removes all links to an issue from the written states, and marks the issues that had one
+// as dirty, so that they are written again.
 func (t *table) unlink(ctx context.Context, tenant, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

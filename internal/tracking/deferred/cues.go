@@ -13,11 +13,12 @@ type cue struct {
 	take take
 	// Only "I" or "we" may come before the cue.
 	first bool
-	// The cue counts only before a grammatical object. Elsewhere, it may be an adjective.
+	// plain cues count only before a grammatical object, because elsewhere they may be adjectives.
 	plain bool
 	// After a number, as in "3 skipped", the cue is a test result.
 	counted bool
-	// The cue counts only as the predicate of a sentence. Elsewhere, it may be part of a name.
+	// predicate cues count only as the predicate of a sentence, because elsewhere they may be part
+	// of a name.
 	predicate bool
 	say       []phrase
 }

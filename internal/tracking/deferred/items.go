@@ -95,8 +95,8 @@ func appendItem(items []string, item string) []string {
 	return append(items, item)
 }
 
-// isTally recognises lists of counts such as "Skipped: 0, flaky: 2". A single number may be work,
-// as in "Issue: 42".
+// isTally recognises lists of counts such as "Skipped: 0, flaky: 2", which are results and not
+// work. A single number may be work, as in "Issue: 42".
 func isTally(item string) bool { return tally.MatchString(item) && strings.ContainsAny(item, ":=") }
 
 var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)+$`)

@@ -24,8 +24,8 @@ func (c cue) isName(words []word) bool {
 	return c.plain && !isObject(words) || c.predicate && !isPredicate(words)
 }
 
-// isScope recognises descriptions of scope such as "did not add any dependency". Missing tests, as
-// in "did not add any tests", are deferred work.
+// isScope recognises sentences that describe the scope of finished work, such as "did not add any
+// dependency". Missing tests are an exception, because "did not add any tests" is deferred work.
 func isScope(words []word) bool {
 	i := slices.IndexFunc(words, func(w word) bool { return w.text == "any" })
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
@@ -108,8 +108,8 @@ func untilReason(words []word) int {
 	return len(words)
 }
 
-// lastAnd returns the position after the last "and". Words before it do not retract a cue, as
-// "fixed" in "fixed a and deferred b".
+// lastAnd returns the position after the last "and", because words before it do not retract a cue,
+// such as "fixed" in "fixed a and deferred b".
 func lastAnd(words []word) int {
 	for i, w := range slices.Backward(words) {
 		if w.text == "and" {

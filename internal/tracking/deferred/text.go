@@ -170,8 +170,8 @@ func masked(s string) (text, mask string) {
 	return t.String(), m.String()
 }
 
-// shown returns the length of the code or quotation at the beginning of s, or 0. After a letter or
-// digit, a quotation mark is an apostrophe or an inch mark.
+// shown returns the length of the code or quotation at the beginning of s, or 0. before tells a
+// quotation mark from an apostrophe or an inch mark, which follow a letter or digit.
 func shown(s string, r rune, n int, before rune) int {
 	mark, ok := closing[r]
 	if !ok || r != '`' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {

@@ -22,8 +22,9 @@ const (
 	scratchCache = 64 << 10
 )
 
-// A Replay folds a history under one configuration. The results are in a scratch database with the
-// tables of the tracker. A Replay is not safe for concurrent use.
+// A Replay folds a history under one configuration. The results go into a scratch database with the
+// tables of the tracker, so the tracker's own functions can read them. A Replay is not safe for
+// concurrent use.
 type Replay struct {
 	conn    *sqlite.Conn
 	config  rules.Config
@@ -94,8 +95,8 @@ func (r *Replay) flush() error {
 
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold feeds h to all replays and returns the lines that are not valid events. If release is true,
-// all grace periods end with h. Use true for a file, and false for a stream that may continue.
+// fold feeds h to all replays and returns the lines that are not valid events. With release, all
+// grace periods end with h, which is right for a file, but not for a stream that may continue.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
 	for e, err := range h {
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A denial records that a tool call was denied, and its successful results. If there are both, it
-// also names the alarm.
+// A denial records that a tool call was denied, together with successful results of the same call.
+// There should be none, so if there are any, the denial also names the alarm.
 type denial struct {
 	Event   string    `json:"event,omitempty"`   // id of the event that denied the call, if any yet
 	Results []success `json:"results,omitempty"` // results that arrived before the denial
@@ -37,8 +37,8 @@ const (
 	maxRemembered = 1 << 15
 )
 
-// A remembered names a call without a denial. Its number is the id, and a later call with the same
-// number replaces it.
+// A remembered names a call without a denial. Only a limited number of calls is remembered, so the
+// id is a number that a later call takes over.
 type remembered struct {
 	Denial string `json:"denial"`
 }

@@ -57,8 +57,8 @@ func toolOf(e events.Event) (tool string) {
 	return clean(tool, 60)
 }
 
-// earlier decides on a result that arrived before its denial. Its decision is the one that it gets
-// after a denial.
+// earlier decides on a result that arrived before its denial. It decides as if the denial had come
+// first, so that the order of arrival does not matter.
 func (p *pass) earlier(denial events.Event, r success, now time.Time) {
 	e := events.Event{
 		ID: r.Event, Source: r.Source, Type: events.ToolResult.Type(), Run: denial.Run, ToolCall: denial.ToolCall, Time: r.At,

@@ -35,7 +35,7 @@ func (b *bundles) add(item string) {
 }
 
 // create creates the collective follow-up of a run, or a digest entry if the rate limit is reached.
-// If the loop guard forbids both, it returns false.
+// It returns false if the loop guard forbids both.
 func (b *bundles) create(run *Run) bool {
 	d := b.draft
 	if b.loops.escalated(run.ID) {

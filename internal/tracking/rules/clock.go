@@ -16,7 +16,8 @@ const (
 )
 
 // Tenant has the clock of a tenant, the creation times of its latest issues, and its digests. The
-// clock follows the times of events and not the machine's time.
+// clock follows the times of events instead of the machine's time, so that a replay decides as the
+// tracker did.
 type Tenant struct {
 	Clock    time.Time   `json:"clock,omitzero"` // latest credible event time
 	Far      far         `json:"far,omitzero"`
@@ -41,8 +42,9 @@ type far struct {
 	At     time.Time `json:"at,omitzero"`
 }
 
-// move moves the clock forward to the time of the event. If the event is more than leap ahead of
-// the clock, a second event must confirm the time.
+// move moves the clock forward to the time of the event. A single event with a wrong time must not
+// end all grace periods, so a time more than leap ahead of the clock counts only when a second
+// event confirms it.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return
@@ -82,8 +84,8 @@ func (f far) confirmed(e events.Event, leap time.Duration) bool {
 	return another && e.Time.Sub(f.At).Abs() <= leap
 }
 
-// take returns the time of the event. If that is too far ahead, or a service recorded the event,
-// take returns the clock.
+// take returns the time that counts for the event. This is its own time, or the clock if that time
+// is too far ahead or if a service recorded the event.
 func (t *Tenant) take(e events.Event) time.Time {
 	at := e.Time.UTC()
 	if !t.Clock.IsZero() && (at.Sub(t.Clock) > maxAhead || isRecord(e.Kind())) {

@@ -40,7 +40,7 @@ type Decision struct {
 type Counter [2]int64
 
 // ID returns the id of the issue.decided event for d. It depends only on the event and the
-// configuration. A repeated decision has the same id.
+// configuration, so a decision that is published again has the same id.
 func (d Decision) ID() string {
 	return events.DeriveID(string(events.IssueDecided), d.Tenant, d.Source, d.Event, d.Config)
 }

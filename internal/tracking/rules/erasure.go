@@ -23,8 +23,8 @@ type Erasure struct {
 }
 
 // Record erases the texts in a record. It returns the new record, or nil if the record must be
-// deleted. Pass the records in the order of their keys. The index of words must come last, because
-// Record removes the erased follow-ups from it.
+// deleted. Pass the records in the order of their keys, with the index of words last, because by
+// then Record knows which follow-ups it has erased and removes them from the index.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil
@@ -63,8 +63,9 @@ func (e *Erasure) eventRecord(k Key, data []byte) (_ []byte, changed bool, err e
 	return data, false, nil
 }
 
-// reaches reports whether the erasure can change a record. A run or step changes only if its run is
-// erased. The mark of an event changes only if the event is erased or the mark contains edits.
+// reaches reports whether the erasure can change a record, so that others need not be decoded. A
+// run or step changes only if its run is erased, and the mark of an event only if the event is
+// erased or the mark contains edits.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
 		return e.hasEvent(k.ID) || bytes.Contains(data, []byte(`"edits":`))

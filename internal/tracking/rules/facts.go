@@ -3,7 +3,7 @@ package rules
 type facts struct{ records }
 
 // recovered reports whether the step or run, or another one in the same scope, succeeded after the
-// incident. The scope of the run's failed end counts too.
+// incident. Both the scope of the incident and the scope of the run's failed end count.
 func (f facts) recovered(in incident) bool {
 	return in.At.before(f.goodIn(in.Scope).Stamp) || in.At.before(f.goodIn(f.endScope(in.Run)).Stamp) ||
 		in.At.before(f.goodEnd(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))

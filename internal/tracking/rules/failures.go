@@ -79,7 +79,7 @@ func (t *failureTracker) judge(in incident, critical bool) {
 	}
 }
 
-// endIncident decides on a failure after its grace period. It returns true if the failure still
+// endIncident decides on a failure after its grace period, and returns true if the failure still
 // counts.
 func (t *failureTracker) endIncident(in incident) bool {
 	d := t.draft

@@ -211,7 +211,7 @@ func (f *fold) runFinished() error {
 	return nil
 }
 
-// cutOff handles the end of a run that neither completed nor failed. Its work stays open.
+// cutOff handles the end of a run that neither completed nor failed, so its work stays open.
 func (f *fold) cutOff(status events.RunStatus) {
 	rule, reason := "run interrupted", "the run was interrupted"
 	if status == events.RunUnknown {

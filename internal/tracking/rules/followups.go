@@ -21,8 +21,9 @@ type followupTracker struct {
 	bundles     *bundles
 }
 
-// report creates follow-ups for the undone work of a step or run. If the failure of the event waits
-// for its grace period, they wait too.
+// report creates follow-ups for the undone work of a step or run. If the same event also reports a
+// failure that waits for its grace period, they wait with it, because a success meanwhile may
+// settle both.
 func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
 	from.Target = cmp.Or(from.Target, t.draft.run().Target)
 	from.Remaining, from.Partial = metadata.Remaining(meta)
@@ -42,7 +43,7 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 }
 
 // needsItem reports whether a partial success that lists no items gets an unnamed item. The end of
-// a run gets none if its steps have left items.
+// a run gets none if its steps have left items, because these already name the work.
 func (t *followupTracker) needsItem(from leftover) bool {
 	return from.Step != "" || t.draft.run().Remaining+t.draft.run().Deferred == 0
 }

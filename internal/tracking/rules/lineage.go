@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Lineage is work with one tracking issue. It consists of a run, its child runs, and all runs
-// with the same type and work item.
+// A Lineage is a piece of work that has one tracking issue, although several runs may be needed for
+// it. It consists of a run, its child runs, and all runs with the same type and work item.
 type Lineage struct {
 	Into       string    `json:"into,omitempty"` // lineage that this one was merged into
 	Type       string    `json:"type,omitempty"` // of Root
@@ -65,8 +65,8 @@ func (r records) resolve(id string) string {
 
 func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lead makes run the root of the lineage. If run is the first root, lead clears the start and end
-// that child runs have set.
+// lead makes run the root of the lineage. The first root clears the start and end that child runs
+// have set, because from now on those of the root count.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false

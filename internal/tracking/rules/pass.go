@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Kinds of timers. The id of a timer is its kind, "/" and its subject.
+// These are the kinds of timers. The id of a timer is its kind, a slash and its subject.
 const (
 	graceKind  = "hold"   // ends a grace period
 	quietKind  = "quiet"  // ends the flapping of an issue
@@ -102,8 +102,8 @@ func (p *pass) give(f *fold) {
 	p.decisions = append(p.decisions, f.draft.finish())
 }
 
-// runTimers ends the due grace periods and returns the other due timers. It postpones the timers of
-// active lineages and issues.
+// runTimers ends the due grace periods and returns the other due timers. Timers that ask whether a
+// lineage or an issue has become inactive are postponed if it was active meanwhile.
 func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 	for {
 		t, found := p.state.nextTimer(p.tenant)
@@ -158,8 +158,8 @@ func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	return Timer{}
 }
 
-// reaches reports whether one event may move the clock to the given time. When all grace periods
-// are released, it returns true.
+// reaches reports whether one event may move the clock to the given time, which is always so when
+// all grace periods are released.
 func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
 }

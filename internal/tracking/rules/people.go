@@ -35,8 +35,8 @@ type people struct {
 	facts   facts
 }
 
-// edited handles an issue.edited event. An edit that names an event waits for the decision on that
-// event.
+// edited handles an issue.edited event. An edit can name an event instead of an issue, and then
+// waits for the decision on that event.
 func (p *people) edited() error {
 	d := p.draft
 	data, err := events.Payload[events.IssueEditedData](d.event)
@@ -160,8 +160,8 @@ func (e edit) summary() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted returns the status of an issue after a person's edit. If the facts outrank a reopening,
-// their status wins.
+// wanted returns the status of an issue after a person's edit. The person decides, except that the
+// facts can outrank a reopening.
 func (p *people) wanted(c *course) Status {
 	if c.Edit.Action != reopened {
 		return Closed

@@ -50,8 +50,9 @@ func (r *recorder) step(role string, status events.StepStatus, data events.StepF
 	return r.supersede(step, status, data)
 }
 
-// supersede stores data as the latest report of the step and updates the sums of the run. If a
-// later report is known, it changes nothing and returns true.
+// supersede stores data as the latest report of the step and updates the sums of the run. A report
+// that arrives after a later one is out of date, so supersede changes nothing then and returns
+// true.
 func (r *recorder) supersede(step *Step, status events.StepStatus, data events.StepFinishedData) (late bool) {
 	d := r.draft
 	if d.stamp.before(step.At) {

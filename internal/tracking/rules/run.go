@@ -101,8 +101,8 @@ type Step struct {
 
 var steps = table[Step]{"step", func(s *Step) { s.Left = slices.Clone(s.Left) }}
 
-// StepKey returns the key of a step.finished event. Events of other kinds have the key "". An event
-// without a step id counts as a separate step.
+// StepKey returns the key of the step that a step.finished event is about. An event without a step
+// id counts as a separate step. Events of other kinds have the key "".
 func StepKey(e events.Event) string {
 	if e.Kind() != events.StepFinished {
 		return ""

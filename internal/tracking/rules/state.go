@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A State keeps the records that events touched in memory. It loads other records from its [Store].
-// Create a new State to free the memory. The zero State is empty and has no Store. A State is not
-// safe for concurrent use.
+// A State keeps the records that events touched in memory, and loads others from its [Store] when
+// they are needed. It never forgets a record, so create a new State to free the memory. The zero
+// State is empty and has no Store. A State is not safe for concurrent use.
 type State struct {
 	store  Store
 	cells  map[Key]*cell
@@ -72,8 +72,8 @@ func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error
 	return decisions, nil
 }
 
-// Release ends all grace periods now and returns the decisions. It runs no other timers. Call it
-// after the last event.
+// Release ends all grace periods now and returns the decisions, for a history that is complete. It
+// runs no other timers.
 func (s *State) Release(c Config) (decisions []Decision, err error) {
 	err = s.atomically(func() error {
 		r := registers.get(records{state: s}, "")
@@ -93,7 +93,7 @@ func (s *State) Release(c Config) (decisions []Decision, err error) {
 	return decisions, nil
 }
 
-// atomically runs fn. If fn or the store fails, it restores the previous state.
+// atomically runs fn, and restores the previous state if fn or the store fails.
 func (s *State) atomically(fn func() error) error {
 	if s.cells == nil {
 		s.cells, s.queues = make(map[Key]*cell), make(map[string]*queue)

@@ -44,7 +44,8 @@ type Stored struct {
 }
 
 // Changes has the modified records and timers of a State, in a stable order. Store them in one
-// transaction with the stream position of the last event.
+// transaction with the stream position of the last event, so that no event is applied twice or
+// lost.
 type Changes struct {
 	Records []Stored
 	Set     []Timer // new timers. They replace timers with the same id

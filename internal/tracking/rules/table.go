@@ -18,7 +18,7 @@ func (r records) setTimer(id string, at time.Time) { r.state.setTimer(r.tenant, 
 
 func (r records) clearTimer(id string) { r.state.clearTimer(r.tenant, id) }
 
-// A register has the names of all tenants. It does not belong to a tenant.
+// A register has the names of all tenants, and is the only record that belongs to none of them.
 type register struct {
 	Tenants []string `json:"tenants"` // sorted
 }

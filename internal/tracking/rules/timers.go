@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A queue has the timers of one tenant. A timer in memory hides the stored timer with the same id.
+// A queue has the timers of one tenant. Some are in the store and some, because they have changed,
+// in memory, where they hide the stored timer with the same id.
 type queue struct {
 	here     map[string]time.Time // times of the timers that changed in memory. Zero means cleared
 	changed  map[string]bool      // ids that have changed since the last call of Changes

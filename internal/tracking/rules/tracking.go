@@ -104,8 +104,8 @@ func (t *tracking) create(why cause) {
 	t.linkRegression(l)
 }
 
-// update moves the tracking issue to its new status. If the lineage has only a digest entry, update
-// counts the event in the entry. With neither, it returns false.
+// update moves the tracking issue to its new status. A lineage that has only a digest entry has no
+// status, so update counts the event in the entry. With neither, it returns false.
 func (t *tracking) update(why cause) bool {
 	d := t.draft
 	l := d.lineage()
@@ -139,8 +139,8 @@ func (t *tracking) wanted(l *Lineage, why cause) Status {
 	return status
 }
 
-// delay starts a grace period for a failed step that would block the issue. It returns false for
-// other events.
+// delay starts a grace period if the event is a failed step that would block the issue, and returns
+// false otherwise.
 func (t *tracking) delay(why cause) bool {
 	d := t.draft
 	run, l := d.run(), d.lineage()

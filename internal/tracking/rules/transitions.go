@@ -15,14 +15,14 @@ type motive struct {
 	run     *Run // run of the fact, or nil for a timer or a person
 }
 
-// after reports whether the fact can reopen an issue that a person closed. It must be a failure or
-// undone work of a run that started after the closing.
+// after reports whether the fact can reopen an issue that a person closed. The person knew what had
+// happened until then, so only a failure or undone work of a run that started later can.
 func (m motive) after(edited Stamp) bool {
 	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }
 
-// The transitions component moves issues to the status that follows from the facts. A person's edit
-// or the rule against flapping can prevent that.
+// The transitions component moves issues to the status that follows from the facts, unless a
+// person's edit or the rule against flapping prevents that.
 type transitions struct {
 	draft   *draft
 	journal *journal

@@ -12,7 +12,8 @@ import (
 )
 
 // A Fold folds events into a database, in the caller's transaction. It writes decisions and effects
-// at once. The state stays in memory until Flush. A Fold is not safe for concurrent use.
+// at once, while the state, which changes more often, stays in memory until Flush. A Fold is not
+// safe for concurrent use.
 type Fold struct {
 	conn   *sqlite.Conn
 	config rules.Config
@@ -33,7 +34,7 @@ func (f *Fold) begin() {
 	f.state = rules.NewState(f.back)
 }
 
-// DataError reports an event with invalid data. A retry cannot succeed.
+// DataError reports an event with invalid data, so a retry cannot succeed.
 type DataError struct {
 	Event events.Event
 	Cause error // may quote the event

@@ -65,7 +65,8 @@ func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	return due, err
 }
 
-// send publishes answers. Call it after the texts of their orders are gone from all files.
+// send publishes answers. An answer says that the texts are gone, so call send only when they are
+// gone from all files.
 func (s *settler) send(ctx context.Context, due []answer) error {
 	if len(due) == 0 {
 		return nil

@@ -30,7 +30,8 @@ type batch struct {
 	tenants   map[string]bool // tenants with events in the batch
 }
 
-// fold adds a message to the batch. If a retry cannot succeed, the error is a [*consume.Poison].
+// fold adds a message to the batch. It returns a [*consume.Poison] if the message can never be
+// added, so that the reader does not try again for ever.
 func (b *batch) fold(m consume.Message) error {
 	if m.Address.Manifest {
 		return nil

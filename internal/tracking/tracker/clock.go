@@ -26,9 +26,10 @@ const (
 	clockQuiet = 5 * time.Second
 )
 
-// A ticker advances the time of tenants that receive no events. The time of a tenant is the latest
-// timestamp of its events. If a timer is due by the wall clock, the ticker publishes a clock.ticked
-// event with the due time. The timer fires when the tracker reads this event.
+// A ticker advances the time of tenants that receive no events, because the time of a tenant is the
+// latest timestamp of its events. If a timer is due by the wall clock, the ticker publishes a
+// clock.ticked event with the due time, and the timer fires when the tracker reads this event. A
+// rebuild from the stream therefore sees the same times.
 type ticker struct {
 	db     *projection.DB
 	outbox outbox

@@ -62,8 +62,8 @@ func (e *editor) logOnce(ctx context.Context, before string, err error) string {
 	return err.Error()
 }
 
-// drain publishes the edits that exist now. If a workspace is unreadable, its edits stay for a
-// later run.
+// drain publishes the edits that exist now, except those in a workspace that is unreadable, which a
+// later run publishes.
 func (e *editor) drain(ctx context.Context) error {
 	e.logOnce(ctx, "", e.poll(ctx))
 	if err := ctx.Err(); err != nil {

@@ -22,7 +22,8 @@ func EditOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox",
 
 var editRedactor = sync.OnceValues(func() (*redact.Redactor, error) { return redact.New(redact.Options{}) })
 
-// setEdit redacts secrets and personal data in d.Value. The name of an assignee stays.
+// setEdit redacts secrets and personal data in d.Value, but keeps the name of an assignee, which is
+// the point of such an edit.
 func setEdit(e *events.Event, d events.IssueEditedData) error {
 	if d.Action != string(beads.ActionAssigned) && d.Value != "" {
 		r, err := editRedactor()

@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxUnsigned limits the orders of a tenant that wait for a key. The tracker may learn the key that
-// signed them later.
+// maxUnsigned limits the orders of a tenant that wait for a key, because the tracker may learn only
+// later which key signed them.
 const maxUnsigned = 1000
 
 // HasOrderKey reports whether the tracker knows a key that signs erasure orders.
@@ -40,9 +40,9 @@ func (o Options) orderKey() (note.Verifier, error) {
 	return v, err
 }
 
-// keyOrders returns the orders that changed the key of a tenant, from the files of the auditor.
-// They may include orders that the tracker has not yet read from the stream. With Options.OrderKey,
-// it returns none.
+// keyOrders returns the orders that changed the key of a tenant, from the files of the auditor,
+// which may be ahead of the stream as the tracker has read it. With Options.OrderKey the auditor is
+// elsewhere, so keyOrders returns none.
 func (o Options) keyOrders(tenant string) ([]string, error) {
 	if o.OrderKey != "" {
 		return nil, nil

@@ -67,8 +67,8 @@ func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	return b.storeUnsigned(e.Tenant, e.ID, text, upto)
 }
 
-// carryOut carries out an order once. It returns false if no known key has signed the order. An
-// order that needs an approval must arrive again with the approval.
+// carryOut carries out an order once, and returns false if no known key has signed it. An order
+// that needs an approval does nothing until it arrives again with the approval.
 func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, at time.Time) (signed bool, err error) {
 	rules, err := b.rules(tenant)
 	if err != nil {
@@ -171,7 +171,8 @@ func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 }
 
 // erase erases the texts of the selected events. If a legal hold protects one of them, an erasure
-// order erases nothing. A prune order skips protected events.
+// order erases nothing, so that it is not carried out in part, while a prune order only skips the
+// protected events.
 func (b *batch) erase(o order) error {
 	targets, err := b.targets(o)
 	if err != nil {

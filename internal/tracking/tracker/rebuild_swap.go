@@ -20,7 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// closeLog moves the write-ahead log into the main file. It reports whether the result is a
+// closeLog moves the write-ahead log into the main file, and reports whether this file is then a
 // readable tracker file.
 func closeLog(ctx context.Context, path string) (readable bool) {
 	if _, err := os.Stat(path); err != nil {
@@ -37,8 +37,8 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
-// carry copies data that is only in the old file. It copies the workspaces with texts by people,
-// and the marks of settled effects and published decisions.
+// carry copies what the stream cannot give back, because it is only in the old file. These are the
+// workspaces with texts by people, and the marks of settled effects and published decisions.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	// The new decision on an event is not published if the old one was, even if they differ.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"

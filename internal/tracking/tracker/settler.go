@@ -19,7 +19,8 @@ const (
 	roundSize  = 500 // effects or decisions per transaction
 	firstRetry = 200 * time.Millisecond
 	maxRetry   = 10 * time.Second
-	// callTimeout limits one call of the backend. It is longer than the deadline of a bd call.
+	// callTimeout limits one call of the backend. It is longer than the deadline of a bd call, so
+	// that bd gives up first and with a better error.
 	callTimeout = 30 * time.Second
 	// The pause after an export is exportPause times its duration, but at most maxExportPause. An
 	// export of large workspaces is slow, because it writes whole files.
@@ -28,8 +29,8 @@ const (
 	noTimeout      = time.Duration(0)
 )
 
-// A settler applies effects to the backend and publishes decisions. One goroutine repeats this in
-// rounds.
+// A settler applies effects to the backend and publishes decisions, which a single goroutine does
+// in rounds.
 type settler struct {
 	db      *projection.DB
 	backend backend
@@ -71,8 +72,9 @@ func (s *settler) wakeUp() {
 	}
 }
 
-// noteProgress allows the settler to publish decisions when all messages that were in the stream at
-// the start have been read. They may contain the same decisions from an earlier tracker.
+// noteProgress lets the settler publish decisions only after all messages have been read that were
+// in the stream at the start. Otherwise it could publish decisions that an earlier tracker has
+// published already.
 func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return
@@ -124,8 +126,8 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
-// call runs a function with a time limit. If it takes longer, the error wraps ErrUnavailable.
-// noTimeout leaves deadlines to the backend.
+// call runs a function with a time limit, because a hung backend must not stop the tracker. If the
+// function takes longer, the error wraps ErrUnavailable. noTimeout leaves deadlines to the backend.
 func (s *settler) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	s.mu.Lock()
 	if s.since.IsZero() {
@@ -241,8 +243,8 @@ func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due [
 	return s.send(ctx, due)
 }
 
-// export updates the workspaces. If texts were erased, it also scrubs the database. After a
-// failure, the next export without a failure scrubs again.
+// export updates the workspaces and, if texts were erased, scrubs the database. If this fails,
+// texts may remain, so the next export scrubs again.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.call(ctx, noTimeout, s.backend.Export)

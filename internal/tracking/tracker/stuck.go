@@ -11,8 +11,8 @@ import (
 
 var errStuck = errors.New("the backend accepts no issues")
 
-// endWhenStuck calls end if changes are pending and the backend accepts none for the time limit. A
-// change in the number of incomplete issues counts as progress.
+// endWhenStuck calls end if changes are pending and the backend accepts none of them for the time
+// limit, which it notices by the number of incomplete issues staying the same.
 func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
 	tick := time.NewTicker(max(limit/20, time.Millisecond))
 	defer tick.Stop()

@@ -7,8 +7,9 @@ import (
 	"unicode"
 )
 
-// Ordinary returns words in the classes of errors that the work caused and not the infrastructure.
-// An entry with several words matches only if they appear in this order without a gap.
+// Ordinary returns words that mark the class of an error as caused by the work instead of the
+// infrastructure. An entry with several words matches only if they appear in this order without a
+// gap.
 func Ordinary() []string {
 	return []string{
 		// the code under work

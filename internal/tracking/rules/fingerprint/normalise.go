@@ -32,9 +32,9 @@ var (
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )
 
-// Normalise returns the same form for all reports of an error. The form is one line in lower case
-// with at most 300 characters. It has "#" in place of ids, times and numbers. A second
-// normalisation changes nothing.
+// Normalise returns the same form for all reports of an error. The reports differ in ids, times and
+// numbers, so the form has "#" in their place. It is one line in lower case with at most 300
+// characters, and normalising it again changes nothing.
 func Normalise(text string) string {
 	s := strings.ToLower(deferred.Clean(text, maxRaw))
 	for _, v := range variable {

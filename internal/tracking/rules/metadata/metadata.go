@@ -1,5 +1,6 @@
-// Package metadata reads the metadata and the summaries of events. Producers choose the types of
-// the values. Each function accepts several types and ignores others.
+// Package metadata reads the metadata and the summaries of events. Producers are free to choose the
+// types of the values, for example a number as a string, so each function accepts several types and
+// ignores the others.
 package metadata
 
 import (

@@ -31,8 +31,8 @@ func (e *Event) SetData(payload any) error {
 	return nil
 }
 
-// wellFormed replaces invalid UTF-8 and lone surrogates with U+FFFD. encoding/json does not do this
-// for a [json.RawMessage].
+// wellFormed replaces invalid UTF-8 and lone surrogates with U+FFFD, which encoding/json does not
+// do for a [json.RawMessage].
 func wellFormed(data []byte) []byte {
 	s := scanner{data: data}
 	if s.value(1) == nil {

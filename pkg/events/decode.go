@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// MaxInputBytes is the maximum size of an event that [Decode] reads. Events of other tools may
-	// be larger than [MaxBytes].
+	// MaxInputBytes is the maximum size of an event that [Decode] reads. It is more than
+	// [MaxBytes], because events of other tools may be larger.
 	MaxInputBytes = 64 << 20
 
 	maxExtra = 128

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Event is one CloudEvents 1.0 event. Names of Hooktrail's extension attributes are lower case. An
-// empty string is an absent attribute. Set ID, Source, Type and Time, or start with [New].
+// Event is one CloudEvents 1.0 event. Start with [New], or set at least ID, Source, Type and Time.
+// Hooktrail's extension attributes have lower-case names, as CloudEvents requires, and an empty
+// string means that the attribute is absent.
 type Event struct {
 	ID              string    // unique within its source
 	Source          string    // such as "/engine" or "claude-code"

@@ -201,7 +201,7 @@ func (m *matcher) fitRecord(sh *shape, depth int) error {
 	return within(sh.fields[bits.TrailingZeros64(missing)].name, m.scan.failAt(start, "missing"))
 }
 
-// fitBlobs checks the field blobs. It returns the missing fields that no blob replaces. A blob
+// fitBlobs checks the field blobs, and returns the missing fields that no blob replaces. A blob
 // without a name replaces all fields.
 func (m *matcher) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 	blobs := sh.fields[sh.field([]byte(blobsField))].shape

@@ -5,10 +5,10 @@ import (
 	"encoding/hex"
 )
 
-// Manifest lists the events that a producer sent in one batch. It proves that no event of the range
-// is missing. The producer sends it after these events on a separate subject, and the ledger
-// records it too. The range of a heartbeat or key change can be empty. Last is then smaller than
-// First.
+// Manifest lists the events that a producer sent in one batch, which makes it possible to prove
+// that none of them is missing. The producer sends it after these events on a separate subject, and
+// the ledger records it too. The manifest of a heartbeat or key change can have an empty range,
+// where Last is smaller than First.
 type Manifest struct {
 	Version  int     `json:"v"` // 2, or 1 without Key and Sig
 	Tenant   string  `json:"tenant"`

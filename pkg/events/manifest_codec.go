@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Versions of a manifest. Only old producers send unsigned ones.
+// These are the versions of a manifest. Only old producers send unsigned ones.
 const (
 	unsignedManifest = 1
 	signedManifest   = 2

@@ -48,7 +48,7 @@ func (e Event) DeniesCall() bool {
 }
 
 // CallSucceeded reports whether e is a successful result of its tool call. It reads the member
-// "status" by the rule of [Event.DeniesCall].
+// "status" as tolerantly as [Event.DeniesCall] does, so that no spelling hides a success.
 func (e Event) CallSucceeded() bool {
 	return e.Kind() == ToolResult && says(e.Data, "status", string(ToolSuccess))
 }

@@ -2,8 +2,8 @@ package events
 
 import "time"
 
-// AuditAction is the kind of access to evidence. Later versions may add actions. Readers keep and
-// show an action that they do not know.
+// AuditAction is the kind of access to evidence. Later versions may add actions, so readers keep
+// and show an action that they do not know.
 type AuditAction string
 
 // The actions. The first group reads evidence. The second group changes something, which requires
@@ -35,8 +35,8 @@ const (
 type AuditAccessedData struct {
 	Action AuditAction `json:"action"`
 	By     string      `json:"by"` // name that the caller gives
-	// User contains the user name of the operating system and the host. The caller cannot choose
-	// them.
+	// User contains the user name of the operating system and the host, which the caller cannot
+	// choose.
 	User      string          `json:"user,omitempty"`
 	Reason    string          `json:"reason,omitempty"`
 	Ticket    string          `json:"ticket,omitempty"`

@@ -16,7 +16,8 @@ type HookExecutedData struct {
 }
 
 // RunSealedData is the payload of run.sealed. It counts the events that one producer sent for one
-// run. A sealed run can continue and be sealed again. The last seal is valid.
+// run, so that missing ones are noticed. A sealed run can continue and be sealed again, and then
+// the last seal is valid.
 type RunSealedData struct {
 	Count uint64 `json:"count"` // number of events in the run, not counting seals
 	First uint64 `json:"first"` // sequence of the first of these events
@@ -86,7 +87,7 @@ type IssueEditedData struct {
 }
 
 // ProducerLostData is the payload of producer.lost. It reports that a producer's outbox was missing
-// when its data directory was opened. The unsent events of the producer are lost.
+// when its data directory was opened, so the unsent events of the producer are lost.
 type ProducerLostData struct {
 	Producer string `json:"producer"`
 	Outbox   string `json:"outbox,omitempty"` // name of the outbox in the data directory

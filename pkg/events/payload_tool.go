@@ -23,8 +23,8 @@ const (
 	ToolInterrupted ToolStatus = "interrupted" // a person or the tool stopped the call
 )
 
-// DeniedBy names the source of a refusal that is not a verdict of our hooks. The latter is in
-// tool.before.
+// DeniedBy names the source of a refusal that is not a verdict of our hooks, since such a verdict
+// is in tool.before.
 type DeniedBy string
 
 // The sources of a refusal.

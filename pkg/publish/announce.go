@@ -98,8 +98,8 @@ func (a *announcer) alarm() time.Time {
 	return a.next
 }
 
-// send sends the due heartbeats, and retries them later if they fail. It returns an error only if
-// the stream and the outbox diverged or ctx ended.
+// send sends the due heartbeats. Most failures are passing, so it retries later and returns an
+// error only if the stream and the outbox diverged or ctx ended.
 func (a *announcer) send(ctx context.Context) error {
 	now := time.Now()
 	if a.interval == 0 || now.Before(a.next) {
@@ -185,8 +185,8 @@ func (f *forwarder) retire(ctx context.Context) error {
 	return nil
 }
 
-// announceEnd announces that the producer has closed, after the forwarder has stopped. It first
-// reads the events that other processes appended meanwhile.
+// announceEnd announces that the producer has closed, after the forwarder has stopped. Other
+// processes may have appended events meanwhile, so it reads these first.
 func (f *forwarder) announceEnd(ctx context.Context) {
 	err := errors.Join(f.save(), f.outbox.shared.takeIn(ctx))
 	if err == nil {

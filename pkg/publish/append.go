@@ -75,8 +75,8 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segmen
 	}
 }
 
-// tryEnter writes batch to the outbox. If there is no room and Options.Full is Block, the caller
-// can try again once the channel changed is closed.
+// tryEnter writes batch to the outbox. If there is no room and Options.Full is Block, it returns
+// the channel changed instead, which is closed when it is worth trying again.
 func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {

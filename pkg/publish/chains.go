@@ -60,9 +60,9 @@ func (c *chains) invalidate(groups []*group) {
 	}
 }
 
-// lookUp compares the chain of a tenant with its last manifest in the stream. It marks batches as
-// sent if only their acknowledgement was lost. If the last manifest is foreign, it hides such a
-// batch, and the batch is sent again.
+// lookUp compares the chain of a tenant with its last manifest in the stream, and marks batches as
+// sent if only their acknowledgement was lost. If the last manifest is foreign, lookUp cannot see
+// that, so such a batch is sent again.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -108,8 +108,8 @@ func isEmptyNext(m events.Manifest, ch *cursor.Chain) bool {
 	return m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat)
 }
 
-// isOwn reports whether this producer sent the manifest. It accepts an unsigned manifest if the
-// producer once had no key and the chain has no signed manifest yet.
+// isOwn reports whether this producer sent the manifest. The outboxes of old versions had no key,
+// so an unsigned manifest is accepted as long as the chain of such an outbox has no signed one.
 func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) bool {
 	if m.Tenant != tenant || m.Producer != c.backlog.producer {
 		return false
@@ -206,8 +206,8 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether the manifest has exactly the events with the hashes in listed. A manifest
-// without events is not enough if size, the number of events in a group, is positive.
+// isAbout reports whether the manifest has exactly the events with the hashes in listed. size is
+// the number of events in a group, and if it is positive, a manifest without events is not enough.
 func isAbout(m events.Manifest, listed []events.Hash, size int) bool {
 	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || size == 0)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // collector divides each batch fairly between the tenants. A tenant with more events than its share
-// gets a separate reader, see [laggards].
+// gets a separate reader, so that the others need not wait for it, see [laggards].
 type collector struct {
 	opts      Options
 	backlog   *waiting
@@ -38,8 +38,8 @@ type share struct {
 }
 
 const (
-	// maxGroups limits the groups of a batch. Each adds a manifest, and the server limits the
-	// messages of a batch.
+	// maxGroups limits the groups of a batch, because each adds a manifest and the server limits
+	// the messages of a batch.
 	maxGroups = 999 - maxBatchEvents
 	// shares is the number of shares into which a batch is divided for tenants.
 	shares = 8
@@ -101,8 +101,8 @@ func (b *batch) isFull(r room) bool {
 	return b.events >= r.events || b.bytes >= r.bytes || len(b.groups) >= r.groups
 }
 
-// readNew reads new records and reports whether it read all of them. If tenants lag behind, it
-// leaves them half of the batch.
+// readNew reads new records and reports whether it read all of them. It leaves half of the batch to
+// tenants that lag behind, if there are any.
 func (c *collector) readNew(b *batch) (atEnd bool, err error) {
 	for skimmed := 0; skimmed < maxSkim; {
 		r := c.room()

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// The server can refuse a batch without a reason. After maxUnexplained such refusals, the batch
-// counts as their cause.
+// The server can refuse a batch without a reason, which may be passing. After maxUnexplained such
+// refusals, the batch itself counts as the cause.
 const maxUnexplained = 3
 
 // After maxConflicts conflicts in a row, another client probably writes to the tenant's chain. The

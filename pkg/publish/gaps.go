@@ -49,8 +49,8 @@ func (o *outbox) tryRecordLosses() {
 	}
 }
 
-// recordLosses appends a gap.recorded event for each loss once an eighth of the quota is free. With
-// less room, these events would displace new events. The caller has locked o.mu.
+// recordLosses appends a gap.recorded event for each loss. It waits until an eighth of the quota is
+// free, because otherwise these events would take the room of new ones. The caller has locked o.mu.
 func (o *outbox) recordLosses() error {
 	if o.losses.isEmpty() {
 		return nil

@@ -36,7 +36,7 @@ type identity struct {
 	next   *signer // the next key, nil if the key is not being changed
 }
 
-// openKey opens or creates the key of the outbox. If this is not id.Key, the old key is lost, and
+// openKey opens or creates the key of the outbox. If it is not id.Key, the old key was lost, so
 // openKey sets Suspect.
 func (id *identity) openKey(opts Options) (err error) {
 	if id.signer, err = openSigner(opts, keyName); err != nil {
@@ -52,8 +52,8 @@ func (id *identity) openKey(opts Options) (err error) {
 	return nil
 }
 
-// newProducerID returns an id that clients cannot guess. With the id, an unprivileged client of the
-// embedded broker could write to the chain of the producer.
+// newProducerID returns an id that clients cannot guess, because an unprivileged client of the
+// embedded broker that knows the id could write to the chain of the producer.
 func newProducerID(name string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -112,8 +112,9 @@ func findRecords(dir string) error {
 	return missing
 }
 
-// newIdentity returns the identity for a folder without "outbox.json". If the folder contains the
-// records of one producer id, the identity has this id and is Suspect.
+// newIdentity returns the identity for a folder without "outbox.json". The file may have been lost,
+// so if the folder contains the records of one producer id, the identity has this id and is
+// Suspect.
 func newIdentity(opts Options) (id identity, err error) {
 	folders, err := recordFolders(opts.Dir)
 	switch {
@@ -161,7 +162,7 @@ func openIdentity(opts Options) (identity, error) {
 	return id, id.removeOthers(opts.Dir)
 }
 
-// removeOthers removes the records of other producer ids. They remain if a crash interrupts a
+// removeOthers removes the records of other producer ids, which remain if a crash interrupts a
 // change of the id.
 func (id identity) removeOthers(outbox string) error {
 	folders, err := recordFolders(outbox)

@@ -51,8 +51,8 @@ type Gap struct {
 	events.Range
 }
 
-// Inspect reads the state of the outbox in dir. It takes no lock and changes nothing. If other
-// processes use the outbox, the result can mix states of different moments. The error wraps
+// Inspect reads the state of the outbox in dir. It takes no lock and changes nothing, so the result
+// can mix states of different moments if other processes use the outbox. The error wraps
 // [os.ErrNotExist] if there is no outbox.
 func Inspect(dir string) (State, error) {
 	for tries := 1; ; tries++ {

@@ -51,8 +51,8 @@ func (i *Issuer) endorsement() string {
 	return string(note)
 }
 
-// owesGrant reports whether the last grant in the chain is from another issuer, or lacks the newest
-// endorsement. A nil issuer owes none.
+// owesGrant reports whether the chain needs a new grant, because its last one is from another
+// issuer or lacks the newest endorsement. A nil issuer owes none.
 func (i *Issuer) owesGrant(ch cursor.Chain) bool {
 	if i == nil {
 		return false

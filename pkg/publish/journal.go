@@ -113,8 +113,8 @@ func unrecorded(dataDir string) ([]Missing, error) {
 	return slices.DeleteFunc(list, func(m Missing) bool { return m.Recorded || m.Damaged }), err
 }
 
-// recordLost appends the events before it updates the journal. After a crash in between, they are
-// appended again with the same ids.
+// recordLost appends the events before it updates the journal. A crash in between does no harm,
+// because the events are then appended again with the same ids.
 func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m Missing) error {
 	for tenant, last := range m.Last {
 		d := events.ProducerLostData{Producer: m.Producer, Outbox: m.Outbox, Last: last, Key: m.Key}
@@ -154,8 +154,9 @@ func lastUsed(next map[string]uint64) map[string]uint64 {
 	return last
 }
 
-// noteFirst lists the producer as open in the journal before the first event of a tenant, and again
-// before the first event after a shared outbox was closed. The caller has locked o.mu.
+// noteFirst lists the producer as open in the journal before it has anything to lose, which is
+// before the first event of a tenant, and before the first one after a shared outbox was closed.
+// The caller has locked o.mu.
 func noteFirst(o *outbox, tenant string) {
 	_, known := o.numbers.next[tenant]
 	isReopened := o.shared != nil && !o.shared.forwards && !o.id.Open && o.backlog.bytes == 0

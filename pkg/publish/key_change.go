@@ -71,8 +71,8 @@ func (f *forwarder) answerKeyChange(err error) {
 	f.awaitKey = nil
 }
 
-// changeKey sends a manifest with the next key to each chain that still uses the old key. It leaves
-// the chains of suspended tenants for later.
+// changeKey sends a manifest with the next key to each chain that still uses the old key, except
+// the chains of suspended tenants, which follow later.
 func (f *forwarder) changeKey(ctx context.Context) error {
 	next := f.backlog.id.next
 	if next == nil {
@@ -105,7 +105,7 @@ func (f *forwarder) changeKey(ctx context.Context) error {
 	return err
 }
 
-// endKeyChange makes the next key the key of the outbox. If a crash interrupts this change, openKey
+// endKeyChange makes the next key the key of the outbox. If a crash interrupts it, openKey
 // completes the change.
 func (f *forwarder) endKeyChange(ctx context.Context) error {
 	o := f.outbox

@@ -44,7 +44,8 @@ type Durability int
 const (
 	// ProcessDurability survives any end of this process, including kill -9.
 	ProcessDurability Durability = iota
-	// DiskDurability also survives a power cut. Concurrent callers share one fsync.
+	// DiskDurability also survives a power cut, at the price of an fsync that concurrent callers
+	// share.
 	DiskDurability
 )
 
@@ -56,9 +57,9 @@ const (
 	Block FullPolicy = iota
 	// Fail returns [ErrFull].
 	Fail
-	// Shed gives the event a number and drops the event. The outbox stores the loss on disk and
-	// lists the number as missing in the next manifest. It appends a gap.recorded event when there
-	// is room.
+	// Shed gives the event a number and drops the event, but not silently. The outbox stores the
+	// loss on disk, lists the number as missing in the next manifest, and appends a gap.recorded
+	// event when there is room.
 	Shed
 )
 
@@ -80,8 +81,8 @@ func ParseFullPolicy(name string) (FullPolicy, error) {
 	return 0, fmt.Errorf("unknown policy %q, use one of %s", name, strings.Join(fullPolicies[:], ", "))
 }
 
-// Redactor removes sensitive data from events. Append calls it in the goroutine of the caller,
-// before it writes the event.
+// Redactor removes sensitive data from events. Append calls it in the goroutine of the caller
+// before it writes the event, so such data never reaches the disk.
 type Redactor interface {
 	// Redact changes *e in place. It must not write to the memory of e.Data and other slices,
 	// because the caller of Append owns them. If Redact fails, the event is not published.
@@ -111,8 +112,8 @@ type Options struct {
 	// UniqueSame makes Unique also compare type, run and data. Otherwise, an event can block
 	// another event by taking its id.
 	UniqueSame bool
-	// UniqueLast is the number of latest ids that Unique remembers. It can remember up to twice as
-	// many. 0 means all ids.
+	// UniqueLast is the number of latest ids that Unique remembers at least. It forgets in large
+	// steps, so it can remember up to twice as many. 0 means all ids.
 	UniqueLast int
 
 	BatchEvents int           // default 500, at most 900

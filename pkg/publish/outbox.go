@@ -209,8 +209,8 @@ type encoder struct {
 
 const largestBuffer = 1 << 20
 
-// encode gives the events consecutive ordinals and numbers, and returns their records. The next
-// call overwrites the result.
+// encode gives the events consecutive ordinals and numbers, and returns their records in a buffer
+// that the next call overwrites.
 func (enc *encoder) encode(batch []*events.Event, producer string, ordinal, sequence uint64) ([]byte, error) {
 	buf := enc.buf[:0]
 	for i, e := range batch {

@@ -226,8 +226,8 @@ func (n *renumbering) append(e events.Event) error {
 	return nil
 }
 
-// moveGap appends gap.recorded events for the lost events of g, under their new numbers. Numbers
-// that old manifests already list as missing get no new number.
+// moveGap appends gap.recorded events for the lost events of g, under their new numbers. Losses
+// that old manifests already list as missing are on record, so they get no new number.
 func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
 		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {

@@ -55,8 +55,8 @@ func (s *seals) isDue(key cursor.RunKey) bool {
 	return ok
 }
 
-// count adds acknowledged events to the totals of their runs. It notes lastRead, the last ordinal
-// that the collector has read, to find idle runs.
+// count adds acknowledged events to the totals of their runs, and notes lastRead, the last ordinal
+// that the collector has read, by which idle runs are found.
 func (s *seals) count(tenant string, entries []entry, lastRead uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -237,7 +237,8 @@ func (s *sharing) isBehind() bool {
 	return err != nil || version != s.version
 }
 
-// takeIn reads the changes of other processes. It accepts a nil receiver.
+// takeIn reads the changes of other processes. An outbox that is not shared has none, so a nil
+// receiver does nothing.
 func (s *sharing) takeIn(ctx context.Context) error {
 	if s == nil {
 		return nil

@@ -41,8 +41,8 @@ func (s *status) ignore() {
 	s.foreign++
 }
 
-// fail stores the error that pauses forwarding. It logs the first error after a success, and the
-// first error about a missing permission.
+// fail stores the error that pauses forwarding. Retries fail again and again, so it logs only the
+// first error after a success, and the first about a missing permission.
 func (s *status) fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil || errors.Is(err, ErrPermission) && !errors.Is(s.err, ErrPermission)

@@ -7,7 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxDepth limits how deeply values are nested. Package events has the same limit.
+// maxDepth limits how deeply values are nested, so that crafted text cannot exhaust the stack.
+// Package events has the same limit.
 const maxDepth = 512
 
 // document redacts the string values of a JSON text. Other parts of the text are not validated.
@@ -83,8 +84,8 @@ func (d *document) value(name, path string) error {
 	return nil
 }
 
-// files lists the members that contain a file name. Members after such a member in an object may
-// contain text from the file.
+// files lists the members that contain a file name. Some rules apply only to certain files, and the
+// members after such a member may contain text from the file.
 const files = " file_path filePath path notebook_path filename "
 
 func (d *document) members(path string) error {

@@ -8,7 +8,7 @@ import (
 )
 
 // rawRegions converts regions of a decoded string to regions of the raw string with escapes. A
-// region that covers a part of an escape is extended.
+// region that covers a part of an escape is extended, because half an escape would be invalid JSON.
 func rawRegions(raw string, regions []region) []region {
 	list := regions[:0:0]
 	at, i := 0, 0 // positions in the decoded text and in raw

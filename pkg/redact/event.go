@@ -44,8 +44,8 @@ func (r *Redactor) Redact(e *events.Event) error {
 	return nil
 }
 
-// redactBinary searches data that is not UTF-8 only for secrets. Such data looks like personal data
-// only by chance.
+// redactBinary searches data that is not UTF-8 only for secrets, because such data looks like
+// personal data only by chance.
 func (r *Redactor) redactBinary(e *events.Event) {
 	if !utf8.Valid(e.Binary) {
 		r = &Redactor{secrets: r.secrets}
@@ -97,8 +97,8 @@ func (r *Redactor) search(text, skip string) (*document, error) {
 	if err := d.clean(); err != nil || len(c.known.texts) == 0 {
 		return d, err
 	}
-	// If a rule finds a secret only in a later value, the first pass misses copies in earlier
-	// values. The second pass redacts them.
+	// A rule may recognise a secret only in a later value, and the first pass then misses copies in
+	// earlier values. The second pass redacts them.
 	d = &document{cleaner: c, text: text, skip: skip}
 	return d, d.clean()
 }

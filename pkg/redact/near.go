@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// near finds the matches of an expression by a search around keywords only. Each alternative of the
-// expression has a lead L, a part E that begins with a keyword, and a tail T.
+// near finds the matches of an expression by searching only around keywords, which is much faster.
+// Each alternative of the expression has a lead L, a part E that begins with a keyword, and a tail
+// T.
 type near struct {
 	ways []*way
 	// lead is the maximum length of L in bytes. If L has no maximum length or depends on the text

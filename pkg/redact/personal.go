@@ -95,8 +95,8 @@ func findEmails(list []finding, text string) []finding {
 	}
 }
 
-// hostEnd returns the end of the host name at i, or 0. It rejects package versions with a file
-// extension, such as "4.17.21.tgz".
+// hostEnd returns the end of the host name at i, or 0. Package versions with a file extension, such
+// as "4.17.21.tgz", look like host names, so it rejects them.
 func hostEnd(text string, i int) (end int) {
 	numbers := 0
 	for n := 0; ; n++ {

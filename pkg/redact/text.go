@@ -36,8 +36,8 @@ type region struct {
 	shown      int // position of the marker after replacement
 }
 
-// maxRounds limits how often a text is searched. After a finding is replaced, the next search can
-// find the rest of an overlapping finding. Only crafted texts need many rounds.
+// maxRounds limits how often a text is searched. Once a finding is replaced, another search can
+// find the rest of one that overlapped it, but only crafted texts need many rounds.
 const maxRounds = 10
 
 type cleaner struct {

@@ -165,7 +165,7 @@ func Given(cmd *cobra.Command, flag string) bool {
 }
 
 // fromEnvironment sets flags from environment variables. A flag on the command line wins over its
-// variable and over those of flags that it excludes.
+// own variable, and over the variables of flags that cannot be combined with it.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -232,8 +232,8 @@ const (
 	variableAnnotation = "hooktrail_variable"
 )
 
-// LineOnly makes flags ignore the environment. A variable that filters the output of one command
-// must not select the data that another command erases.
+// LineOnly makes flags ignore the environment, because a variable that filters the output of one
+// command must not select the data that another command erases.
 func LineOnly(cmd *cobra.Command, flags ...string) { annotate(cmd, lineOnlyAnnotation, flags) }
 
 // Variable allows environment variables for flags that do not select records, although selections

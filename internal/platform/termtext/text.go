@@ -27,7 +27,7 @@ func Printable(s string) string {
 }
 
 // unsafeRune reports whether r is a control character, a format character such as a change of text
-// direction, or U+FFFD. U+FFFD replaces invalid UTF-8.
+// direction, or U+FFFD, which stands for invalid UTF-8.
 func unsafeRune(r rune) bool {
 	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == unicode.ReplacementChar)
 }

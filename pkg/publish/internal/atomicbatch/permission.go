@@ -21,8 +21,8 @@ const (
 	askAgain = time.Second
 )
 
-// violations finds permission violations of a request. The server reports a violation separately,
-// and never answers the request.
+// violations finds permission violations of a request. It is needed because the server never
+// answers such a request, and reports the violation separately.
 type violations struct {
 	nc     *nats.Conn
 	before error

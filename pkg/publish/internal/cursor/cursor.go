@@ -143,7 +143,8 @@ func (c *Cursor) apply(ch change) {
 	}
 }
 
-// Chain returns the chain of a tenant. After a change, the caller must call [Cursor.Touch].
+// Chain returns the chain of a tenant. A caller that changes it must call [Cursor.Touch], so that
+// the change is saved.
 func (c *Cursor) Chain(tenant string) *Chain {
 	ch := c.chains[tenant]
 	if ch == nil {

@@ -13,8 +13,8 @@ import (
 )
 
 // idleRuns stores the tallies of idle runs on disk, to limit memory. A hash assigns each run to one
-// of 256 files. The files have the format of the cursor file. If a run has several lines, the last
-// line counts.
+// of 256 files, so that finding a run reads only a small part. The files have the format of the
+// cursor file, and if a run has several lines, the last one counts.
 type idleRuns struct {
 	dir   string
 	any   bool

@@ -51,8 +51,8 @@ func Replace(path string, data []byte) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// Preallocate opens a file of size bytes, and creates it with zeros if necessary. Writes within
-// this size do not fail on a full disk.
+// Preallocate opens a file of size bytes, and creates it with zeros if necessary, so that writes
+// within this size do not fail on a full disk.
 func Preallocate(path string, size int) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == int64(size) {
 		return os.OpenFile(path, os.O_RDWR, 0o600)

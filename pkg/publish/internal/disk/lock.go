@@ -61,7 +61,8 @@ func LockHolder(path string) (isHeld bool, process int, err error) {
 		return false, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// If the file is free, Flock locks it for a moment. A concurrent Lock retries.
+	// The only way to test the lock is to take it for a moment. This does no harm, because a
+	// process that wants it meanwhile tries again.
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if err == nil {
 		return false, 0, nil

@@ -1,6 +1,6 @@
-// Package journal lists the producers of an outbox in a file outside of its folder. The journal
-// reveals the loss of the folder. Each line is a change in JSON. Later lines about a producer
-// update earlier ones. A torn line is ignored.
+// Package journal lists the producers of an outbox in a file outside of the outbox's folder, so
+// that the loss of the folder is noticed. Each line is a JSON object that updates what earlier
+// lines say about a producer. A torn line is ignored, since a crash can leave one.
 package journal
 
 import (
@@ -93,8 +93,8 @@ func (r *Record) merge(later Record) {
 	}
 }
 
-// Missing returns the producers with the state Open or Lost, except current, the producer id of the
-// outbox. Lost means that the loss is already recorded.
+// Missing returns the producers with the state Open, whose events may be lost, and those with the
+// state Lost, whose loss is recorded already. It leaves out current, the producer id of the outbox.
 func Missing(list []Record, current string) (missing []Record) {
 	// isChange finds a change of the producer id that a crash interrupted between its two lines in
 	// the journal.

@@ -128,7 +128,8 @@ func parseHeader(b []byte) (h header, ok bool) {
 }
 
 // Scan reads the item at the start of b. If the header is intact, b must contain the whole record.
-// Otherwise b must contain the rest of the segment. The event of the item shares memory with b.
+// Otherwise b must contain the rest of the segment, because Scan has to search for the next record.
+// The event of the item shares memory with b.
 func Scan(b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, io.EOF

@@ -16,9 +16,9 @@ import (
 // IDs is the set of ids of the events that an outbox has published. A nil *IDs is an empty set. IDs
 // is safe for concurrent use.
 //
-// The ids of acknowledged events are in a file, as hashes. Recovery finds the other ids in the
-// segments. If a power cut removed an unsent event, its id can therefore be published again. At its
-// limit, the file is rotated.
+// The file contains only the ids of acknowledged events, as hashes, because recovery finds the
+// other ids in the segments. If a power cut removed an unsent event, its id can therefore be
+// published again. At its limit, the file is rotated.
 type IDs struct {
 	dir   string
 	limit int // 0 keeps all ids

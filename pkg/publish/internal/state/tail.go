@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Tail describes the end of a shared outbox. With it, a short-lived process can append without
+// Tail describes the end of a shared outbox, so that a short-lived process can append without
 // reading all segments. If the tail is old, the process reads only the records after it.
 type Tail struct {
 	Version uint64 `json:"-"` // changes with every change of the outbox

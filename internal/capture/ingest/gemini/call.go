@@ -71,22 +71,27 @@ func (k toolCall) ended() bool {
 const shell = "run_shell_command"
 
 func (k toolCall) result() events.ToolResultData {
-	text := k.output()
-	data := events.ToolResultData{Status: events.ToolSuccess, Result: k.Result}
-	if code, ok := exitCode(text); ok && k.Name == shell {
+	return Outcome(k.Name, k.Status, k.output(), k.Result)
+}
+
+// Outcome returns the result of a call of Gemini CLI or of one of its forks. The status is
+// success, error or cancelled, and said is the output of the tool.
+func Outcome(tool, status, said string, result json.RawMessage) events.ToolResultData {
+	data := events.ToolResultData{Status: events.ToolSuccess, Result: result}
+	if code, ok := exitCode(said); ok && tool == shell {
 		data.ExitCode = &code
 	}
-	if k.Status == "success" && (data.ExitCode == nil || *data.ExitCode == 0) {
+	if status == "success" && (data.ExitCode == nil || *data.ExitCode == 0) {
 		return data
 	}
 	data.Status = events.ToolError
-	data.Error, data.Result = ingest.Failed(cmp.Or(text, k.Status), k.Result)
+	data.Error, data.Result = ingest.Failed(cmp.Or(said, status), result)
 	switch {
-	case k.Status == "cancelled" && (strings.Contains(text, "User did not allow tool call") || strings.Contains(text, "User denied execution")):
+	case status == "cancelled" && (strings.Contains(said, "User did not allow tool call") || strings.Contains(said, "User denied execution")):
 		data.Status, data.DeniedBy, data.Error.Class = events.ToolDenied, events.DeniedByUser, "rejected"
-	case k.Status == "cancelled":
+	case status == "cancelled":
 		data.Status, data.Error.Class = events.ToolInterrupted, "interrupted"
-	case strings.Contains(text, "Tool execution denied by policy"):
+	case strings.Contains(said, "Tool execution denied by policy"):
 		data.Status, data.DeniedBy = events.ToolDenied, events.DeniedByPermissions
 	}
 	return data

@@ -20,8 +20,10 @@ func Detect(head []byte, name string) bool {
 		return slices.ContainsFunc([]string{trajectory, history, attempts, "info"}, func(name string) bool { return has(name) })
 	}
 	switch {
-	case has("trajectory_format"), has("info", messages):
+	case has("trajectory_format"):
 		return true
+	case has("info", messages):
+		return !strings.HasPrefix(ingest.Text(ingest.Members(members["info"])["id"]), "ses") // an export of OpenCode
 	case has("info"):
 		return bytes.Contains(members["info"], []byte(`"mini_version"`))
 	}

@@ -1,0 +1,123 @@
+package dialogue
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"path/filepath"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Names of the formats. Each is also the source of the events and the name of the agent.
+const (
+	Qwen     = "qwen-code"
+	IFlow    = "iflow"
+	Droid    = "droid"
+	Pi       = "pi"
+	Kiro     = "kiro-cli"
+	Cursor   = "cursor"
+	OpenCode = "opencode"
+)
+
+// Events returns a function that reads the named format.
+func Events(source string) func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error] {
+	read := formats[source]
+	return func(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
+		return func(yield func(events.Event, error) bool) {
+			d := newDialogue(source, opts, yield)
+			if read(ctx, d, r) {
+				d.Finish()
+			}
+		}
+	}
+}
+
+// formats has the readers. A reader reports whether it reached the end of the input.
+var formats = map[string]func(context.Context, *dialogue, io.Reader) bool{
+	Qwen: lines(qwen), IFlow: lines(iflow), Droid: lines(droid), Pi: lines(pi), Kiro: lines(kiro), Cursor: lines(cursor),
+	OpenCode: exported,
+}
+
+// lines returns a reader for a format with an entry in each line. Lines of an unexpected
+// shape become custom events.
+func lines(entryOf func(json.RawMessage) (entry, error)) func(context.Context, *dialogue, io.Reader) bool {
+	return func(ctx context.Context, d *dialogue, r io.Reader) bool {
+		return d.Lines(ctx, r, func(in ingest.Line) {
+			raw, _ := d.Decode(in, &struct{}{})
+			if raw == nil {
+				return
+			}
+			e, err := entryOf(raw)
+			if err != nil {
+				d.NotJSON(in, err, true)
+				e = entry{session: e.session, name: "line"}
+			}
+			e.raw = raw
+			d.take(e)
+		})
+	}
+}
+
+// Of returns the format of an input that begins with head, or "".
+func Of(head []byte, path string) string {
+	for o := range ingest.HeadObjects(head) {
+		if name := lineFormat(o, path); name != "" {
+			return name
+		}
+	}
+	whole := ingest.Members(ingest.Opening(head))
+	if strings.HasPrefix(ingest.Text(ingest.Members(whole["info"])["id"]), "ses") && ingest.Has(whole, "info", "messages") {
+		return OpenCode
+	}
+	return ""
+}
+
+func lineFormat(o map[string]json.RawMessage, path string) string {
+	for _, f := range []struct {
+		name string
+		is   func(*shape) bool
+	}{{Qwen, isQwen}, {IFlow, isIFlow}, {Droid, isDroid}, {Pi, isPi}, {Kiro, isKiro}, {Cursor, isCursor}} {
+		if f.is(&shape{o, ingest.Members(o["message"]), path}) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// shape has the members of a line and of its message.
+type shape struct {
+	line, message map[string]json.RawMessage
+	path          string
+}
+
+func (s *shape) has(names ...string) bool { return ingest.Has(s.line, names...) }
+
+func isQwen(s *shape) bool {
+	return s.has("sessionId", "type") &&
+		(s.has("systemPayload") || s.has("usageMetadata") || s.has("toolCallResult") || ingest.Has(s.message, "parts"))
+}
+
+func isIFlow(s *shape) bool {
+	return s.has("sessionId", "uuid", "message") &&
+		(strings.HasPrefix(ingest.Text(s.line["sessionId"]), "session-") || strings.Contains(filepath.ToSlash(s.path), "/.iflow/"))
+}
+
+func isDroid(s *shape) bool {
+	return ingest.Text(s.line["type"]) == "session_start" && s.has("id") && (s.has("cwd") || s.has("title") || s.has("owner"))
+}
+
+func isPi(s *shape) bool {
+	return ingest.Text(s.line["type"]) == "session" && s.has("timestamp", "cwd")
+}
+
+func isKiro(s *shape) bool {
+	return s.has("kind", "data") && kiroKinds[ingest.Text(s.line["kind"])] != other
+}
+
+func isCursor(s *shape) bool {
+	return s.has("role", "message") && !s.has("type") && ingest.Has(s.message, "content")
+}

@@ -20,6 +20,6 @@
 //
 //	serve, server, socket, tls, peer, caller, access  the service and who calls it
 //	http*, limited, hook*, decisions, problem         the routes
-//	import*, input, formats, files, feed, follow      import
+//	import*, input, formats, refusal, files, feed, follow  import
 //	pipe, await, outbox*, shared                      pipe and outboxes
 package publisher

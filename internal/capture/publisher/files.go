@@ -31,23 +31,26 @@ type found struct {
 	bytes   uint64
 	seen    map[string]bool
 	unread  error
-	skipped []string // files of sub-agents next to an input, which are not imported
+	refused []Refused // paths without an input
+	skipped []string  // files of sub-agents next to an input, which are not imported
 }
 
 // findTranscripts finds transcripts. In a folder, it finds files with one of the
 // extensions, with or without .gz. The file of a session comes before the files of its
-// sub-agents, which are in <session>/subagents.
-func findTranscripts(paths, exts []string) (found, error) {
-	all := found{seen: map[string]bool{}}
+// sub-agents, which are in <session>/subagents. A path that cannot be read does not stop
+// the others, and the error covers all such paths.
+func findTranscripts(paths, exts []string) (all found, err error) {
+	all.seen = map[string]bool{}
 	for _, path := range paths {
-		if err := all.find(path, exts); err != nil {
-			return found{}, err
+		if failed := all.find(path, exts); failed != nil {
+			all.refused = append(all.refused, Refused{path, failed.Error()})
+			err = errors.Join(err, failed)
 		}
 	}
 	for _, in := range all.inputs {
-		subagents, err := filepath.Glob(filepath.Join(escapeGlob(strings.TrimSuffix(in.path, transcriptExt)), subagentsDir, "*"+transcriptExt))
-		if err != nil {
-			return found{}, fmt.Errorf("look for sub-agents of %s: %w", in.path, err)
+		subagents, badPattern := filepath.Glob(filepath.Join(escapeGlob(strings.TrimSuffix(in.path, transcriptExt)), subagentsDir, "*"+transcriptExt))
+		if badPattern != nil {
+			return all, errors.Join(err, fmt.Errorf("look for sub-agents of %s: %w", in.path, badPattern))
 		}
 		for _, name := range subagents {
 			if !all.seen[name] {
@@ -55,7 +58,7 @@ func findTranscripts(paths, exts []string) (found, error) {
 			}
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 func (all *found) find(path string, exts []string) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/amplifier"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/codex"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/dialogue"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/gemini"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/openhands"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/sweagent"
@@ -24,7 +25,9 @@ type format struct {
 	name   string
 	events func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
 	// detect reports whether a file has this format, judging by the first 64 KiB and the path of
-	// the file. The functions are so strict that at most one format accepts a file.
+	// the file. The functions are so strict that at most one format accepts a file. detect is nil
+	// for the formats of package dialogue, which come first because their lines can look like
+	// Claude Code.
 	detect func(head []byte, path string) bool
 	exts   []string
 }
@@ -41,9 +44,20 @@ var formats = []format{
 	{name: "copilot-cli", events: agents.CopilotEvents, detect: agents.DetectCopilotEvents, exts: lineExts},
 	{name: openhands.Source, events: openhands.Events, detect: openhands.Detect, exts: []string{".json", ".jsonl"}},
 	{name: sweagent.Source, events: sweagent.Events, detect: sweagent.Detect, exts: []string{".traj", ".json"}},
+	dialogueFormat(dialogue.Qwen, lineExts),
+	dialogueFormat(dialogue.IFlow, lineExts),
+	dialogueFormat(dialogue.Droid, lineExts),
+	dialogueFormat(dialogue.Pi, lineExts),
+	dialogueFormat(dialogue.Kiro, lineExts),
+	dialogueFormat(dialogue.Cursor, lineExts),
+	dialogueFormat(dialogue.OpenCode, []string{".json"}),
 	{name: amplifier.Source, events: amplifier.Events, detect: amplifier.Detect, exts: lineExts},
 	{name: "hook-log", events: agents.Log, detect: agents.DetectLog, exts: []string{".json", ".jsonl"}},
 	{name: ingest.CloudEventsFormat, events: ingest.CloudEventFile, detect: ingest.DetectCloudEvents, exts: []string{".json", ".jsonl", ".ndjson"}},
+}
+
+func dialogueFormat(name string, exts []string) format {
+	return format{name: name, events: dialogue.Events(name), exts: exts}
 }
 
 // ErrFormat means that the format is unknown.
@@ -74,8 +88,11 @@ func checkFormat(name string) error {
 }
 
 func detect(head []byte, path string) *format {
+	if name := dialogue.Of(head, path); name != "" {
+		return formatNamed(name)
+	}
 	for i := range formats {
-		if formats[i].detect(head, path) {
+		if formats[i].detect != nil && formats[i].detect(head, path) {
 			return &formats[i]
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/dialogue"
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
@@ -21,8 +22,11 @@ func headOf(tb testing.TB, name string) []byte {
 }
 
 func detected(head []byte, path string) (names []string) {
+	if name := dialogue.Of(head, path); name != "" {
+		names = append(names, name)
+	}
 	for _, f := range formats {
-		if f.detect(head, path) {
+		if f.detect != nil && f.detect(head, path) {
 			names = append(names, f.name)
 		}
 	}

@@ -23,6 +23,10 @@ type ImportOptions struct {
 	Tenant  string // tenant of the runs; "default" if empty
 	Format  string // format of the inputs; empty or [AutoFormat] detects it
 	Paths   []string
+	// Force imports files in Format that look like another format. Without it, Import asks
+	// Confirm, and refuses the file if Confirm is nil or returns false.
+	Force   bool
+	Confirm func(question string) bool
 	Stdin   io.Reader // input of the path "-"
 
 	// Follow keeps importing new lines and files until ctx ends. Import then returns no
@@ -75,10 +79,14 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 	opts = opts.withDefaults()
 	found, err := findTranscripts(opts.Paths, extsOf(opts.Format))
 	isEmpty := errors.Is(err, errNoTranscripts) || errors.Is(err, errNoMatch) // files may appear later
-	if err != nil && (!opts.Follow || !isEmpty) {
+	sum.Skipped, sum.Refused = found.skipped, found.refused
+	switch {
+	case opts.Follow && (err == nil || isEmpty):
+		err = nil
+	case opts.Follow, len(found.inputs) == 0 && err != nil:
 		return sum, err
 	}
-	sum.Skipped = found.skipped
+	missing := err
 	key, err := hookid.Key(opts.DataDir)
 	if err != nil {
 		return sum, err
@@ -101,7 +109,7 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 	if opts.Follow {
 		ctx = work
 	}
-	return sum, errors.Join(err, found.unread, closeOutbox(ctx, p, outboxDir(opts.DataDir, "import")))
+	return sum, errors.Join(err, missing, found.unread, closeOutbox(ctx, p, outboxDir(opts.DataDir, "import")))
 }
 
 const lingerTimeout = 10 * time.Second
@@ -126,8 +134,9 @@ type importer struct {
 	files       map[string]*file // by path
 	order       []*file
 	unknown     []string // files in folders with an unknown format
-	done, total uint64   // bytes
-	here        uint64   // bytes of the current input that were read
+	refused     []Refused
+	done, total uint64 // bytes
+	here        uint64 // bytes of the current input that were read
 }
 
 type file struct {
@@ -153,19 +162,17 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 		case err != nil && ctx.Err() != nil:
 			return errors.Join(unread, fmt.Errorf("interrupted in %s: %w", in.path, ctx.Err()))
 		case errors.Is(err, ErrUnrecognised), isInput:
+			im.refused = append(im.refused, Refused{inputName(in.path), err.Error()})
 			unread = errors.Join(unread, fmt.Errorf("import %s: %w", in.path, err))
 		case err != nil:
 			return errors.Join(unread, fmt.Errorf("import %s: %w", in.path, err))
 		}
 	}
 	if len(im.order) == 0 && len(im.unknown) > 0 && unread == nil {
-		return fmt.Errorf("%d files, none in a format that import reads: %w", len(im.unknown), ErrUnrecognised)
+		return fmt.Errorf("%d files, none in a format that import reads, which are %s: %w", len(im.unknown), FormatNames(), ErrUnrecognised)
 	}
 	return unread
 }
-
-// ErrUnrecognised is returned for a file with an unknown format.
-var ErrUnrecognised = errors.New("unknown format")
 
 // read imports one input. It stops reading when ctx ends, and stops appending events when
 // work ends. If open is true, another program still writes the input.
@@ -176,21 +183,17 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 	}
 	defer func() { err = errors.Join(err, o.close()) }()
 	defer im.finishInput(in)
-	format, name := formatNamed(im.opts.Format), im.opts.Format
-	if format == nil || !in.given {
-		begins, head := o.detect(in)
-		switch {
-		case len(head) == 0 && o.bytes.err != nil:
-			return o.failure(nil)
-		case len(head) == 0:
-			im.record(in, "", feed{})
-			return nil
-		case begins == nil:
-			return im.unrecognised(in)
-		case format != nil && format != begins:
-			return nil // skip a file of another format in a folder
-		}
-		format, name = begins, begins.name
+	begins, head := o.detect(in)
+	switch {
+	case len(head) == 0 && o.bytes.err != nil:
+		return o.failure(nil)
+	case len(head) == 0:
+		im.record(in, "", feed{})
+		return nil
+	}
+	format, err := im.choose(in, begins, head)
+	if format == nil {
+		return err
 	}
 	feed := feed{sink: im.sink, runs: im.runs}
 	err = feed.take(work, in.path, format.events(work, im.counted(o), ingest.Options{
@@ -198,7 +201,7 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 	}))
 	err = o.failure(err)
 	if err == nil || feed.counts.Events > 0 {
-		im.record(in, name, feed)
+		im.record(in, format.name, feed)
 	}
 	return err
 }
@@ -210,14 +213,33 @@ func inputName(path string) string {
 	return path
 }
 
-func (im *importer) unrecognised(in input) error {
-	if in.given {
-		return ErrUnrecognised
+// choose returns the format to read the input in, or nil to leave the input out.
+func (im *importer) choose(in input, begins *format, head []byte) (*format, error) {
+	wanted := formatNamed(im.opts.Format)
+	switch {
+	case !in.given:
+		return im.chooseFound(in, begins, wanted), nil
+	case wanted == nil && begins == nil:
+		return nil, unknownFormat(head, in.path)
+	case wanted == nil, wanted == begins, im.opts.Force:
+		return cmp.Or(wanted, begins), nil
 	}
-	if !slices.Contains(im.unknown, in.path) && len(im.unknown) < maxMalformed {
+	question := fmt.Sprintf("%s does not look like %s. Import it nevertheless?", inputName(in.path), wanted.name)
+	if im.opts.Confirm != nil && im.opts.Confirm(question) {
+		return wanted, nil
+	}
+	return nil, otherFormat(begins, wanted.name)
+}
+
+// chooseFound skips a file of another format in a folder.
+func (im *importer) chooseFound(in input, begins, wanted *format) *format {
+	if begins == nil && !slices.Contains(im.unknown, in.path) && len(im.unknown) < maxMalformed {
 		im.unknown = append(im.unknown, in.path)
 	}
-	return nil
+	if wanted != nil && wanted != begins {
+		return nil
+	}
+	return begins
 }
 
 func (im *importer) record(in input, format string, read feed) {

@@ -13,6 +13,7 @@ type ImportSummary struct {
 	Malformed    int           `json:"malformed"`              // lines
 	Lines        []Malformed   `json:"malformed_lines"`        // the first 1000 of them
 	Skipped      []string      `json:"skipped,omitempty"`      // files of sub-agents next to given files
+	Refused      []Refused     `json:"refused,omitempty"`      // named inputs that were not read
 	Unrecognised []string      `json:"unrecognised,omitempty"` // files in folders, the first 1000 of them
 	Audited      Audited       `json:"audited,omitempty"`      // set by the command
 	Sent         Sent          `json:"-"`
@@ -38,6 +39,7 @@ func (im *importer) summarise(sum *ImportSummary) {
 		sum.Files = append(sum.Files, s)
 		sum.Lines = append(sum.Lines, f.feed.list[:min(len(f.feed.list), maxMalformed-len(sum.Lines))]...)
 	}
+	sum.Refused = append(sum.Refused, im.refused...)
 	for _, path := range im.unknown {
 		if f := im.files[path]; f == nil || !f.recorded { // a later read may have recognised it
 			sum.Unrecognised = append(sum.Unrecognised, path)

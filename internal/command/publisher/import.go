@@ -2,7 +2,6 @@ package publisher
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +27,8 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 			"adds only the events that are new since the last time.\n\n" +
 			"With --follow it continues with lines that are added to the files, and with new files in the\n" +
 			"folders, until it is interrupted. A run is finished once its file has not changed for --rest.\n\n" +
+			"A file that looks like another format than --format names is refused, or asked about on a\n" +
+			"terminal. --force imports it.\n\n" +
 			awaitHelp + "Formats: " + publisher.FormatNames() + ".",
 		Example: "  publisher import ~/.claude/projects ~/.codex/sessions\n" +
 			"  publisher import --format claude-code --strict --json session.jsonl\n" +
@@ -35,7 +36,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 			"  codex exec --json \"fix the tests\" | publisher import -",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.Paths, opts.Stdin = args, cmd.InOrStdin()
+			opts.Paths, opts.Stdin, opts.Confirm = args, cmd.InOrStdin(), cli.Confirm(cmd)
 			if err := opts.Validate(); err != nil {
 				return cli.Usage("%w", err)
 			}
@@ -51,10 +52,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 				if err == nil && !opts.Follow {
 					sum.Audited = wait.await(cmd, b, sum.Sent)
 				}
-				if errors.Is(err, publisher.ErrUnrecognised) {
-					err = fmt.Errorf("%w; --format names it", err)
-				}
-				if len(sum.Files) > 0 || err == nil {
+				if len(sum.Files) > 0 || err == nil || shared.JSON {
 					err = errors.Join(err, printImport(cmd, shared, sum))
 				}
 				return lines.check(err, sum.Malformed)
@@ -63,6 +61,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.Format, "format", publisher.AutoFormat, "`format` of the transcripts; auto detects it for each file")
+	flags.BoolVar(&opts.Force, "force", false, "with --format: import a file also if it looks like another format")
 	flags.BoolVar(&opts.Follow, "follow", false, "go on with added lines, and with new files in the folders")
 	flags.DurationVar(&opts.Rest, "rest", publisher.DefaultRest, "with --follow: `time` without a change after which the runs of a file are finished")
 	lines.register(cmd)

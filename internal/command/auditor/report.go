@@ -154,46 +154,6 @@ func eventsHeld(r verifier.Report) (n int64) {
 	return n
 }
 
-func gapLines(r verifier.Report) []string {
-	var texts []string
-	for _, p := range r.Producers {
-		var parts []string
-		for _, g := range r.Gaps {
-			if g.Producer == p.Name {
-				parts = append(parts, gapText(g))
-			}
-		}
-		if len(parts) > 0 {
-			texts = append(texts, fmt.Sprintf("producer %s sent %s, ledger has %s: %s", p.Name,
-				thousands(int64(p.Sent)), thousands(int64(p.Received)), list(parts)))
-		}
-	}
-	return texts
-}
-
-func gapText(g verifier.Gap) string {
-	span := numbers(g.First, g.Last)
-	reason := ""
-	if g.Reason != "" {
-		reason = ": " + g.Reason
-	}
-	switch g.Cause {
-	case verifier.CauseRecorded:
-		return span + " missing (the producer recorded it" + reason + ")"
-	case verifier.CauseProducer:
-		return span + " missing (lost at the producer" + reason + ")"
-	case verifier.CauseStream:
-		return span + " missing (lost in the stream)"
-	case verifier.CauseAltered:
-		return span + " not as the producer sent them" + reason
-	case verifier.CauseManifest:
-		return "the manifest of " + span + " missing"
-	case verifier.CauseSeal:
-		return span + " not what the seal of run " + g.Run + " counts"
-	}
-	return span
-}
-
 func unprovenLines(r verifier.Report) []string {
 	var without, behind, unchecked []string
 	for _, p := range r.Producers {

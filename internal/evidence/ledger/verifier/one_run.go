@@ -1,8 +1,11 @@
 package verifier
 
 import (
+	"math"
 	"slices"
 	"time"
+
+	"zombiezen.com/go/sqlite"
 )
 
 type oneRun struct {
@@ -26,8 +29,11 @@ func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 		}
 	}
 	r.Run = run
-	r.Producers = slices.DeleteFunc(r.Producers, func(p Producer) bool { return one.parts[p.Name] == nil })
-	r.Gaps = slices.DeleteFunc(r.Gaps, func(g Gap) bool { return !one.mayLack(g) })
+	named, err := one.gaps(newWindow(c, time.Time{}, time.Time{}), r)
+	if err != nil {
+		return err
+	}
+	r.Producers = slices.DeleteFunc(r.Producers, func(p Producer) bool { return one.parts[p.Name] == nil && !named[p.Name] })
 	other := func(name string) bool { return name != run }
 	r.Open, r.Unsealed = slices.DeleteFunc(r.Open, other), slices.DeleteFunc(r.Unsealed, other)
 	r.Runs = RunCounts{Open: len(r.Open), Unsealed: len(r.Unsealed)}
@@ -36,6 +42,40 @@ func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 	}
 	r.judge(slices.ContainsFunc(r.Producers, Producer.isUnproven))
 	return nil
+}
+
+// gaps leaves the gaps that may contain events of the run, and returns their producers. A producer
+// without an event in the run may have lost all of its events there, so its gaps in the time of the
+// run count.
+func (o oneRun) gaps(w *window, r *Report) (named map[string]bool, err error) {
+	times, err := w.timesOf(r.Gaps)
+	if err == nil {
+		err = w.narrow(o.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var gaps []Gap
+	named = make(map[string]bool)
+	for i, g := range r.Gaps {
+		isOther := g.Run == "" && o.parts[g.Producer] == nil
+		if o.mayLack(g) || isOther && w.overlaps(times[i].after, times[i].until) {
+			gaps, named[g.Producer] = append(gaps, g), true
+		}
+	}
+	r.Gaps = gaps
+	return named, nil
+}
+
+// narrow limits the window to the time from the first to the last event of a run.
+func (w *window) narrow(run string) error {
+	w.since, w.until = math.MaxInt64, 0
+	return w.each(`SELECT leaf, stream, stored FROM leaves WHERE run = (SELECT run FROM runs WHERE name = ?) AND class = 'event'`,
+		func(stmt *sqlite.Stmt) error {
+			stored := stmt.ColumnInt64(2)
+			w.since, w.until = min(w.since, stored), max(w.until, stored+1)
+			return nil
+		}, run)
 }
 
 func (p Producer) isUnproven() bool { return p.unproven(p.Received > 0 && p.Sent > p.Listed) }

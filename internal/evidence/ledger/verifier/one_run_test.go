@@ -21,10 +21,17 @@ func without(f *ledgertest.Feed, producer string, sequence uint64) {
 
 //guarantee:verify-run
 func TestVerify_OneRun(t *testing.T) {
-	// Producer p sends #1 to #5 of run before, #6 to #10 of run r, and #11 to #15 of run after.
+	// Producer p sends #1 to #5 of run before, #6 to #10 of run r, and #11 to #15 of run after. Producer
+	// x sends one event before run r and one behind it. Producer q sends later.
 	build := func(f *ledgertest.Feed) {
+		note := func() {
+			f.Event("x", "x", events.Custom, map[string]string{})
+			f.Manifest("x")
+		}
 		f.Run("p", "before", 1)
+		note()
 		f.Run("p", "r", 1)
+		note()
 		f.Run("p", "after", 1)
 		f.Run("q", "other", 1)
 	}
@@ -42,6 +49,9 @@ func TestVerify_OneRun(t *testing.T) {
 			f.Messages[i+1].Address, f.Messages[i+2].Address = f.Messages[i+2].Address, f.Messages[i+1].Address
 		}, verifier.Complete},
 		{"LostOfAnotherProducer", func(f *ledgertest.Feed) { without(f, "q", 3) }, verifier.Complete},
+		{"LostOfAnotherProducerEarlier", func(f *ledgertest.Feed) { without(f, "x", 1) }, verifier.Complete},
+		{"LostOfAnotherProducerMeanwhile", func(f *ledgertest.Feed) { without(f, "x", 2) }, verifier.Gaps},
+		{"LostAllOfAnotherProducer", func(f *ledgertest.Feed) { without(f, "x", 1); without(f, "x", 2) }, verifier.Gaps},
 		{"LostOfTheRun", func(f *ledgertest.Feed) { without(f, "p", 8) }, verifier.Gaps},
 		{"LostSeal", func(f *ledgertest.Feed) { without(f, "p", 10) }, verifier.Gaps},
 		{"LostLater", func(f *ledgertest.Feed) { without(f, "p", 13) }, verifier.Gaps},

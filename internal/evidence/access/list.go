@@ -22,12 +22,13 @@ type Use struct {
 	Ticket string                 `json:"ticket,omitempty"`
 	What   *events.AuditSelection `json:"selection,omitempty"` // nil means everything
 	As     string                 `json:"as,omitempty"`
-	// Order is true if the record contains an order. auditor verify reports its effect.
+	// Order is true if the record contains an order, whose effect auditor verify reports.
 	Order bool `json:"order"`
 	// OrderedBy is the person who gave the order, if another person approved it.
 	OrderedBy string `json:"ordered_by,omitempty"`
 
-	// Unreadable means that the payload is invalid. Any producer can send such an event.
+	// Unreadable means that the payload is invalid, which is possible because any producer can
+	// send such an event.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 
@@ -59,7 +60,8 @@ func List(ctx context.Context, r *ledger.Reader, f Filter) ([]Use, error) {
 	return list, nil
 }
 
-// Read decodes the record of a use. If the payload is invalid, it only sets Unreadable.
+// Read decodes the record of a use. If the payload is invalid, it sets Unreadable instead of the
+// fields from the payload.
 func Read(e ledger.Entry) Use {
 	a := Use{Leaf: e.Leaf, ID: e.ID, Time: e.Time, Producer: e.Producer}
 	event, err := events.Decode(e.Bytes)

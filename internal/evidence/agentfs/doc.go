@@ -13,14 +13,15 @@
 //
 // Erasure. After an erasure order, Sync rebuilds the runs of the order from the ledger. It then
 // compacts the file to remove erased data from free pages and logs. The order is recorded in the
-// file last. A run may move to another file of its agent if its first event is gone.
+// file last, so that a crash repeats the erasure. A run may move to another file of its agent if
+// its first event is gone.
 //
 // Durability. A file commits its rows together with their position. A deleted file catches up from
 // the ledger at the next Sync. An older copy catches up with its next write, or at the next start
 // if it has erased data.
 //
-// Concurrency. AgentFS allows one process per file. Sync opens each file for one commit and skips
-// files that are in use until a later Sync. Rows of other tools never change.
+// Concurrency. AgentFS allows one process per file, so Sync opens each file for one commit, and
+// leaves files that are in use to a later Sync. Rows of other tools never change.
 //
 // Limits. A payload above 64 KiB is stored in the file system tables, and its row has a reference
 // {"$file": path, "sha256": hash, "bytes": size}. A payload that arrived in chunks is shown only if

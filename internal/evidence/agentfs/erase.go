@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// readOrders reads the tenant's new erasure orders. It marks the files of the erased runs, and
-// catchUp later erases the data there.
+// readOrders reads the tenant's new erasure orders and marks the files of the erased runs, so
+// that catchUp later erases the data there.
 func (s *session) readOrders(ctx context.Context) error {
 	r := s.tenant.routes
 	last := r.orders

@@ -16,8 +16,8 @@ type fileState struct {
 	saved progress
 }
 
-// progress is the stored part of a fileState. If a user restores an old copy of the file, the
-// fields done, cleaned and listed are too high.
+// progress is the stored part of a fileState. A user can restore an old copy of the file, for
+// which the fields done, cleaned and listed are then too high.
 type progress struct {
 	name    string
 	last    int64 // last leaf whose event belongs in the file

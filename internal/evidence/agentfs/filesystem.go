@@ -44,7 +44,8 @@ func (f *fileSystem) truncate(ino int64) error {
 	return nil
 }
 
-// writeAt writes content at an offset, a multiple of [chunkSize]. It does not truncate the file.
+// writeAt writes content at an offset, a multiple of [chunkSize]. It does not truncate the file,
+// because the file may already have later chunks.
 func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) error {
 	size := offset + int64(len(content))
 	for index := offset / chunkSize; len(content) > 0; index++ {
@@ -60,8 +61,8 @@ func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) er
 	return nil
 }
 
-// link makes path a second name of the file at target. If path is the name of another file, link
-// removes that name first.
+// link makes path a second name of the file at target, so that a payload need not be copied. If
+// path is the name of another file, link removes that name first.
 func (f *fileSystem) link(target, path string, at time.Time) error {
 	ino, ok, err := f.lookup(target)
 	if err != nil || !ok {

@@ -12,7 +12,7 @@ import (
 )
 
 // foreignCounts count the rows and files of other tools, once reset has removed ours. Folders do
-// not count.
+// not count, because reset leaves ours behind.
 var foreignCounts = []string{
 	`SELECT count(*) FROM tool_calls`,
 	`SELECT count(*) FROM kv_store`,
@@ -28,9 +28,10 @@ type Mark struct {
 	written time.Time
 }
 
-// Foreign copies only the rows and files of other tools from the AgentFS file at path to a new file
-// out. If there are none, it returns false and creates no file. The returned mark lets [Unchanged]
-// detect later writes. Errors wrap [ErrBusy] if another process has the file open.
+// Foreign copies only the rows and files of other tools from the AgentFS file at path to a new
+// file out, because the ledger cannot restore these. If there are none, it returns false and
+// creates no file. The returned mark lets [Unchanged] detect later writes. Errors wrap [ErrBusy]
+// if another process has the file open.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
@@ -87,8 +88,8 @@ func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	return Mark{bytes: info.Size(), written: info.ModTime()}, nil
 }
 
-// strip removes the rows of this package from the file at path. It reports whether rows or files of
-// other tools are left.
+// strip removes the rows of this package from the file at path, and reports whether rows or files
+// of other tools are left.
 func strip(ctx context.Context, path string) (left bool, err error) {
 	f, err := openFile(ctx, path)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxPart is the maximum length of an escaped id in bytes. A file name of 255 bytes has room for
-// two such ids, the separators and a suffix such as "-wal".
+// maxPart is the maximum length of an escaped id in bytes, so that a file name of 255 bytes has
+// room for two ids, the separators and a suffix such as "-wal".
 const maxPart = 112
 
 // FileName returns the name of an agent's first AgentFS file. AgentFS tools open the file by the
@@ -23,8 +23,8 @@ const maxPart = 112
 // underscore also becomes "_x5F" at the start and end of the id, before "x" or "X", and before any
 // byte that is not a letter, digit or "-".
 //
-// An id with capital letters ends in "_xu" and a hex number. Bit n of the number is set if byte n
-// is a capital letter. No two pairs of ids share a name, even on disks that ignore case.
+// An id with capital letters ends in "_xu" and a hex number, in which bit n is set if byte n is a
+// capital letter. No two pairs of ids therefore share a name, even on disks that ignore case.
 //
 // If the escaped id is longer than 112 bytes, its first 77 bytes stay, followed by "_xx" and 32 hex
 // digits of the id's SHA-256. The empty id is "_xx".
@@ -101,7 +101,7 @@ const (
 	withCapitals = "_xu"
 )
 
-// unescapeID reverses escapeID. A shortened id ends with "…".
+// unescapeID reverses escapeID. A shortened id ends with "…", because its end is lost.
 func unescapeID(escaped string) string {
 	escaped, _, long := strings.Cut(escaped, shortened)
 	escaped, _, _ = strings.Cut(escaped, withCapitals)
@@ -137,7 +137,8 @@ var keyEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 func keyPart(id string) string { return keyEscaper.Replace(text(id)) }
 
-// text replaces invalid UTF-8 and NUL bytes. SQLite and the AgentFS clients do not accept them.
+// text replaces invalid UTF-8 and NUL bytes, because SQLite and the AgentFS clients do not accept
+// them.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxInline is the maximum size of a payload in a row. Larger payloads become files.
+// maxInline is the maximum size of a payload in a row. Larger payloads become files, because
+// AgentFS clients load all rows.
 const maxInline = 64 << 10
 
 type reference struct {
@@ -89,8 +90,8 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	return context, nil
 }
 
-// field returns value as it is stored in a row. If value is too large or arrived in chunks, field
-// stores it in a file at path and returns a reference.
+// field returns value as it is stored in a row, which is a reference to a file at path if value
+// is too large or arrived in chunks.
 func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
 		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
@@ -113,8 +114,8 @@ func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, err
 	return object(ref), err
 }
 
-// errorText returns message as it is stored in a row. It stores a long message in a file and
-// returns its first 1,024 bytes and the path.
+// errorText returns message as it is stored in a row. A long message goes into a file instead,
+// and the row has only its first 1,024 bytes and the path.
 func (p *payloads) errorText(message, path string, at time.Time) (string, error) {
 	if len(message) <= maxInline {
 		return message, nil
@@ -154,7 +155,7 @@ func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at tim
 }
 
 // addChunk writes a chunk of a payload. The event that refers to the payload comes after all
-// chunks.
+// chunks, so only blob can check the hash.
 func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil
@@ -171,7 +172,7 @@ func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if err != nil {
 		return err
 	}
-	// A file with a second name has the right hash. Another chunk could only damage it.
+	// A file with a second name has the right hash, so another chunk could only damage it.
 	if links, err := p.files.links(ino); err != nil || links > 1 {
 		return err
 	}

@@ -18,7 +18,8 @@ import (
 // ErrErased means that a file still has data that an erasure order destroyed in the ledger.
 var ErrErased = errors.New("file still has erased data")
 
-// leaveTimeout is how long to wait for a file that another process has open. A commit takes less.
+// leaveTimeout is how long to wait for a file that another process has open. A commit takes less,
+// so a running auditor is no obstacle.
 const leaveTimeout = 10 * time.Second
 
 const lookTimeout = 2 * time.Second
@@ -34,8 +35,8 @@ type File struct {
 // ID returns the id by which AgentFS tools open the file.
 func (f File) ID() string { return strings.TrimSuffix(f.Name, ".db") }
 
-// List returns the AgentFS files of a tenant in dir, sorted by agent and part. If dir does not
-// exist, List returns no files.
+// List returns the AgentFS files of a tenant in dir, sorted by agent and part, or none if dir
+// does not exist.
 func List(dir, tenant string) ([]File, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -102,9 +103,9 @@ func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	return c, err
 }
 
-// Copy copies the file at path to a new file out with mode 0600. The copy has no write-ahead log. A
-// failed Copy leaves no file. Errors wrap [ErrErased] if the file has erased data, and [ErrBusy] if
-// another process has it open.
+// Copy copies the file at path to a new file out with mode 0600 and without a write-ahead log. A
+// failed Copy leaves no file. Erased data must not spread, so errors wrap [ErrErased] if the file
+// still has such data. They wrap [ErrBusy] if another process has it open.
 func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("%s exists: choose another file or remove it", out)
@@ -143,8 +144,9 @@ func removed(path string) error {
 	return nil
 }
 
-// Unerased returns the names of a tenant's files in dir with data that the ledger has erased.
-// Errors wrap [ErrBusy] and name the files that other processes have open.
+// Unerased returns the names of a tenant's files in dir with data that the ledger has erased. It
+// cannot look into files that other processes have open, so the error wraps [ErrBusy] and names
+// them.
 func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
 	files, err := List(dir, tenant)
 	if err != nil {
@@ -198,8 +200,9 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	return fn(r)
 }
 
-// notWritable returns the operating system's error if this process may not write the file. SQLite's
-// error would be vague. Readers also need write permission, because they lock the file.
+// notWritable returns the operating system's error if this process may not write the file,
+// because SQLite's error would be vague. Even readers need write permission, because they lock
+// the file.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:

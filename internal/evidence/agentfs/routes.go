@@ -16,11 +16,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rowsPerFile is the default limit of rows in a file. AgentFS clients load all rows of a file.
+// rowsPerFile is the default limit of rows in a file, because AgentFS clients load all rows of a
+// file.
 const rowsPerFile = 100_000
 
-// routes records the file of each run and the records that each file has. It can be rebuilt from
-// the ledger. tenant.mu guards all fields.
+// routes records the file of each run and the records that each file has, so that Sync only reads
+// new records. It can be rebuilt from the ledger. tenant.mu guards all fields.
 type routes struct {
 	conn   *sqlite.Conn
 	tenant string
@@ -47,7 +48,8 @@ var routesSchema = []string{
 
 var dropRoutes = []string{`DROP TABLE IF EXISTS state`, `DROP TABLE IF EXISTS runs`, `DROP TABLE IF EXISTS files`}
 
-// openRoutes opens or creates a tenant's routes database. It replaces a damaged database.
+// openRoutes opens or creates a tenant's routes database. It replaces a damaged database, because
+// the ledger has the same facts.
 func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, error) {
 	folder := filepath.Join(dir, ".routes")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

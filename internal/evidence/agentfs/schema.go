@@ -8,12 +8,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// chunkSize is the size in bytes of a row of fs_data. The AgentFS clients rely on it.
+// chunkSize is the size in bytes of a row of fs_data, on which the AgentFS clients rely.
 const chunkSize = 4096
 
-// clientSchema has the same tables and indexes as agentfs-sdk 0.6. The AgentFS clients refuse files
-// in which these tables differ. They also refuse any table with triggers, CHECK, generated columns
-// or WITHOUT ROWID.
+// clientSchema has the same tables and indexes as agentfs-sdk 0.6, because the AgentFS clients
+// refuse files in which these tables differ. They also refuse any table with triggers, CHECK,
+// generated columns or WITHOUT ROWID.
 var clientSchema = []string{
 	`CREATE TABLE IF NOT EXISTS kv_store (key TEXT PRIMARY KEY, value TEXT NOT NULL, created_at INTEGER DEFAULT (unixepoch ()), updated_at INTEGER DEFAULT (unixepoch ()))`,
 	`CREATE TABLE IF NOT EXISTS fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL)`,
@@ -30,7 +30,7 @@ var clientSchema = []string{
 	`INSERT OR IGNORE INTO fs_inode (ino, mode, nlink, atime, mtime, ctime) VALUES (1, 16877, 1, 0, 0, 0)`,
 }
 
-// ownSchema has the tables of this package. The clients ignore them.
+// ownSchema has the tables of this package, which the clients ignore.
 //
 //	hooktrail_state   position, hash of the record there, last applied erasure order
 //	hooktrail_rows    key of a run's start or end, a step or a tool call → tool_calls.id, start in microseconds

@@ -43,7 +43,8 @@ func texts(conn *sqlite.Conn, query string, args ...any) (all []string, err erro
 	return all, nil
 }
 
-// A string s has the prefix if from <= s < to. The last byte of the prefix must be less than 0xff.
+// prefixed turns a prefix into a range, so that SQLite can use an index. A string s has the
+// prefix if from <= s < to. The last byte of the prefix must be less than 0xff.
 func prefixed(prefix string) (from, to string) {
 	last := len(prefix) - 1
 	return prefix, prefix[:last] + string(prefix[last]+1)

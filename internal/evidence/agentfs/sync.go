@@ -122,8 +122,8 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	return order, false, nil
 }
 
-// decode decodes the event of a record. It returns false if the record is unreadable or has no
-// event or run. The verifier reports unreadable records.
+// decode decodes the event of a record, and returns false if the record has no event or run. An
+// unreadable record is only logged, because the verifier reports it.
 func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) {
 	if entry.Event == nil {
 		return events.Event{}, false

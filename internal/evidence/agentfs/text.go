@@ -15,7 +15,8 @@ func failureText(failure *events.Failure, others ...string) string {
 	return cmp.Or(others...)
 }
 
-// resultText returns the result of a tool as text. Some tools put their error message there.
+// resultText returns the result of a tool as text, because some tools put their error message
+// there.
 func resultText(result json.RawMessage) string {
 	if len(result) == 0 || bytes.Equal(result, []byte("null")) {
 		return ""

@@ -8,9 +8,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// idsPerLeaf is the distance between the row ids of two leaves in tool_calls. The id of a row
-// depends only on its leaf, so a rebuilt row has the same id. Other tools use the ids between.
-// JavaScript numbers suffice for 2³³ leaves.
+// idsPerLeaf is the distance between the row ids of two leaves in tool_calls. Since a row's id
+// depends on its leaf alone, a rebuilt file has the same ids, and other tools can insert rows in
+// between. JavaScript represents the ids of 2³³ leaves exactly.
 const idsPerLeaf = 1 << 20
 
 type status string
@@ -143,8 +143,8 @@ func (t *toolCalls) removeAll() error {
 	})
 }
 
-// columns returns the columns after the id as AgentFS clients expect them. Times are whole seconds
-// and JSON is never empty. A finished row has either a result or an error.
+// columns returns the columns after the id as AgentFS clients expect them. Times are therefore
+// whole seconds, JSON is never empty, and a finished row has either a result or an error.
 func (r row) columns() []any {
 	var parameters, result, failure any
 	if len(r.parameters) > 0 {

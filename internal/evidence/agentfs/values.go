@@ -13,7 +13,8 @@ import (
 )
 
 // sources are the two JSON documents that a value is merged from, and the events that they came
-// from. If a value comes from a single event, only finishedBy is set.
+// from, so that a newer event can replace one of them. If a value comes from a single event, only
+// finishedBy is set.
 type sources struct {
 	started, finished     []byte
 	startedBy, finishedBy origin
@@ -26,7 +27,7 @@ type origin struct {
 
 func originOf(e events.Event) origin { return origin{e.Producer, e.Sequence} }
 
-// isNewer compares origins of the same producer. For different producers it returns false, and the
+// isNewer compares origins of the same producer. For different producers it returns false, so the
 // order in the ledger decides.
 func (o origin) isNewer(other origin) bool {
 	return o.producer == other.producer && o.sequence > other.sequence

@@ -18,13 +18,13 @@ import (
 
 // Source reads a tenant's ledger.
 type Source interface {
-	// After yields the records after a leaf in ledger order. -1 yields all records. The source must
-	// not reuse the bytes of an Entry.
+	// After yields the records after a leaf in ledger order, or all records for -1. The caller
+	// collects entries, so the source must not reuse their bytes.
 	After(ctx context.Context, leaf int64) iter.Seq2[Entry, error]
 	// Run yields the records of a run in ledger order.
 	Run(ctx context.Context, run string) iter.Seq2[Entry, error]
-	// Erased yields the runs that orders after the leaf order have erased, in ledger order. -1
-	// selects all orders.
+	// Erased yields the runs that orders after the leaf order have erased, in ledger order, or
+	// the runs of all orders for -1.
 	Erased(ctx context.Context, order int64) iter.Seq2[Erasure, error]
 }
 
@@ -35,7 +35,7 @@ type Entry struct {
 	Event []byte      // nil if the record has no event or was erased
 }
 
-// An Erasure says that an erasure order erased payloads of a run. Order is the leaf of the order.
+// An Erasure says that an erasure order, whose leaf is Order, erased payloads of a run.
 type Erasure struct {
 	Order int64
 	Run   string
@@ -43,8 +43,8 @@ type Erasure struct {
 
 // Options are the settings of a [Writer].
 type Options struct {
-	// Interval is the minimum time between two commits of a file during one Sync. The default is
-	// one second.
+	// Interval is the minimum time between two commits of a file during one Sync, so that other
+	// processes can open the file in between. The default is one second.
 	Interval time.Duration
 	// RowsPerFile is the number of rows after which new runs go into the agent's next file. The
 	// default is 100,000.
@@ -98,16 +98,17 @@ type tenant struct {
 	checked map[string]bool // names of files that belong to this ledger
 }
 
-// Open returns a writer for the AgentFS files in dir. The folder may be missing. Only one process
-// may write to dir.
+// Open returns a writer for the AgentFS files in dir, which may be missing. Only one process may
+// write to dir.
 func Open(dir string, opts Options) *Writer {
 	return &Writer{dir: dir, opts: opts.withDefaults(), tenants: map[string]*tenant{}}
 }
 
 // Sync applies all new records of src to the files of the tenant called name. The changes are
-// durable when it returns. Sync skips files that it cannot write and retries them in the next call.
-// The error names these files. It wraps [ErrBusy] if another process has such a file open. With
-// many records, Sync commits a file several times, at most once per [Options.Interval].
+// durable when it returns. Sync skips files that it cannot write, retries them in the next call,
+// and therefore names them in the error. This wraps [ErrBusy] if another process has such a file
+// open. With many records, Sync commits a file several times, at most once per
+// [Options.Interval].
 func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	t := w.tenant(name)
 	t.mu.Lock()
@@ -127,7 +128,7 @@ func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	return nil
 }
 
-// Close closes all files and databases. A later Sync opens them again.
+// Close closes all files and databases, which a later Sync opens again.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -182,7 +183,7 @@ func (w *Writer) evict() error {
 	return errors.Join(errs...)
 }
 
-// open loads the stored routes of a tenant. It discards them if they belong to another ledger.
+// open loads the stored routes of a tenant, but discards them if they belong to another ledger.
 func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) error {
 	if t.routes != nil {
 		return nil
@@ -206,8 +207,9 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. The first event
-// of a run decides its file. If that event was erased, the new routes may name another file.
+// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. The first
+// event of a run decides its file, so the new routes may name another file if that event was
+// erased.
 func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {

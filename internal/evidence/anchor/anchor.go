@@ -25,8 +25,7 @@ type Options struct {
 	Bucket     *bucket.Bucket       // stores checkpoints and the lease; may be nil
 	Timestamps Timestamps           // authority that gives time stamps
 
-	// Candidate identifies this auditor. If several auditors compete for the lease, only its holder
-	// uploads.
+	// Candidate is this auditor in the competition for the lease, whose holder alone uploads.
 	Candidate bucket.Candidate
 
 	// Drain makes [Anchors.Finish] wait for the lease, in case a stopped auditor still has it.
@@ -46,15 +45,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Anchors upload the newest checkpoints. A slow anchor does not delay the others. Anchors are safe
-// for concurrent use.
+// Anchors upload the newest checkpoints. Each anchor has its own schedule, so a slow one does not
+// delay the others. Anchors are safe for concurrent use.
 type Anchors struct {
 	all       []*uploads
 	bucket    *bucketAnchor // nil without a bucket
 	finishing atomic.Bool   // Finish was called
 }
 
-// New returns the anchors that are set in o. They upload only in Run and Finish.
+// New returns the anchors that are set in o, which upload nothing before Run or Finish.
 func New(o Options) *Anchors {
 	o = o.withDefaults()
 	a := new(Anchors)
@@ -84,15 +83,16 @@ func New(o Options) *Anchors {
 	return a
 }
 
-// holdTimestamps delays time stamps until the end of a drain. A ledger gets only one time stamp per
-// interval. An early one would miss the ledger's last events.
+// holdTimestamps delays time stamps until the end of a drain. A ledger gets only one time stamp
+// per interval, so an early one would miss the ledger's last events.
 func (a *Anchors) holdTimestamps() {
 	u := a.all[len(a.all)-1]
 	may := u.mayUpload
 	u.mayUpload = func() bool { return a.finishing.Load() && may() }
 }
 
-// Changed queues the newest checkpoint of tenant. It never blocks.
+// Changed queues the newest checkpoint of tenant. It never blocks, so the ledger does not wait
+// for the anchors.
 func (a *Anchors) Changed(tenant string) {
 	for _, u := range a.all {
 		u.changed(tenant)
@@ -112,8 +112,8 @@ func (a *Anchors) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// Finish uploads the remaining checkpoints and releases the lease. Call it once, after Run has
-// returned.
+// Finish uploads the remaining checkpoints and releases the lease, so that another auditor can
+// take it at once. Call it once, after Run has returned.
 func (a *Anchors) Finish(ctx context.Context) {
 	a.finishing.Store(true)
 	if a.bucket != nil {

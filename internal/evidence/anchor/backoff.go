@@ -15,14 +15,14 @@ const (
 	maxPause   = time.Minute
 )
 
-// target is a ledger at a witness. An empty tenant means all ledgers.
+// target is a ledger at a witness, or all ledgers there if the tenant is empty.
 type target struct {
 	tenant  string
 	witness int
 }
 
 // backoff pauses requests to failing witnesses. It also records in memory how many leaves of each
-// ledger each witness has cosigned.
+// ledger each witness has cosigned, because a request must prove that the ledger continues them.
 type backoff struct {
 	now    func() time.Time
 	logger *slog.Logger
@@ -43,7 +43,8 @@ func newBackoff(o Options) *backoff {
 }
 
 // size returns how many leaves of the ledger the witness has cosigned, or 0 if this is unknown.
-// During the pause after a failure, it returns the error of the failure.
+// During the pause after a failure, it returns the error of the failure, so that no request is
+// sent.
 func (b *backoff) size(of target) (size int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,8 +68,8 @@ func (b *backoff) succeeded(ctx context.Context, of target, size int64, name str
 	}
 }
 
-// failed starts a pause of requests to the witness. If the witness refused only this ledger,
-// requests for other ledgers continue.
+// failed pauses requests to the witness, or only the requests for this ledger if the witness
+// refused no others.
 func (b *backoff) failed(ctx context.Context, of target, err error, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// A drain refreshes the lease drainRefreshes times. The lease of a stopped auditor has then
-// expired.
+// A drain refreshes the lease drainRefreshes times, after which the lease of a stopped auditor
+// has expired.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
 // bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. Otherwise it
@@ -131,7 +131,7 @@ func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.U
 }
 
 // compare checks that the local ledger has the same history as the checkpoint in the bucket. The
-// ledger may have fewer records.
+// ledger may have fewer records, because the holder of the lease can be ahead.
 func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.storage.forget(tenant)
 	_, _, err := b.anchor.prepare(ctx, tenant)
@@ -142,7 +142,7 @@ func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 }
 
 // awaitLease refreshes the lease once. A drain repeats this until this auditor has the lease or
-// another holder has answered a challenge.
+// another holder has answered a challenge, because a stopped auditor can still be the holder.
 func (b *bucketAnchor) awaitLease(ctx context.Context) {
 	lease := b.leadership.lease
 	tick := time.NewTicker(bucket.RefreshInterval)

@@ -24,8 +24,8 @@ const FileUsage = "`file` outside the data directory for the newest checkpoint (
 // "{tenant}", each tenant has a separate file.
 type File string
 
-// Validate returns an error if several tenants would share the file. If tenant is empty, all
-// tenants use the file.
+// Validate returns an error if several tenants would share the file, because they would overwrite
+// each other's checkpoints. tenant is empty if all tenants use the file.
 func (f File) Validate(tenant string) error {
 	if f != "" && tenant == "" && !strings.Contains(string(f), tenantMark) {
 		return fmt.Errorf("checkpoint file %s: all tenants share one file: put %s into its name, or select one tenant",
@@ -79,7 +79,7 @@ func readNote(path string) ([]byte, error) {
 	return ledger.TrimNote(signed), errors.Join(err, f.Close())
 }
 
-// Only one process may call store.
+// store ignores the revision, so only one process may call it.
 func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) error {
 	path, err := f.path(tenant)
 	if err != nil {

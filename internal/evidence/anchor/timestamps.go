@@ -43,7 +43,8 @@ func (t Timestamps) Validate() error {
 }
 
 // timestampAnchor requests time stamps of the newest checkpoints and stores them next to the
-// ledgers. A growing ledger gets one per interval. Time stamps are never replaced or deleted.
+// ledgers. A growing ledger gets one per interval. Time stamps are never replaced or deleted,
+// because each proves that some leaves existed at an earlier time than the next one does.
 type timestampAnchor struct {
 	uploads   *uploads
 	ledgerDir string
@@ -119,8 +120,8 @@ func (a *timestampAnchor) dueAt(tenant string) (due time.Time, known bool) {
 	return due, known
 }
 
-// setDue sets when a ledger may get its next time stamp. If the clock of the TSA is ahead, the last
-// time stamp is in the future, and the current time counts.
+// setDue sets when a ledger may get its next time stamp. If the clock of the TSA is ahead, the
+// last time stamp is in the future, so the current time counts instead.
 func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,9 +131,9 @@ func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 	a.due[tenant] = last.Add(a.interval)
 }
 
-// next returns the newest checkpoint of a ledger and its size. It returns nil if the ledger is
-// empty or has not grown since its last time stamp. It returns an error if the ledger does not
-// continue the checkpoint of that time stamp.
+// next returns the newest checkpoint of a ledger and its size, or nil if the ledger needs no time
+// stamp because it is empty or has not grown since the last one. It returns an error if the
+// ledger does not continue the checkpoint of that time stamp.
 func (a *timestampAnchor) next(ctx context.Context, tenant string, last timestamp.Stored) (newest []byte, size int64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -191,8 +192,8 @@ func (a *timestampAnchor) paused() error {
 	return nil
 }
 
-// After a successful request, record ends the pause. After a failure, it starts a longer pause. A
-// failure during a pause changes nothing.
+// After a successful request, record ends the pause. After a failure it starts a longer one,
+// unless a pause has begun already, because concurrent requests fail together.
 func (a *timestampAnchor) record(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

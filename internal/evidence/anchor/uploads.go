@@ -16,12 +16,13 @@ import (
 
 const (
 	// After each round, uploads pause for four times as long as the round took, between these
-	// limits. Most of the machine stays free for the ledgers.
+	// limits, so that most of the machine stays free for the ledgers.
 	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )
 
-// uploads schedules the uploads to one anchor in rounds. The next round retries failed uploads.
+// uploads schedules the uploads to one anchor in rounds, so that each round can retry the failed
+// uploads of the previous one.
 type uploads struct {
 	ledgerDir string
 	tenant    string // empty means all
@@ -147,8 +148,8 @@ func (u *uploads) take() []string {
 	return slices.Concat(tenants[first:], tenants[:first])
 }
 
-// isLate reports whether the time of the round is over. If so, it queues the tenants for the next
-// round. This is not a failure.
+// isLate reports whether the time of the round is over. This is not a failure, so isLate only
+// queues the tenants for the next round.
 func (u *uploads) isLate(ctx context.Context, tenants ...string) bool {
 	if ctx.Err() == nil || len(tenants) == 0 {
 		return false

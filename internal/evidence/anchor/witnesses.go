@@ -113,7 +113,8 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 }
 
 // store writes the cosigned note to disk. Only a note that meets the policy may replace such a
-// note. Without enough cosignatures, store returns an error.
+// note, so that the ledger has one even while witnesses are unreachable. Without enough
+// cosignatures, store returns an error.
 func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, errs error) error {
 	found := w.policy.Check(cosigned)
 	if !bytes.Equal(cosigned, storedNote) && (found.Met() || !w.policy.Check(storedNote).Met()) {
@@ -128,8 +129,9 @@ func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, 
 	return nil
 }
 
-// ask requests the missing cosignatures and adds them to the note. The error lists the reasons for
-// missing cosignatures and is never nil. The caller ignores it if the note meets the policy.
+// ask requests the missing cosignatures and adds them to the note. The error lists the reasons
+// for missing cosignatures and is never nil, so the caller ignores it if the note meets the
+// policy.
 func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {

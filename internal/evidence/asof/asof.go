@@ -28,8 +28,9 @@ type Options struct {
 	NotAsked  string              // why JetStream is nil
 	Space     subjects.Space
 
-	// Wait limits how long [Ask] waits for the ledger, and how long Answer counts events. Ask waits
-	// only if Written says that an auditor is writing to the ledger.
+	// Wait limits how long [Ask] waits for the ledger, and how long Answer counts events. Ask
+	// waits only if Written says that an auditor is writing to the ledger, because otherwise the
+	// ledger does not grow.
 	Wait    time.Duration
 	Written bool
 
@@ -44,8 +45,9 @@ type Question struct {
 	notAsked string
 }
 
-// Ask notes which events exist now, and waits for a limited time until they are in the ledger. It
-// ignores errors of the broker, because a verification works without it.
+// Ask notes how far the stream and the outboxes reach now, and then gives the ledger some time to
+// catch up, so that a verdict can say as of when it holds. If the broker cannot be reached, Ask
+// still returns, because the ledger can be verified without it.
 func Ask(ctx context.Context, o Options) *Question {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}

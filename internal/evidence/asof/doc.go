@@ -1,5 +1,5 @@
-// Package asof finds the events of a tenant that its ledger does not have yet. A verdict about the
-// ledger can then say up to which moment it applies.
+// Package asof finds the events of a tenant that its ledger does not have yet, so that a verdict
+// about the ledger can say up to which moment it applies.
 //
 // [Ask] looks at the outboxes of the data directory and asks the stream for the last message of the
 // tenant. It waits for a limited time until the ledger has all events of that moment. It ignores

@@ -116,9 +116,9 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 	return list, unread
 }
 
-// missing returns the lost outboxes that had events of the tenant. It omits recorded losses, unless
-// access records wait to be sent. A record of a loss may be among them, which the ledger then
-// lacks.
+// missing returns the lost outboxes that had events of the tenant. It omits recorded losses,
+// unless access records wait to be sent, because a record of a loss may be among them, which the
+// ledger then lacks.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil
@@ -136,8 +136,8 @@ func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	return list
 }
 
-// spoolFolder has events of hooks that could not reach the shared outbox. It must equal
-// hookclient.SpoolDir.
+// spoolFolder has events of hooks that could not reach the shared outbox, so the ledger lacks
+// these too. It must equal hookclient.SpoolDir.
 const spoolFolder = "hook-spool"
 
 func (o *outboxes) spooled(folder string) {

@@ -54,8 +54,8 @@ func askStream(ctx context.Context, o Options) (*streamEnd, error) {
 	return e, nil
 }
 
-// isOther reports whether the ledger has read another stream. The server may be the wrong one, or
-// its stream was replaced and no auditor has read it yet.
+// isOther reports whether the ledger has read another stream, because the server is the wrong
+// one, or because its stream was replaced and no auditor has read it yet.
 func (e *streamEnd) isOther(at ledger.Position) bool {
 	return !at.Stream.IsZero() && !at.Stream.Equal(e.created)
 }
@@ -130,8 +130,8 @@ func (e *streamEnd) get(ctx context.Context, from uint64, filter string) (*jetst
 	return msg, nil
 }
 
-// received reports whether the ledger has msg, and whether msg is a manifest. The ledger's position
-// cannot show this for an exact copy of a message.
+// received reports whether the ledger has msg, and whether msg is a manifest. It looks for the
+// content, because an exact copy of a message does not change the ledger's position.
 func (e *streamEnd) received(ctx context.Context, msg *jetstream.RawStreamMsg) (has, manifest bool, err error) {
 	address, err := e.space.Parse(msg.Subject)
 	if err != nil {

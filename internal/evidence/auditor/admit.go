@@ -20,8 +20,8 @@ const (
 )
 
 // refusedTenants is the content of the file of tenants that Options.Admit refused. Their messages
-// stay in the stream. If Admit accepts a listed tenant at a later start, the auditor reads the
-// stream again to fill the tenant's ledger.
+// stay in the stream, so that the auditor can read it again and fill the ledger of a listed
+// tenant if Admit accepts the tenant at a later start.
 type refusedTenants struct {
 	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message, by tenant
 	More    bool              `json:"more"`    // more tenants were refused than are listed
@@ -131,8 +131,8 @@ func (a *admissions) save() error {
 	}
 	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More, Policy: a.file.Policy}
 	if a.before.Tenants != nil {
-		// Save the old policy. After a crash, the next start must see the change too and read the
-		// stream again.
+		// Save the old policy, so that the next start after a crash sees the change too and reads
+		// the stream again.
 		all.Policy = a.before.Policy
 	}
 	maps.Copy(all.Tenants, a.before.Tenants)

@@ -52,7 +52,7 @@ func (s *fileSync) changed(tenant string) {
 	s.pending[tenant] = true
 }
 
-// run syncs the files of changed ledgers. It also calls tick at the start and every renewEvery.
+// run syncs the files of changed ledgers and, at the start and every renewEvery, calls tick.
 func (s *fileSync) run(ctx context.Context, tick func()) {
 	s.all(ctx)
 	tick()
@@ -101,7 +101,8 @@ func (s *fileSync) all(ctx context.Context) {
 	}
 }
 
-// sync writes the files of all pending tenants. A tenant stays pending if its sync fails.
+// sync writes the files of all pending tenants. A tenant whose sync fails stays pending for the
+// next call, unless its ledger is damaged.
 func (s *fileSync) sync(ctx context.Context) error {
 	s.mu.Lock()
 	tenants := slices.Sorted(maps.Keys(s.pending))

@@ -41,11 +41,11 @@ type Options struct {
 	DataDir string         // required; ledgers, keys and AgentFS files
 	Tenant  string         // empty means all tenants
 	Drain   bool           // return after all messages that the stream has at the start
-	// Retention says how long payloads are stored. The first matching rule applies. Payloads that
-	// match no rule are stored permanently.
+	// Retention says how long payloads are stored. The first matching rule applies, and a payload
+	// that matches no rule is stored permanently.
 	Retention []ledger.RetentionRule
-	// Floor is the minimum retention in all ledgers, in whole seconds. A ledger with a higher floor
-	// keeps it.
+	// Floor is the minimum retention in all ledgers, in whole seconds, unless a ledger already
+	// has a higher floor.
 	Floor time.Duration
 	// Silence is the time without events after which a run counts as ended. The default is 30
 	// minutes.
@@ -55,9 +55,10 @@ type Options struct {
 	// an existing key stays in its place, and a new key is a file.
 	Signer string
 
-	// CheckpointFile stores the newest checkpoints. Its disk should not be writable for the users
-	// who can write to the ledgers. If CheckpointFile, Witnesses or the bucket fail, the ledgers
-	// continue. The log and Progress report the failure.
+	// CheckpointFile stores the newest checkpoints, so that a rewritten ledger is noticed. Its
+	// disk should therefore not be writable for the users who can write to the ledgers. If
+	// CheckpointFile, Witnesses or the bucket fail, the ledgers continue, and the log and
+	// Progress report the failure.
 	CheckpointFile anchor.File
 
 	// KnownLedgers is the path of the file that pins the key for the user, see package pins. If it
@@ -67,17 +68,17 @@ type Options struct {
 	// Witnesses cosign the newest checkpoints.
 	Witnesses *transparency.Policy
 
-	// Timestamps configure the time stamps of the newest checkpoints. If the authority fails, the
-	// ledgers continue.
+	// Timestamps configure the time stamps of the newest checkpoints. The ledgers do not wait for
+	// the authority, so they continue if it fails.
 	Timestamps anchor.Timestamps
 
-	// NoBucket turns off the bucket in the broker. The bucket gets a ledger's newest checkpoint at
-	// most once a second. If several auditors have copies of the same key, only the auditor with
-	// the bucket's lease stores checkpoints.
+	// NoBucket turns off the bucket in the broker, which otherwise gets a ledger's newest
+	// checkpoint at most once a second. If several auditors have copies of the same key, only the
+	// auditor with the bucket's lease stores checkpoints.
 	NoBucket bool
 
-	// Standby makes this auditor the standby of another auditor. It needs a separate data directory
-	// and a copy of the other auditor's key.
+	// Standby makes this auditor the standby of another auditor. It needs a separate data
+	// directory, and a copy of the other auditor's key so that it can take over.
 	Standby bool
 
 	// TilesListen is the address on which [tiles.Handler] serves the ledgers. If it is empty,
@@ -85,14 +86,14 @@ type Options struct {
 	TilesListen  string
 	TilesTenants []string // served tenants; empty means Tenant
 
-	// Admit decides whether a new tenant gets a ledger. If it returns an error, the tenant gets no
-	// ledger and its messages stay in the stream. A nil Admit accepts every tenant. Admit is not
-	// called if Tenant is set.
+	// Admit decides whether a new tenant gets a ledger. If it returns an error, the tenant's
+	// messages stay in the stream instead. A nil Admit accepts every tenant. If Tenant is set,
+	// that tenant is always accepted, so Admit is not called.
 	Admit func(tenant string) error
 
 	// Policy identifies the rules of Admit and must change with them. The auditor lists only a
-	// limited number of refused tenants. It reads the stream again for unlisted ones only after
-	// Policy changes.
+	// limited number of refused tenants, so it reads the stream again for unlisted ones only
+	// after Policy changes.
 	Policy string
 
 	Reports Reports
@@ -132,8 +133,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// CheckStandby returns an error if a standby cannot run with these options and the broker at url.
-// It does nothing without Standby.
+// CheckStandby returns an error if this is a standby that cannot run with these options and the
+// broker at url.
 func (o Options) CheckStandby(url string) error {
 	switch {
 	case !o.Standby:
@@ -180,8 +181,8 @@ func AgentFSDir(dataDir string) string { return filepath.Join(dataDir, "agentfs"
 // or with an error if ctx ends earlier. If another auditor runs on the data directory, Run waits
 // until it ends.
 //
-// Run suspends a damaged ledger and continues with the others. It reports the error to o.Progress
-// and returns it at the end. The error wraps [ledger.ErrDamaged].
+// Run suspends a damaged ledger and continues with the others. It reports the error, which wraps
+// [ledger.ErrDamaged], to o.Progress and returns it at the end.
 func Run(ctx context.Context, o Options) (err error) {
 	o = o.withDefaults()
 	if o.Broker == nil || o.DataDir == "" {

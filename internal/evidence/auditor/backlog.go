@@ -24,8 +24,9 @@ const (
 
 var errDetached = fmt.Errorf("the ledger already has a backlog: %w", writer.ErrScrubLater)
 
-// A backlog queues messages for a slow ledger. The state database already counts them as written.
-// After a crash, the next start sees that the ledger is behind and reads the stream again.
+// A backlog queues messages for a slow ledger, so that other tenants need not wait. The state
+// database already counts these messages as written, but after a crash, the next start sees that
+// the ledger is behind and reads the stream again.
 type backlog struct {
 	ledger *writer.Ledger
 	append func(context.Context, *writer.Ledger, queued) error
@@ -60,7 +61,7 @@ func (q queued) target(tenant string) ledgerPosition {
 	return ledgerPosition{tenant: tenant, epoch: q.stream.Epoch, sequence: q.messages[len(q.messages)-1].Sequence}
 }
 
-// add queues messages. It returns false if the goroutine of the backlog has stopped.
+// add queues messages, or returns false if the goroutine of the backlog has stopped.
 func (b *backlog) add(q queued) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +72,8 @@ func (b *backlog) add(q queued) bool {
 	return true
 }
 
-// first returns the first queued messages. If the queue is empty, it closes done and returns false.
+// first returns the first queued messages. If the queue is empty, it returns false and closes
+// done, so that add queues no more messages.
 func (b *backlog) first() (queued, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,7 +141,8 @@ func (b *backlog) run(ctx context.Context) error {
 	}
 }
 
-// flush writes the messages that are still in the queue. The caller must wait for b.done first.
+// flush writes the messages that are still in the queue. The caller must wait for b.done first,
+// because the goroutine uses the ledger until then.
 func (b *backlog) flush(ctx context.Context) error {
 	for len(b.queue) > 0 {
 		if err := b.append(ctx, b.ledger, b.queue[0]); err != nil {

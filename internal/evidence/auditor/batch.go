@@ -31,7 +31,7 @@ func (b *batch) end() { b.ledgers.mu.Unlock() }
 func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []consume.Message) error {
 	byTenant := make(map[string][]ledger.Message)
 	for _, m := range messages {
-		// A message on an unknown subject has no tenant. The ledger of the empty tenant
+		// A message on an unknown subject has no tenant, so the ledger of the empty tenant
 		// quarantines it.
 		t := m.Address.Tenant
 		if !b.ledgers.admitted.allows(ctx, b.ledgers, t, m.Sequence) {
@@ -103,7 +103,8 @@ func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *
 }
 
 // each calls fn for all tenants in parallel and stores the results. The ledger is nil for a
-// suspended tenant. If fn reports damage, each suspends the ledger and calls fn again.
+// suspended tenant. If fn reports damage, each suspends the ledger and calls fn again, so that
+// the damage of one ledger does not fail the batch.
 func (b *batch) each(
 	ctx context.Context, tenants []string, fn func(string, *writer.Ledger) (ledgerPosition, *backlog, error),
 ) error {

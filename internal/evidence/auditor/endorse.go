@@ -18,10 +18,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// EndorseFor endorses the issuer of another data directory, and creates its key if it is missing. If
-// the directory has no ledgers, it also gets the verifier key, so that a tracker there obeys the
-// orders that the key signed. EndorseFor does not follow links out of the data directory. If root
-// calls it, the new files belong to the owner of the directory.
+// EndorseFor endorses the issuer of another data directory, and creates its key if it is missing.
+// If the directory has no ledgers, it also gets the verifier key, so that a tracker there obeys
+// the orders that the key signed. The directory may belong to another user, so EndorseFor does
+// not follow links out of it. If root calls EndorseFor, the new files belong to the owner of the
+// directory.
 func EndorseFor(dataDir, tenant, public string, signer note.Signer) (err error) {
 	k, err := openOtherKeys(dataDir)
 	if err != nil {

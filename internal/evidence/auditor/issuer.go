@@ -35,8 +35,8 @@ func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	}
 }
 
-// Endorse writes an endorsement of the issuer at path into a file next to it. It keeps an
-// endorsement that the same key signed for the same tenant. An empty tenant means all tenants.
+// Endorse writes an endorsement of the issuer at path into a file next to it, unless the file has
+// one that the same key signed for the same tenant. An empty tenant means all tenants.
 func Endorse(path, tenant, public string, signer note.Signer) error {
 	issuer, err := publish.OpenIssuer(path)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 )
 
 // RotateKey replaces the signing key of a data directory. signer is the place of the new key, in
-// the syntax of [writer.ParsePlace]. If it is empty, the new key is a file. signer is required if
-// the current key is in an ssh-agent. RotateKey fails while an auditor runs on the data directory.
+// the syntax of [writer.ParsePlace]. If it is empty, the new key is a file, unless the current
+// key is in an ssh-agent, which is an error. RotateKey fails while an auditor runs on the data
+// directory, because the auditor signs with the current key.
 func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer string, destroy bool) (done writer.Rotated, err error) {
 	place, err := placeOfNext(KeyDir(dataDir), signer)
 	if err != nil {
@@ -34,8 +35,8 @@ func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer strin
 	})
 }
 
-// newestOf returns the newest checkpoints of all readable ledgers. The auditor reports unreadable
-// ledgers at its next start.
+// newestOf returns the newest checkpoints of all readable ledgers. It skips unreadable ledgers,
+// because the auditor reports them at its next start.
 func newestOf(ctx context.Context, dataDir string, tenants []string) map[string][]byte {
 	newest := make(map[string][]byte)
 	for _, tenant := range tenants {

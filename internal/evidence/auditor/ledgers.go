@@ -109,8 +109,8 @@ func (l *ledgers) queuedBytes() (bytes int) {
 	return bytes
 }
 
-// detach removes a tenant's ledger from the set for a scrub. It returns a backlog for messages that
-// arrive meanwhile, or nil if the ledger is suspended.
+// detach removes a tenant's ledger from the set for a scrub, which can take long. It returns a
+// backlog for messages that arrive meanwhile, or nil if the ledger is suspended.
 func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,8 +158,9 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// attachOne writes the remaining messages of a backlog and returns the backlog's ledger to the set.
-// The caller must hold l.mu, and b.done must be closed.
+// attachOne writes the remaining messages of a backlog and returns the backlog's ledger to the
+// set. The caller must hold l.mu, and b.done must be closed, so that no other goroutine uses the
+// ledger.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	tenant := b.ledger.Tenant()
 	err := b.flush(ctx)
@@ -249,7 +250,8 @@ func (l *ledgers) logAppended(ctx context.Context, tenant string, done writer.Ap
 		"leaves", done.Leaves, "seen_again", done.Repetitions, "copies", done.Copies)
 }
 
-// close closes all ledgers. It returns an error if a backlog still has messages.
+// close closes all ledgers, and returns an error if a backlog still has messages, because these
+// are not in their ledger.
 func (l *ledgers) close() error {
 	l.stopWorkers()
 	l.workers.Wait()

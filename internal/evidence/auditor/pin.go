@@ -32,8 +32,9 @@ func pinKey(ctx context.Context, o Options, key *writer.Key) {
 	}
 }
 
-// PinKey pins a public key for a data directory in the file at path. It replaces another pinned key
-// only if signed key changes lead from it to the new key.
+// PinKey pins a public key for a data directory in the file at path. It replaces another pinned
+// key only if signed key changes lead from it to the new key, because otherwise an attacker may
+// have replaced the key.
 func PinKey(ctx context.Context, path, dataDir, public string, now time.Time) (o pins.Outcome, e, before pins.Entry, err error) {
 	dir, err := pins.DirOf(dataDir)
 	if err != nil {

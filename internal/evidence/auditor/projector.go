@@ -11,7 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// A projector is the auditor's [consume.Projection]. Only one goroutine calls its methods.
+// A projector is the auditor's [consume.Projection]. Only one goroutine calls its methods, so its
+// fields need no mutex.
 type projector struct {
 	opts    Options
 	ledgers *ledgers

@@ -26,7 +26,8 @@ type RebuildOptions struct {
 	DataDir string         // required
 	Tenant  string         // empty means all tenants
 
-	// Admit is like [Options.Admit]. It must accept every tenant that has a ledger.
+	// Admit is like [Options.Admit], but must accept every tenant that has a ledger, because
+	// Rebuild fails if it cannot replace one of them.
 	Admit func(tenant string) error
 
 	// From lists ledger files, at most one per tenant. Rebuild verifies them and starts with their
@@ -36,8 +37,8 @@ type RebuildOptions struct {
 	AgentFS bool
 
 	Logger *slog.Logger
-	// Progress is called with the name of the step. It counts messages during the step "read", and
-	// tenants in later steps.
+	// Progress is called with the name of the step, and counts messages during the step "read",
+	// but tenants in later steps.
 	Progress func(what string, done, total uint64)
 }
 
@@ -47,8 +48,8 @@ type Rebuilt struct {
 	Leaves     int64     `json:"leaves"`
 	Root       string    `json:"root"`
 	Checkpoint time.Time `json:"checkpoint"`
-	// Compared describes the old ledger's checkpoint that the new ledger continues. It is empty if
-	// the old ledger has no readable checkpoint.
+	// Compared describes the old ledger's checkpoint that the new ledger continues, and is empty
+	// if the old ledger has no readable checkpoint.
 	Compared string   `json:"compared,omitempty"`
 	Kept     []string `json:"kept,omitempty"` // AgentFS files with rows of other tools
 }

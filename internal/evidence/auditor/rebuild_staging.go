@@ -19,8 +19,8 @@ import (
 //	rebuild/swap    the list of replacements, written when all of them are complete
 //	rebuild/old     the replaced files
 //
-// A rebuild takes effect when rebuild/swap is written. After a crash, the next process with the
-// auditor's lock completes the replacements.
+// A rebuild takes effect when rebuild/swap is written. If a crash interrupts the replacements
+// after that, the next process with the auditor's lock completes them.
 type staging struct {
 	dataDir      string
 	replacements *[]replacement
@@ -79,7 +79,7 @@ func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
 }
 
 // finish applies the list of replacements and removes the staging folder. Without a list the
-// rebuild is incomplete, and finish only removes the folder. The caller must have the auditor's
+// rebuild is incomplete, so finish only removes the folder. The caller must have the auditor's
 // lock.
 func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	text, err := os.ReadFile(s.list())
@@ -102,7 +102,8 @@ func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	return s.remove()
 }
 
-// replace moves a new file to its place. It does nothing if this was done before.
+// replace moves a new file to its place. It does nothing if this was done before, so that finish
+// can be repeated after a crash.
 func (s staging) replace(one replacement) error {
 	if !filepath.IsLocal(one.Path) {
 		return errors.New("path is not below the data directory")

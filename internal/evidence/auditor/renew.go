@@ -13,9 +13,9 @@ const (
 	renewMargin = time.Minute // allows for clocks that differ
 )
 
-// renewIdle signs a new checkpoint in each ledger that had no messages for the time of Silence. The
-// verifier needs it to count open runs as ended. renewIdle signs another checkpoint when all open
-// producers count as silent.
+// renewIdle signs a new checkpoint in each ledger that had no messages for the time of Silence,
+// because the verifier needs its later time to count open runs as ended. For the same reason, it
+// signs another one when all open producers count as silent.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,12 +32,12 @@ const (
 	recordPoll = 100 * time.Millisecond
 )
 
-// Reports are the settings of daily reports. They are made in the background. Failures are logged
-// and retried.
+// Reports are the settings of daily reports, which are made in the background. Failures are
+// logged and retried.
 type Reports struct {
-	// Dir is the folder for the reports. If it is empty, no reports are made. Each tenant and day
-	// in UTC has the files TENANT/DAY.txt and TENANT/DAY.json, in the formats of [daily.Made]. Only
-	// the owner can read them.
+	// Dir is the folder for the reports, or empty for no reports. Each tenant and day in UTC has
+	// the files TENANT/DAY.txt and TENANT/DAY.json in the formats of [daily.Made], which only the
+	// owner can read.
 	Dir string
 	// At is the time of day in UTC after which the previous day is reported.
 	At time.Duration
@@ -115,8 +115,8 @@ func (r *reporter) tenant(ctx context.Context, tenant string) (err error) {
 	return nil
 }
 
-// missingDays returns the days after the newest report in dir, up to yesterday. If dir has no
-// report, it returns only yesterday.
+// missingDays returns the days after the newest report in dir, up to yesterday, so that missed
+// reports are made later. If dir has no report, it returns only yesterday.
 func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 	last := now.UTC().Truncate(oneDay).Add(-oneDay)
 	entries, err := os.ReadDir(dir)
@@ -193,8 +193,8 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record records the access for a report and waits until the ledger has the record. Its checkpoint
-// is newer than the reported day and covers it.
+// record records the access for a report and waits until the ledger has the record, because the
+// checkpoint of the record is newer than the reported day and covers it.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",

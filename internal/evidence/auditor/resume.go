@@ -19,8 +19,8 @@ type resumption struct {
 }
 
 // resume decides where to continue reading the stream. Normally this is the position in the state
-// database. If a ledger is behind, it is earlier. With a new state database it is the beginning.
-// The ledgers skip messages that they already have.
+// database, but it is earlier if a ledger is behind, and the beginning if the state database is
+// new. Some messages are then read again, but the ledgers skip them.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
@@ -58,8 +58,9 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest sets r.stream to the newest stream of all ledgers. For a new state database, fresh is true
-// and latest also sets r.expected to the last message that a ledger has from that stream.
+// latest sets r.stream to the newest stream of all ledgers. If fresh is true, the state database
+// is new and has no position that the stream must contain. latest then also sets r.expected to
+// the last message that a ledger has from that stream.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
 		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor ran later
@@ -87,8 +88,8 @@ func (r *resumption) goBack(have ledger.Position) {
 	}
 }
 
-// positions returns the positions of all ledgers and all known ledgers. The position of a deleted
-// ledger is zero. Damaged ledgers are suspended and left out.
+// positions returns the positions of all ledgers, and zero for each known ledger that was
+// deleted. Damaged ledgers are suspended and left out.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {

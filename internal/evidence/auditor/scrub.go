@@ -44,7 +44,7 @@ func (s *scrubber) run(ctx context.Context) {
 	}
 }
 
-// all scrubs each ledger that is due. If that fails, the ledger stays in the queue.
+// all scrubs each ledger that is due, and leaves it in the queue if that fails.
 func (s *scrubber) all(ctx context.Context) {
 	for _, tenant := range s.queue.due() {
 		err := s.scrub(ctx, tenant)
@@ -77,8 +77,8 @@ func (s *scrubber) finish(ctx context.Context) {
 	}
 }
 
-// scrub removes erased payloads from a ledger's files. Messages that arrive during the scrub are
-// queued and written at the end.
+// scrub removes erased payloads from a ledger's files. This can take long, so messages that
+// arrive meanwhile are queued and written at the end.
 func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	b, err := s.ledgers.detach(ctx, tenant)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	if ctx.Err() == nil { // a stop is not a failure
 		b.scrubErr = scrubbed
 	}
-	// The queued messages are only in memory. Write them even if ctx has ended.
+	// The queued messages are only in memory, so write them even if ctx has ended.
 	written := make(chan error, 1)
 	s.ledgers.workers.Go(func() { written <- b.run(s.ledgers.workersCtx) })
 	select {

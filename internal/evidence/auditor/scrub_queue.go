@@ -31,7 +31,8 @@ type pendingScrub struct {
 	next  time.Time     // next attempt
 }
 
-// add queues a tenant for a scrub. If the previous scrub failed, the next one waits for a pause.
+// add queues a tenant for a scrub. If the previous scrub failed, the next one waits for a pause,
+// because each attempt writes the whole file.
 func (s *scrubQueue) add(tenant string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +83,8 @@ func (s *scrubQueue) list() []string {
 	return slices.Sorted(maps.Keys(s.tenants))
 }
 
-// failure returns an error if a scrub failed or takes too long. A scrub that waits for readers has
-// not failed.
+// failure returns an error if a scrub failed or takes too long, but not if it only waits for
+// readers.
 func (s *scrubQueue) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

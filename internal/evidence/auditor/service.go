@@ -67,7 +67,7 @@ func open(ctx context.Context, o Options) (*service, error) {
 func (s *service) close() error { return errors.Join(s.ledgers.close(), s.state.db.Close()) }
 
 // name is the durable name of the auditor. A standby uses the name of the auditor that it can
-// replace.
+// replace, so that both compete for one lease.
 func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	k := anchor.Options{
 		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
@@ -93,7 +93,8 @@ func CheckKey(dataDir string) error {
 	return err
 }
 
-// openKey opens the signing key. It creates a missing key only if there are no ledgers.
+// openKey opens the signing key. It creates a missing key only if there are no ledgers, because a
+// new key could not continue them.
 func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 	dir := KeyDir(o.DataDir)
 	if o.Standby && !writer.HasKey(dir) {

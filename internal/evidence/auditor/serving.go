@@ -36,8 +36,8 @@ func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err err
 	return false, own.Unlock()
 }
 
-// StateOwner returns tenant if an auditor of only this tenant writes its ledger, or "" if the
-// auditor of all tenants writes it. The auditor with a state database on disk is the writer.
+// StateOwner looks for the state database of the auditor that writes the tenant's ledger. It
+// returns tenant if this auditor is for only this tenant, or "" if it is for all tenants.
 func StateOwner(dataDir, tenant string) (string, error) {
 	for _, who := range []string{"", tenant} {
 		path, err := ownFile(dataDir, who, ".db")

@@ -48,7 +48,7 @@ func (t *streamTracker) lost(until uint64) {
 	}
 }
 
-// streamOf returns the stream of the position next. isNew is true if it replaces another stream.
+// streamOf returns the stream of the position next, and whether it replaces another stream.
 func (t *streamTracker) streamOf(next consume.Position) (stream ledger.Stream, isNew bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

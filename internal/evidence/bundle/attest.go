@@ -18,11 +18,12 @@ import (
 // ErrOtherKey is [statement.ErrOtherKey].
 var ErrOtherKey = statement.ErrOtherKey
 
-// ErrInvalid means that the ledger was changed after it was signed. A signed statement about it
-// would confirm the changes.
+// ErrInvalid means that the ledger was changed after it was signed, so a signed statement about
+// it would confirm the changes.
 var ErrInvalid = errors.New("the ledger is INVALID: auditor verify shows the problems")
 
-// maxGaps limits the gaps in bundle.json. One gap is enough to make the bundle incomplete.
+// maxGaps limits the gaps in bundle.json, because one gap is enough to make the bundle
+// incomplete.
 const maxGaps = 1000
 
 // Seal identifies the event with which a producer ended its part of a run.
@@ -44,8 +45,9 @@ func (s seals) list() []Seal {
 	return slices.SortedFunc(maps.Values(s), func(a, b Seal) int { return cmp.Compare(a.Producer, b.Producer) })
 }
 
-// verify checks the whole ledger before its key signs a statement about a selection. It adds facts
-// about a run that only the whole ledger shows.
+// verify checks the whole ledger before its key signs a statement about a selection, because the
+// statement would otherwise confirm any changes. It also adds facts about a run that only the
+// whole ledger shows.
 func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	if err := statement.InCharge(b.opts.Signer, b.opts.Key, signed); err != nil {
 		return err
@@ -181,8 +183,8 @@ func (c *checker) compareStatement(s Statement) {
 	}
 }
 
-// agrees compares the records with bundle.json, the HTML page and the statement. Call it after the
-// last leaf.
+// agrees compares the records with bundle.json, the HTML page and the statement. It needs all
+// records, so call it after the last leaf.
 func (w *walk) agrees() error {
 	a := w.report.Bundle
 	if a.Format != formatV1 && !slices.Equal(w.seals.list(), a.Seals) {

@@ -28,10 +28,10 @@ type Options struct {
 	Selection ledger.Selection // only Run, From, To and Stored are used
 	Key       string           // verifier key to include
 	// Signer signs the [Statement] about the selection with the private half of Key. Without a
-	// signature, [Check] never reports the bundle as complete.
+	// signature, records may have been left out, so [Check] never reports the bundle as complete.
 	Signer note.Signer
-	// Changes are the key changes in the key folder. If the ledger has not recorded all of them yet,
-	// the bundle contains the others, and the newest key signs its checkpoint.
+	// Changes are the key changes in the key folder. If the ledger has not recorded all of them
+	// yet, the bundle contains the others, so that the newest key can sign its checkpoint.
 	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
 }
@@ -241,8 +241,8 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// again writes the repetitions. Only a verdict on completeness needs them, and the records of a
-// time range allow none.
+// again writes the repetitions, which only a verdict on completeness needs. The records of a time
+// range allow no such verdict, so again then writes none.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if b.about.extent() == verifier.TimeRange {
 		return nil

@@ -50,8 +50,8 @@ type Report struct {
 	Bundle About `json:"bundle"`
 	OwnKey bool  `json:"own_key"` // checked with the key in the bundle
 
-	// Attested means that the ledger's key signed the selection. If it is false, NotAttested has
-	// the reason and the bundle is never complete.
+	// Attested means that the ledger's key signed the selection. Otherwise records may have been
+	// left out, so the bundle is never complete, and NotAttested has the reason.
 	Attested    bool   `json:"attested"`
 	NotAttested string `json:"not_attested,omitempty"`
 }
@@ -63,7 +63,8 @@ const (
 
 var errBundle = errors.New("the file is no bundle")
 
-// maxReadings limits how often Check reads a bundle. Each reading may find more foreign records.
+// maxReadings limits how often Check reads a bundle, because each reading may find more foreign
+// records.
 const maxReadings = 4
 
 // Limits of files that Check reads into memory. bundle.json may be larger because it lists
@@ -74,7 +75,7 @@ const (
 )
 
 // Check verifies the bundle at path with its hashes, the signed checkpoint and the signed
-// selection. It also checks completeness. It works offline.
+// selection, and checks completeness. A bundle contains all proofs, so Check works offline.
 //
 // The report lists the problems of the bundle. Check returns an error only if it cannot read the
 // file or cannot compare it with the trusted checkpoint.
@@ -101,7 +102,8 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 		return report, fmt.Errorf("check bundle %s: %w", path, err)
 	}
 	for readings := 1; !c.found.IsEmpty() && readings < maxReadings; readings++ {
-		// Foreign events must not affect the verdict. Read the bundle a second time without them.
+		// Foreign events must not affect the verdict, so read the bundle a second time without
+		// them.
 		c = &checker{
 			opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, trustedNote: c.trustedNote,
 			foreign: c.foreign.With(c.found),

@@ -44,8 +44,9 @@ func (w *walk) complete() error {
 	return nil
 }
 
-// runAlone judges a run by its records and the facts in bundle.json. Earlier versions have no verdict
-// of the ledger, and in a bundle that is not attested it does not count.
+// runAlone judges a run by its records and the facts in bundle.json, because the bundle has no
+// verdict of the ledger that counts. Earlier versions have none, and in a bundle that is not
+// attested it may be forged.
 func (w *walk) runAlone() {
 	r := &w.report
 	if w.silent(r.Bundle.SilentProducers); r.Attested {

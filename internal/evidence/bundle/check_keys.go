@@ -45,16 +45,16 @@ func (c *checker) trustedByOther() string {
 	return cmp.Or(verifier.OtherKey(err, c.keys, c.trusted.Size), err.Error())
 }
 
-// mayBeOrder reports whether a line of leaves.jsonl can be about an event with an order. Other
-// records are not parsed.
+// mayBeOrder reports whether a line of leaves.jsonl can be about an event with an order, so that
+// other records need not be parsed.
 func mayBeOrder(line []byte) bool {
 	return slices.ContainsFunc([]string{string(events.AuditAccessed), `\u`, "leaf_base64"}, func(text string) bool {
 		return bytes.Contains(line, []byte(text))
 	})
 }
 
-// keyOrders returns the orders about the key and the orders about issuers. The records are verified
-// later.
+// keyOrders returns the orders about the key and the orders about issuers. The walk needs these
+// from its start, so the records are verified later.
 func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	records, err := c.files[recordsFile].Open()
 	if err != nil {

@@ -165,8 +165,8 @@ func (w *walk) count(class ledger.Class) {
 	}
 }
 
-// selected reports whether the bundle should contain a leaf. It should if the selection includes
-// the leaf, or if every bundle contains leaves of this kind.
+// selected reports whether the bundle should contain a leaf, either because the selection
+// includes it, or because every bundle contains leaves of this kind.
 func (w *walk) selected(index int64, l ledger.Leaf, stored time.Time) bool {
 	a, at := w.report.Bundle, l.Time
 	if a.Times == storedTimes {
@@ -222,8 +222,8 @@ func (w *walk) compareHere() {
 	}
 }
 
-// end compares the root with the signed root after the last leaf. It also checks the counts and
-// that no lines are left.
+// end compares the root with the signed root after the last leaf, and checks the counts and that
+// no lines are left.
 func (w *walk) end() error {
 	if err := w.subtreesBefore(w.newest.Size); err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// span is a range of leaves that are not in the bundle. It starts with first and ends before next.
+// span is a range of leaves, such as a gap between the leaves of the bundle. It starts with first
+// and ends before next.
 type span struct{ first, next int64 }
 
 type subtree struct {
@@ -37,7 +38,7 @@ func appendSubtree(dst []byte, t subtree, hash tlog.Hash) []byte {
 
 var errSubtree = errors.New("not a line of a level, a number and a hash")
 
-// parseSubtree parses a line of tree.txt, such as "3 5 CsUYapGG…". It accepts only the canonical
+// parseSubtree parses a line of tree.txt, such as "3 5 CsUYapGG…", which must be in the canonical
 // form.
 func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	fields := bytes.Split(line, []byte(" "))
@@ -61,7 +62,7 @@ func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	return t, hash, nil
 }
 
-// fold computes the root of a tree. Its subtrees and leaves are added from left to right.
+// fold computes the root of a tree, whose subtrees and leaves are added from left to right.
 type fold struct {
 	size  int64
 	roots []node

@@ -33,12 +33,12 @@ var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
 	aboutFile, checkpointFile, keyFile, witnessedFile, stampFile, leavesFile, recordsFile, againFile, treeFile, pageFile, selectionFile, sumsFile,
 }
 
-// storedTimes means that From and To are times of storage at the server. In bundles of earlier
-// versions they are times in the events.
+// storedTimes means that From and To are times of storage at the server, while in bundles of
+// earlier versions they are times in the events.
 const storedTimes = "stored"
 
-// About is the content of bundle.json. The [Statement] has its digest. [Check] compares it with the
-// other files.
+// About is the content of bundle.json. The [Statement] has its digest, so it cannot be changed
+// later, and [Check] compares it with the other files.
 type About struct {
 	Format string    `json:"format"`
 	Tenant string    `json:"tenant"`
@@ -55,14 +55,14 @@ type About struct {
 	SilentProducers []string `json:"unheard,omitempty"`
 	// Seals are the newest seals of a run, one per producer.
 	Seals []Seal `json:"seals,omitempty"`
-	// Gaps are missing sequence numbers that may belong to the run. The records of one run do not
-	// show them.
+	// Gaps are missing sequence numbers that may belong to the run, which the records of one run
+	// do not show.
 	Gaps []verifier.Gap `json:"gaps,omitempty"`
 	// Acknowledged are the orders that acknowledge findings about a run. A bundle of the whole
 	// ledger has them among its records instead.
 	Acknowledged []AcknowledgeOrder `json:"acknowledged,omitempty"`
-	// Absent are producers of the run that went silent or lost their outboxes. The records of one
-	// run do not show this.
+	// Absent are producers of the run that went silent or lost their outboxes, which the records
+	// of one run do not show.
 	Absent []Absent `json:"absent,omitempty"`
 	// Unsealed means that the ledger does not count the run as sealed.
 	Unsealed bool `json:"unsealed,omitempty"`
@@ -72,8 +72,8 @@ type About struct {
 	Window *Window `json:"window,omitempty"`
 }
 
-// AcknowledgeOrder is a signed order and the leaf of its event. The bundle need not contain the
-// event.
+// AcknowledgeOrder is a signed order and the leaf of its event, which the bundle need not
+// contain.
 type AcknowledgeOrder struct {
 	Leaf  int64  `json:"leaf"`
 	Order string `json:"order"`
@@ -149,7 +149,8 @@ func lineOfAgain(a ledger.Repetition) againLine {
 
 const noRecord = "null"
 
-// appendRecord appends a line of records.jsonl without the line feed. An erased record is nil.
+// appendRecord appends a line of records.jsonl without the line feed. A nil record was erased, so
+// its line is null.
 func appendRecord(dst, record []byte) []byte {
 	if record == nil {
 		return append(dst, noRecord...)
@@ -168,7 +169,7 @@ func isLine(record []byte) bool {
 
 var errRecord = errors.New("neither a record nor the base64 of one")
 
-// parseRecord parses a canonical line of records.jsonl. It returns nil for an erased record.
+// parseRecord parses a canonical line of records.jsonl, and returns nil for an erased record.
 func parseRecord(line []byte) ([]byte, error) {
 	if isLine(line) {
 		return line, nil

@@ -25,8 +25,8 @@ const (
 
 const maxDictionary = 1 << 20
 
-// parquetRow has times in microseconds, the unit that every reader supports. The column "record"
-// has the original times. Missing values are null.
+// parquetRow has times in microseconds, because every reader supports this unit. The column
+// "record" has the original times. Missing values are null.
 type parquetRow struct {
 	Leaf     int64  `parquet:"leaf"`
 	Class    string `parquet:"class,dict"`

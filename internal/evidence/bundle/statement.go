@@ -138,7 +138,7 @@ func parseCounted(value string) (c counted, err error) {
 	return c, err
 }
 
-// openStatement verifies and parses a statement. Exactly one of the keys must have signed it.
+// openStatement verifies and parses a statement, which exactly one of the keys must have signed.
 func openStatement(signed []byte, keys note.Verifiers) (Statement, error) {
 	text, err := statement.Open(signed, keys)
 	if err != nil {

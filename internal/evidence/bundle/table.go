@@ -18,7 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Format is an output format of [WriteTable] for analysis. A table proves nothing, unlike a bundle.
+// Format is an output format of [WriteTable] for analysis. Unlike a bundle, a table is not
+// signed, so it proves nothing.
 type Format string
 
 // The formats.
@@ -30,8 +31,8 @@ const (
 )
 
 // WriteTable writes the selected records up to the newest checkpoint. Errors wrap [ErrNothing] if
-// there are none. The output is then empty or has only the column names. If all records are
-// selected and one is missing in the file, the error wraps [ledger.ErrDamaged].
+// there are none, and the output is then empty or has only the column names. If all records are
+// selected, a gap means that the ledger is damaged, so the error wraps [ledger.ErrDamaged].
 func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
 	newest, err := r.Newest(ctx)
 	if err != nil {
@@ -133,8 +134,7 @@ func (t *lineTable) write(e ledger.Entry) (err error) {
 
 func (t *lineTable) end() error { return nil }
 
-// AppendLine appends the line of an entry without a line feed. The format must be [JSONL] or
-// [OCSF].
+// AppendLine appends the line of an entry, without a line feed, in the format [JSONL] or [OCSF].
 func AppendLine(line []byte, format Format, tenant string, e ledger.Entry) ([]byte, error) {
 	if format != OCSF {
 		return appendJSON(line, e)
@@ -232,12 +232,12 @@ func (t *csvTable) end() error {
 	return t.w.Error()
 }
 
-// formulaSigns can begin a formula in a spreadsheet. A spreadsheet may remove white space before a
-// formula.
+// formulaSigns can begin a formula in a spreadsheet. They include white space, because a
+// spreadsheet may remove it before a formula.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
-// harmless puts an apostrophe before a possible formula. It also replaces invalid UTF-8 and NUL
-// bytes.
+// harmless puts an apostrophe before a possible formula, so that a spreadsheet shows it as text.
+// It also replaces invalid UTF-8 and NUL bytes.
 func harmless(cell string) string {
 	cell = strings.ToValidUTF8(cell, "\ufffd")
 	cell = strings.ReplaceAll(cell, "\x00", "\ufffd")

@@ -4,12 +4,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// maxProducers limits the producers of a [Window]. It keeps bundle.json small.
+// maxProducers limits the producers of a [Window], so that bundle.json stays small.
 const maxProducers = 10_000
 
-// Window is the verdict of the ledger on a time range or run. The bundle's records cannot show it. A
-// run can continue outside the range, the manifest of an event may come later, and a record outside
-// can contradict one inside. The ledger's key signs the verdict with the selection.
+// Window is the verdict of the ledger on a time range or run, which the ledger's key signs with
+// the selection. The bundle's records cannot show it, because a run can continue outside the
+// range, the manifest of an event may come later, and a record outside can contradict one inside.
 type Window struct {
 	Completeness verifier.Completeness `json:"completeness"`
 	Producers    []verifier.Producer   `json:"producers"`
@@ -19,7 +19,8 @@ type Window struct {
 	Unsealed     []string              `json:"unsealed_runs,omitempty"` // the first ones
 	Unproven     []string              `json:"unproven_because,omitempty"`
 
-	// RecordFindings are the findings of the ledger. Version 4 has only the foreign records.
+	// RecordFindings are the findings of the ledger, of which version 4 has only the foreign
+	// records.
 	verifier.RecordFindings
 }
 

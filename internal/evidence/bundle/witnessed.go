@@ -30,8 +30,8 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// prove returns the lines of a proof and an empty line. The proof shows that the bundle's
-// checkpoint continues the tree of the first size leaves.
+// prove returns the lines of a proof that the bundle's checkpoint continues the tree of the first
+// size leaves, followed by an empty line.
 func (b *bundle) prove(ctx context.Context, size int64) ([]byte, error) {
 	proof, err := b.proveTree(ctx, size)
 	if err != nil {
@@ -97,8 +97,8 @@ func cutProof(text []byte) (proof tlog.TreeProof, rest []byte, err error) {
 	return proof, rest, nil
 }
 
-// continues verifies an earlier signed checkpoint. A key of the ledger must have signed it, and the
-// bundle's checkpoint must continue it.
+// continues verifies an earlier signed checkpoint, which a key of the ledger must have signed and
+// the bundle's checkpoint must continue.
 func (c *checker) continues(proof tlog.TreeProof, signed []byte) (then ledger.Checkpoint, err error) {
 	if then, err = ledger.ReadCheckpoint(signed); err == nil {
 		then, err = ledger.OpenCheckpoint(signed, c.keys.At(then.Size))

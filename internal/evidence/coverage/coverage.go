@@ -65,8 +65,8 @@ type Hour struct {
 	Accesses  []access.Use   `json:"accesses"`  // uses of evidence
 }
 
-// Of returns the coverage of a ledger for times with from <= time < to. A zero from or to means no
-// limit. report is the result of [verifier.Verify] for this ledger.
+// Of returns the coverage of a ledger for times with from <= time < to, where a zero from or to
+// means no limit. report is the result of [verifier.Verify] for this ledger.
 func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to time.Time) (Report, error) {
 	c := builder{r: r, from: from, to: to, hours: make(map[int64]*Hour)}
 	c.Report = Report{
@@ -134,7 +134,7 @@ func (c *builder) witnesses(ctx context.Context) error {
 	if err != nil || signed == nil {
 		return err
 	}
-	// The ledger signs first. The other signatures are cosignatures.
+	// The ledger signs first, so the other signatures are cosignatures.
 	c.Witnessed, c.Cosignatures = checkpoint.Size, max(0, bytes.Count(signed, []byte("\n— "))-1)
 	for _, h := range c.hours {
 		h.Witnessed = c.Cosignatures > 0 && h.Last < checkpoint.Size

@@ -22,11 +22,12 @@ const (
 )
 
 // maxLastingOrders limits the orders in a report of the verifier. If the ledger has more, a new
-// report may lack the orders of an old report.
+// report may lack the orders of an old one, so the two cannot be compared.
 const maxLastingOrders = 1000
 
 // Compare compares a report with a ledger. verified is the result of [verifier.Verify] for this
-// ledger, with the time range and silence of the statement.
+// ledger, which must have the time range and silence of the statement, because otherwise the
+// reports differ.
 func (s Statement) Compare(ctx context.Context, r *ledger.Reader, verified verifier.Report) (Compared, error) {
 	origin, err := ledger.Origin(r.Tenant())
 	if err != nil {

@@ -49,7 +49,7 @@ func (f *Facts) count(ctx context.Context, r *ledger.Reader, during ledger.Store
 	return err
 }
 
-// read counts finished runs and denied actions in the payloads. It skips erased records.
+// read counts finished runs and denied actions in the payloads, so it skips erased records.
 func (f *Facts) read(ctx context.Context, r *ledger.Reader, during ledger.Stored) error {
 	for e, err := range r.StoredEvents(ctx, during, append([]events.Kind{events.RunFinished}, judged...)...) {
 		if err != nil {

@@ -20,14 +20,14 @@ const UnsignedEnd = "\nNot signed: the private key of the ledger was not at hand
 // Made is a report in both forms, for programs and for people.
 type Made struct {
 	Report Report
-	// The statement with the text for people. It is signed if Signed is true.
+	// Note is the statement with the text for people, which is signed if Signed is true.
 	Note   []byte
 	Signed bool
 }
 
-// Make returns a report for people and as JSON. text renders the report for people. If signer is
-// nil, the report is unsigned. public is the signer's verifier key. Errors wrap
-// [statement.ErrOtherKey] if that key did not sign the ledger's newest checkpoint.
+// Make returns a report as JSON and as text for people, which the function text renders. If
+// signer is nil, the report is unsigned. Otherwise public is the signer's verifier key, and
+// errors wrap [statement.ErrOtherKey] if that key did not sign the ledger's newest checkpoint.
 func Make(rep Report, text func(Report) string, signer note.Signer, public string) (Made, error) {
 	s, err := StatementOf(rep, text(rep))
 	if err != nil {
@@ -107,8 +107,8 @@ func isSameJSON(a, b []byte) bool {
 	return err == nil && bytes.Equal(first.Bytes(), second.Bytes())
 }
 
-// Claims returns the unverified tenant and tree size in the file. It also reports whether the file
-// has a signature.
+// Claims returns the unverified tenant and tree size in the file, so that the caller can find the
+// ledger, and reports whether the file has a signature.
 func (f File) Claims() (tenant string, size int64, signed bool) {
 	text, signed := f.split()
 	s, err := ParseStatement(text)
@@ -156,8 +156,9 @@ func (f File) Unchecked(text func(Report) string) (Statement, error) {
 }
 
 // Check returns the statement of the file, and whether the file is signed. One of keys must have
-// made the signature. JSON in the file must match the statement. If the JSON is unsigned, Check
-// also renders its text with the function text and compares the result.
+// made the signature, and JSON in the file must match the statement. If the file is unsigned,
+// anyone could have changed its text, so Check also renders the JSON with the function text and
+// compares the result.
 func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement, signed bool, err error) {
 	content, signed := f.split()
 	if signed {
@@ -184,8 +185,8 @@ func (f File) agrees(content string, signed bool, text func(Report) string) (s S
 	if err := json.Unmarshal(f.report, &rep); err != nil {
 		return s, errFile
 	}
-	// A signature covers both the text and the JSON. Another version of Hooktrail may have rendered
-	// the signed text.
+	// A signature covers both the text and the JSON, and another version of Hooktrail may have
+	// rendered the signed text, so only an unsigned one is compared.
 	if !signed && text(rep) != s.Body {
 		return s, errors.New("its text says something else than its JSON")
 	}

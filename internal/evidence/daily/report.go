@@ -29,7 +29,8 @@ const (
 )
 
 // Report describes the records that a ledger received in a time range, and what happened to them.
-// All times are times of storage at the server.
+// A record belongs to the range if the server stored it then, because producers choose the times
+// in events.
 type Report struct {
 	Format  string        `json:"format"`
 	Tenant  string        `json:"tenant"`
@@ -45,7 +46,7 @@ type Report struct {
 	// differ for each reader.
 	Verdict  verifier.Report `json:"verdict"`
 	GapCount int             `json:"gap_count"`
-	// OpenCount and UnsealedCount count all such runs. The lists in Verdict may be shorter.
+	// OpenCount and UnsealedCount count all such runs, while the lists in Verdict may be shorter.
 	OpenCount     int `json:"open_count"`
 	UnsealedCount int `json:"unsealed_count"`
 
@@ -115,7 +116,8 @@ type Order struct {
 }
 
 // Of returns the report of a ledger. verified is the result of [verifier.Verify] for the same
-// ledger, time range and silence. Call Of before [verifier.Report.SetAsOf] changes it.
+// ledger, time range and silence. Call Of before [verifier.Report.SetAsOf] changes it, because a
+// report must not depend on when it is made.
 func Of(ctx context.Context, r *ledger.Reader, verified verifier.Report, silence time.Duration) (Report, error) {
 	c, err := checkpointOf(verified)
 	rep := Report{
@@ -153,7 +155,7 @@ func (rep *Report) setVerdict(v verifier.Report, c ledger.Checkpoint) {
 }
 
 // JSON returns the report as a line of JSON without control characters. Equal reports give equal
-// bytes.
+// bytes, so that a digest identifies a report.
 func (rep Report) JSON() ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(termtext.SafeJSON(&out))

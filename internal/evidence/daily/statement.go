@@ -67,7 +67,7 @@ type Statement struct {
 	Body string // for people
 }
 
-// StatementOf returns the statement about a report. body is the report as text for people.
+// StatementOf returns the statement about a report, of which body is the text for people.
 func StatementOf(rep Report, body string) (Statement, error) {
 	c, err := checkpointOf(rep.Verdict)
 	if err != nil {

@@ -54,7 +54,7 @@ type data struct {
 	Hook       string             `json:"hook"`
 }
 
-// data decodes the payload. Invalid fields stay empty.
+// data decodes the payload, but leaves invalid fields empty.
 func (m *mapper) data() (d data) {
 	_ = json.Unmarshal(m.event.Data, &d) // Unmarshal continues after fields of wrong types
 	for _, text := range []*string{&d.Tool, &d.Model, &d.Reason, &d.By, &d.User, &d.Ticket, &d.Hook} {

@@ -40,7 +40,7 @@ func Row(tenant string, e ledger.Entry) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// eventOf returns the event of an entry. The result is empty if the entry has no event or the event
+// eventOf returns the event of an entry, or an empty one if the entry has no event or the event
 // was erased.
 func eventOf(e ledger.Entry) events.Event {
 	if e.Class != ledger.ClassEvent || e.Removal.Done() {

@@ -15,7 +15,7 @@ var (
 	applicationError     = class{6, 6008}
 )
 
-// The values of activity_id in the rows. Their meaning depends on the OCSF class.
+// The values of activity_id in the rows, whose meaning depends on the OCSF class.
 const (
 	activityOther = 99
 

@@ -103,7 +103,8 @@ func (t *tracer) delegated(x *fact) {
 	row.Run = t.subRun(x, p.id)
 }
 
-// subRun returns the run id of a sub-agent. This is SESSION/ID, or ID if only that run has events.
+// subRun returns the run id of a sub-agent, which is SESSION/ID, or ID if only that run has
+// events.
 func (t *tracer) subRun(x *fact, id string) string {
 	below := x.session + "/" + id
 	if t.all.runs[below] == nil && t.all.runs[id] != nil {

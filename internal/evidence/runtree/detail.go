@@ -52,7 +52,7 @@ func OneLine(s string) string {
 	return Clip(strings.Join(strings.Fields(Clip(s, 4*maxDetail)), " "), maxDetail)
 }
 
-// Clip cuts s to at most width characters. A clipped text ends with an ellipsis.
+// Clip cuts s to at most width characters, of which the last one is then an ellipsis.
 func Clip(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s

@@ -43,7 +43,8 @@ type fact struct {
 	denies, succeeds bool // of the call, whatever the form of the payload
 }
 
-// Add adds an event. If its payload is invalid, Add only counts it.
+// Add adds an event. If its payload is invalid, the trace shows the event without the facts from
+// the payload.
 func (f *Fold) Add(e events.Event) {
 	if f.runs == nil {
 		f.runs = map[string]*run{}
@@ -94,7 +95,8 @@ func (f *Fold) AddAltered(e events.Event, a Altered) {
 	}
 }
 
-// Doubt marks an event as doubtful. Add the event first. Doubt sets the id and kind in d.
+// Doubt marks an event, which must have been added before, as doubtful. It sets the id and kind
+// in d.
 func (f *Fold) Doubt(e events.Event, d Doubt) {
 	r := f.runs[e.Run]
 	d.ID, d.Kind = e.ID, e.Kind()
@@ -104,16 +106,16 @@ func (f *Fold) Doubt(e events.Event, d Doubt) {
 	}
 }
 
-// SetApart adds a doubt about a record that is set apart. Its event is not in the trace.
+// SetApart adds a doubt about a record that is set apart, so its event is not in the trace.
 func (f *Fold) SetApart(run string, d Doubt) {
 	if r := f.runs[run]; r != nil {
 		r.doubts = append(r.doubts, d)
 	}
 }
 
-// merge merges a copy of the event. The earliest time and the strictest verdict win. An agent with
-// two sets of hooks may report one call under two names. If the verdicts are equal, the first name
-// in the alphabet wins.
+// merge merges a copy of the event. The earliest time and the strictest verdict win. An agent
+// with two sets of hooks may report one call under two names, so if the verdicts are equal, the
+// first name in the alphabet wins.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.call == e.ToolCall {
 		x.denies, x.succeeds = x.denies || e.DeniesCall(), x.succeeds || e.CallSucceeded()
@@ -143,7 +145,7 @@ func rank(v events.Verdict) int {
 // Runs returns the sorted ids of all runs.
 func (f *Fold) Runs() []string { return slices.Sorted(maps.Keys(f.runs)) }
 
-// Subagents returns the possible run ids of a run's sub-agents. Some may have no events.
+// Subagents returns the possible run ids of a run's sub-agents, of which some may have no events.
 func (f *Fold) Subagents(id string) []string {
 	r := f.runs[id]
 	if r == nil {

@@ -29,8 +29,8 @@ func (t *tracer) finish() {
 	}
 }
 
-// endSteps sets the status of steps without a step.finished event in a finished run. The last step
-// ended like the run. Nothing says how others ended.
+// endSteps sets the status of steps without a step.finished event in a finished run. The last
+// step ended like the run, but nothing says how the others ended.
 func (t *Trace) endSteps() {
 	if !t.Finished {
 		return
@@ -46,8 +46,8 @@ func (t *Trace) endSteps() {
 	}
 }
 
-// markDeniedResults marks the calls that a verdict denied and that have a successful result. A call
-// that a person only did not allow is not denied.
+// markDeniedResults marks the calls that a verdict denied and that have a successful result. It
+// skips a call that a person only did not allow, because nothing denied it.
 func (t *tracer) markDeniedResults() {
 	for call, row := range t.calls {
 		if row.DeniedResult = t.denied[call] && t.succeeded[call]; row.DeniedResult {

@@ -88,8 +88,8 @@ func (t *tracer) identify(x *fact) {
 	}
 }
 
-// stepOf returns the step id of an event. An event without one belongs to the latest prompt before
-// it. If there is none, it belongs to the first prompt.
+// stepOf returns the step id of an event. An event without one belongs to the latest prompt
+// before it, or otherwise to the first prompt.
 func (t *tracer) stepOf(x *fact) string {
 	if x.step != "" || len(t.prompts) == 0 {
 		return x.step

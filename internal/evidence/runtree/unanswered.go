@@ -30,7 +30,8 @@ type unanswered struct {
 	later []*Row // other calls, by time
 }
 
-// addUnanswered adds a call. The calls are added in the order of time.
+// addUnanswered adds a call. It expects the calls in the order of time, so that it need not sort
+// them.
 func (t *tracer) addUnanswered(row *Row) {
 	key := likenessOf(row.Name, row.Detail)
 	if t.alike[key] == nil {
@@ -39,8 +40,9 @@ func (t *tracer) addUnanswered(row *Row) {
 	t.alike[key].later = append(t.alike[key].later, row)
 }
 
-// unansweredCall finds the call of a question without a call id. It is the latest earlier call that
-// has the same tool and arguments but no result. Its times must not decrease from call to call.
+// unansweredCall finds the call of a question without a call id, which is the latest earlier call
+// that has the same tool and arguments but no result. The questions must come in the order of
+// time, because begin never goes back.
 func (t *tracer) unansweredCall(x *fact, p call) *Row {
 	u := t.alike[likenessOf(p.name, t.relative(p.detail))]
 	if u == nil {

@@ -32,7 +32,8 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// A Sink sends records to a receiver. Only one goroutine calls Send and Flush.
+// A Sink sends records to a receiver. Only one goroutine calls Send and Flush, so these need no
+// mutex.
 type Sink interface {
 	// Send may buffer the record.
 	Send(e ledger.Entry, line []byte) error

@@ -47,7 +47,8 @@ type syslog struct {
 }
 
 // Syslog returns a function that connects to a syslog receiver (RFC 5424). config is for [TLS]
-// only. Syslog logs a warning for each record that is too long for a datagram.
+// only. Each record that had to be cut because it is too long for a datagram causes a warning in
+// the log.
 func Syslog(transport Transport, address string, config *tls.Config, logger *slog.Logger) func(context.Context) (Sink, error) {
 	return func(ctx context.Context) (Sink, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialLimit)
@@ -82,8 +83,8 @@ func hostname() string {
 	return printable(name, 255)
 }
 
-// printable returns at most limit bytes of text for the syslog header. It replaces forbidden bytes
-// with "_" and an empty text with "-".
+// printable returns at most limit bytes of text for the syslog header. It replaces forbidden
+// bytes with "_" and an empty text with "-", which means that there is no value.
 func printable(text string, limit int) string {
 	out := []byte(text)[:min(len(text), limit)]
 	for i, c := range out {
@@ -129,7 +130,8 @@ const (
 )
 
 // sendDatagram sends the message in one datagram. If the message is too long for the socket,
-// sendDatagram cuts it and logs a warning. A retry would fail too and delay all later records.
+// sendDatagram cuts it and logs a warning, because a retry would fail too and delay all later
+// records.
 func (s *syslog) sendDatagram(leaf int64) error {
 	_, err := s.conn.Write(s.message)
 	for size := maxDatagram; errors.Is(err, syscall.EMSGSIZE) && size >= minDatagram; size /= 2 {
@@ -146,8 +148,8 @@ func (s *syslog) sendDatagram(leaf int64) error {
 	return err
 }
 
-// Flush implements [Sink]. It waits until the receiver's machine has acknowledged all bytes. With
-// UDP it does not wait.
+// Flush implements [Sink]. It waits until the receiver's machine has acknowledged all bytes,
+// unless the transport is UDP.
 func (s *syslog) Flush(ctx context.Context) error {
 	if s.tcp == nil {
 		return nil

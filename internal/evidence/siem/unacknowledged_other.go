@@ -4,5 +4,5 @@ package siem
 
 import "net"
 
-// unacknowledged returns 0. This system does not report the number.
+// unacknowledged returns 0, because this system does not report the number.
 func unacknowledged(*net.TCPConn) (int, error) { return 0, nil }

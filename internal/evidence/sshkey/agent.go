@@ -16,20 +16,23 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// SocketVariable is the environment variable with the path of the agent's socket. ssh uses it too.
+// SocketVariable is the environment variable with the path of the agent's socket, which ssh uses
+// too.
 const SocketVariable = "SSH_AUTH_SOCK"
 
-// answerTime limits how long the agent may take to answer. The agent may wait until a user touches
-// a hardware token.
+// answerTime limits how long the agent may take to answer, which includes the time until a user
+// touches a hardware token.
 const answerTime = 10 * time.Second
 
-// ErrAgent means that the agent is unreachable or does not sign with the key. A retry can succeed.
+// ErrAgent means that the agent is unreachable or does not sign with the key. A retry can
+// succeed, for example when the user has unlocked the agent.
 var ErrAgent = errors.New("ssh-agent does not sign")
 
 const agentRemedy = "start the agent, add the key with ssh-add, and set " + SocketVariable + " for this process"
 
 // Find returns the Ed25519 key with this fingerprint in the agent of [SocketVariable]. If
-// fingerprint is empty, the agent must have exactly one Ed25519 key.
+// fingerprint is empty, the agent must have exactly one Ed25519 key, because otherwise the choice
+// would be arbitrary.
 func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 	var found []string
 	err = ask(answerTime, func(a agent.Agent) error {
@@ -71,7 +74,7 @@ type Signer struct {
 	limit  time.Duration
 }
 
-// NewSigner returns a signer for a verifier key. It does not contact the ssh-agent.
+// NewSigner returns a signer for a verifier key, without contacting the ssh-agent.
 func NewSigner(verifier string) (*Signer, error) {
 	name, public, err := PublicOf(verifier)
 	if err != nil {
@@ -108,7 +111,7 @@ func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	return signature, err
 }
 
-// Ready returns nil if the agent has the key. Otherwise it returns the reason. It signs nothing.
+// Ready returns nil if the agent has the key, and otherwise the reason. It signs nothing.
 func (s *Signer) Ready() error {
 	fingerprint, err := Fingerprint(s.public)
 	if err != nil {

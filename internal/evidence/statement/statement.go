@@ -1,7 +1,7 @@
 // Package statement signs statements about a ledger with the ledger's key and verifies them.
 //
-// A statement is a C2SP signed note with exactly one signature. Its header names its kind. A
-// signature is therefore valid for only one kind.
+// A statement is a C2SP signed note with exactly one signature. Its header names its kind, so
+// that a signature is valid for only one kind.
 package statement
 
 import (
@@ -52,8 +52,8 @@ func Sign(text string, signer note.Signer, public string) ([]byte, error) {
 
 var errNote = errors.New("it is not a signed statement")
 
-// Open verifies a statement and returns its text. It must have exactly one signature, made by one
-// of keys.
+// Open verifies a statement, which must have exactly one signature, made by one of keys, and
+// returns its text.
 func Open(signed []byte, keys note.Verifiers) (text string, err error) {
 	n, err := note.Open(signed, keys)
 	if _, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
@@ -71,7 +71,7 @@ func Open(signed []byte, keys note.Verifiers) (text string, err error) {
 	return n.Text, nil
 }
 
-// EachField calls set for each line of text. It stops at the first error.
+// EachField calls set for each line of text until the first error.
 func EachField(text string, set func(name, value string) error) error {
 	for line := range strings.Lines(text) {
 		name, raw, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

@@ -13,8 +13,9 @@ import (
 )
 
 // Export writes a ledger to the folder dir as static files of a C2SP tlog-tiles log. dir must be
-// empty or missing. The checkpoint is written last. A failed Export removes its files. progress
-// gets the number of written files and the number of all files.
+// empty or missing. The checkpoint is written last, so that a folder with a checkpoint is
+// complete. A failed Export removes its files. progress gets the number of written files and the
+// number of all files.
 //
 // Export also compares each record with its leaf. If a record was altered, it returns a
 // [ledger.RecordError].

@@ -35,7 +35,8 @@ type cosigner struct {
 }
 
 // NewCosigner returns a verifier for a witness (C2SP tlog-cosignature with Ed25519). The form of
-// vkey is NAME+ID+KEY. ID is the key id in hex. KEY is the base64 of the byte 4 and the public key.
+// vkey is NAME+ID+KEY, where ID is the key id in hex, and KEY is the base64 of the byte 4 and the
+// public key.
 func NewCosigner(vkey string) (note.Verifier, error) {
 	c, alg, err := parseVerifierKey(vkey)
 	if err != nil {

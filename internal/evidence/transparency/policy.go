@@ -20,7 +20,7 @@ const (
 	maxKeyUses     = 100 // signatures that a note can have
 )
 
-// Policy is a C2SP tlog-policy. It lists witnesses and says how many of them must cosign a
+// Policy is a C2SP tlog-policy, which lists witnesses and says how many of them must cosign a
 // checkpoint. It can also list the accepted logs.
 //
 //	witness X1 x1.example+1ff4a1b8+BMUq… https://x1.example/submit
@@ -45,7 +45,7 @@ type Witness struct {
 	key      string
 }
 
-// component is the index of a witness or a group. A negative index means "none".
+// component is the index of a witness or a group, or negative for "none".
 type component struct {
 	number  int
 	isGroup bool
@@ -60,7 +60,8 @@ type group struct {
 
 var errPolicy = errors.New("not a witness policy")
 
-// ParsePolicy parses a policy. Errors contain the line number.
+// ParsePolicy parses a policy. Errors contain the line number, because people write policies by
+// hand.
 func ParsePolicy(text []byte) (Policy, error) {
 	if len(text) > MaxPolicyBytes {
 		return Policy{}, fmt.Errorf("%w: longer than %d bytes", errPolicy, MaxPolicyBytes)

@@ -37,7 +37,8 @@ func (c Cosigned) String() string {
 }
 
 // Check returns the witnesses of the policy that have cosigned a note. It ignores invalid
-// cosignatures. The caller must verify that the note is a checkpoint of the right log.
+// cosignatures, because anyone can add one. The caller must verify that the note is a checkpoint
+// of the right log.
 func (p *Policy) Check(signed []byte) Cosigned {
 	c := Cosigned{Of: len(p.Witnesses), Log: p.isOfLog(signed)}
 	met := make([]bool, len(p.Witnesses))

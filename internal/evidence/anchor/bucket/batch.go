@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Error codes of the NATS server. The first two mean that another process wrote to the subject
-// first, or has an open batch for it.
+// Error codes of the NATS server, of which the first two mean that another process wrote to the
+// subject first, or has an open batch for it.
 const (
 	codeWrongLast      = 10071
 	codeWrongLastBatch = 10164
@@ -26,7 +26,7 @@ const (
 var errUnanswered = errors.New("no answer")
 
 // write is a message for the bucket. The server stores it only if revision is the sequence of the
-// subject's last message.
+// subject's last message, so that no process overwrites a message that it has not read.
 type write struct {
 	subject  string
 	data     []byte
@@ -42,7 +42,7 @@ func (b *Bucket) put(ctx context.Context, w write) (uint64, error) {
 	return ack.Sequence, nil
 }
 
-// putAll stores all writes with consecutive revisions, or none of them. It returns the last
+// putAll stores all writes with consecutive revisions, or none of them, and returns the last
 // revision.
 func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	nc := b.js.Conn()

@@ -24,13 +24,13 @@ type Bucket struct {
 	stream jetstream.Stream
 }
 
-// At returns the checkpoint bucket of a broker. It sends no request.
+// At returns the checkpoint bucket of a broker, without sending a request.
 func At(js jetstream.JetStream, space subjects.Space) *Bucket { return &Bucket{js: js, space: space} }
 
 // Name returns the name of the bucket for NATS tools.
 func (b *Bucket) Name() string { return b.space.CheckpointBucket() }
 
-// Entry is the value of a key and its revision. It is zero for a missing key.
+// Entry is the value of a key and its revision, or zero for a missing key.
 type Entry struct {
 	Data     []byte // nil if missing or deleted
 	Revision uint64 // 0 if the key never existed

@@ -40,14 +40,14 @@ type Lease struct {
 	standby      bool
 	now          func() time.Time
 
-	// op guards the fields from record to taken, also during requests to the broker. Lock op before
-	// mu.
+	// op guards the fields from record to taken. It stays locked during requests to the broker,
+	// so that these do not overlap. Lock op before mu.
 	op       sync.Mutex
 	record   record // as last read or written
 	revision uint64
 	seen     time.Time // when this revision was first read; zero after an error
-	// True after the first write of this process. Its first challenge does not wait for
-	// challengeAfter.
+	// challenged is true after the first write of this process. Its first challenge does not wait
+	// for challengeAfter, so that a new auditor soon knows whether the holder is alive.
 	challenged bool
 	taken      int // how often this process took the lease
 
@@ -56,8 +56,8 @@ type Lease struct {
 	checked time.Time
 }
 
-// Lease returns a Lease for the candidate without sending a request. [Lease.Refresh] takes the
-// lease.
+// Lease returns a Lease for the candidate, which does not hold it until [Lease.Refresh] takes it.
+// Lease sends no request.
 func (b *Bucket) Lease(c Candidate) *Lease {
 	if c.now == nil {
 		c.now = time.Now
@@ -71,8 +71,9 @@ func (b *Bucket) Lease(c Candidate) *Lease {
 	return l
 }
 
-// Held reports whether this process holds the lease. No other process can store checkpoints then.
-// After the process was suspended, Held returns false until the next Refresh.
+// Held reports whether this process holds the lease, so that no other process can store
+// checkpoints. A suspended process may lose the lease, so Held then returns false until the next
+// Refresh.
 func (l *Lease) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,8 +103,9 @@ func (l *Lease) Taken() int {
 	return l.taken
 }
 
-// Refresh reads the lease. A holder answers a challenge. Other processes challenge the holder, or
-// take a lease that is free or expired. Refresh fails only if it cannot read or write the bucket.
+// Refresh reads the lease and acts on it. The holder answers a challenge, while other processes
+// challenge the holder, or take a lease that is free or expired. Refresh fails only if it cannot
+// read or write the bucket.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -139,8 +141,8 @@ func (l *Lease) observe(e Entry) {
 			r = record{Holder: "unreadable"} // never answers
 		}
 	}
-	// After the bucket is recreated, another record can have the same revision. Compare the records
-	// too.
+	// After the bucket is recreated, another record can have the same revision, so compare the
+	// records too.
 	if e.Revision == l.revision && r == l.record && !l.seen.IsZero() {
 		return
 	}

@@ -10,8 +10,8 @@ import (
 //
 //	{"holder":"web1-4FjX…","writer":"web1-4FjX…"}
 //
-// A candidate challenges the holder by writing its own name as writer. The holder answers by
-// writing the holder's name there again. A released lease has an empty holder.
+// A candidate challenges the holder by writing its own name as writer, which the holder answers
+// by writing the holder's name there again. A released lease has an empty holder.
 type record struct {
 	Holder string `json:"holder"`
 	Writer string `json:"writer"`
@@ -29,7 +29,7 @@ func (r record) encode() []byte {
 	return data
 }
 
-// parseRecord ignores unknown members. A later version may add some.
+// parseRecord ignores unknown members, because a later version may add some.
 func parseRecord(data []byte) (record, error) {
 	var r record
 	if len(data) > maxRecord || !utf8.Valid(data) || json.Unmarshal(data, &r) != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Follow returns the later keys that replaced a key, in order. A change counts only if both keys
-// signed it for at least one ledger.
+// Follow returns the later keys that replaced a key, in order. The list of changes alone proves
+// nothing, so a change counts only if both keys signed it for at least one ledger.
 func Follow(key string, changes []ledger.KeyRotation) (later []string) {
 	for {
 		i := slices.IndexFunc(changes, func(c ledger.KeyRotation) bool { return c.Old == key && isSigned(c) })

@@ -39,7 +39,7 @@ func NewClient(u *url.URL) *Client {
 	}
 	return &Client{url: u, http: &http.Client{
 		Transport: transport,
-		// Redirects are not followed. Only the configured address may answer.
+		// Redirects are not followed, because only the configured address may answer.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -47,7 +47,7 @@ func NewClient(u *url.URL) *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Name returns the scheme and host of the address. The other parts may contain secrets.
+// Name returns the scheme and host of the address, because the other parts may contain secrets.
 func (c *Client) Name() string { return c.url.Scheme + "://" + c.url.Host }
 
 // Stamp requests a token for data from the TSA and checks the answer with [Request.Open].

@@ -9,8 +9,8 @@ import (
 	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// der reads the elements of a DER value. After an unexpected element, bad is true and the results
-// are invalid.
+// der reads the elements of a DER value. After an unexpected element, bad is true and all results
+// are invalid, so that callers need to check for errors only once.
 type der struct {
 	in  cryptobyte.String
 	bad *bool // shared with the values inside
@@ -143,7 +143,7 @@ func isDER(data []byte) bool {
 	return true
 }
 
-// isCertificate reports whether data has the elements of a certificate and no others.
+// isCertificate reports whether data has the elements of a certificate and no others, because
 // [x509.ParseCertificate] ignores some elements.
 func isCertificate(data []byte) bool {
 	in := newDER(data)

@@ -6,13 +6,14 @@
 //
 // The package parses only DER and is stricter than the RFC requires. [Parse] accepts exactly one
 // signature, SHA-2 hashes and no unknown critical extension. A token may contain several
-// certificates. [Token.CheckSignature] uses only the certificate that the signed attribute
+// certificates, but [Token.CheckSignature] uses only the one that the signed attribute
 // signing-certificate names. Time stamping must be the only purpose of that certificate, in a
-// critical extension. [Token.Verify] also checks its chain at the time of the token. Revocation is
-// not checked.
+// critical extension. [Token.Verify] also checks its chain at the time of the token, but not
+// whether it was revoked.
 //
-// The package uses no library for CMS. The Go libraries accept several signatures, BER, SHA-1 and
-// tokens without signed attributes. They identify the certificate only by its issuer and number.
+// The package uses no library for CMS, because the Go libraries accept several signatures, BER,
+// SHA-1 and tokens without signed attributes, and identify the certificate only by its issuer and
+// number.
 //
 // [Stored] is the file format for a token and its data.
 package timestamp

@@ -48,7 +48,7 @@ func (s Stored) Encode() []byte {
 
 var errStored = errors.New("it is not a stored time stamp")
 
-// ParseStored parses the text of [Stored.Encode] and rejects every other text. It does not verify
+// ParseStored parses the text of [Stored.Encode] and rejects every other text, without verifying
 // the token or the note.
 func ParseStored(text []byte) (s Stored, err error) {
 	first, rest, _ := bytes.Cut(text, []byte("\n"))
@@ -71,7 +71,8 @@ func ParseStored(text []byte) (s Stored, err error) {
 func Dir(ledgerPath string) string { return filepath.Join(filepath.Dir(ledgerPath), folder) }
 
 // Write stores a time stamp next to the ledger at path. size is the number of leaves of its
-// checkpoint. File names sort by size and then by time. The file is on disk when Write returns nil.
+// checkpoint. File names sort by size and then by time, so that the newest time stamp comes last.
+// The file is on disk when Write returns nil.
 func Write(ledgerPath string, s Stored, size int64, t *Token) error {
 	dir := Dir(ledgerPath)
 	if err := os.Mkdir(dir, 0o700); err == nil {
@@ -86,7 +87,8 @@ func Write(ledgerPath string, s Stored, size int64, t *Token) error {
 	return atomicfile.Write(filepath.Join(dir, name), s.Encode())
 }
 
-// Names returns the sorted file names of a ledger's time stamps. The folder may be missing.
+// Names returns the sorted file names of a ledger's time stamps, or none if the folder is
+// missing.
 func Names(ledgerPath string) (names []string, err error) {
 	dir, err := os.Open(Dir(ledgerPath))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +111,8 @@ func Names(ledgerPath string) (names []string, err error) {
 	return names, nil
 }
 
-// Read reads one time stamp of a ledger. If it fails, Stored.Err has the error.
+// Read reads one time stamp of a ledger. An error is in Stored.Err, so that a bad file can be
+// reported with the others.
 func Read(ledgerPath, name string) Stored {
 	s, err := read(filepath.Join(Dir(ledgerPath), name))
 	s.Name, s.Err = name, err

@@ -29,7 +29,7 @@ var (
 
 var errToken = errors.New("it is not a time stamp token in DER")
 
-// A Token is a parsed time stamp token. Its signature is not checked yet.
+// A Token is a parsed time stamp token, whose signature is not checked yet.
 type Token struct {
 	Info
 
@@ -49,7 +49,7 @@ type signerInfo struct {
 	signature             []byte
 }
 
-// Parse parses a token. It checks no signature.
+// Parse parses a token without checking its signature.
 func Parse(token []byte) (*Token, error) {
 	if len(token) > MaxTokenBytes {
 		return nil, fmt.Errorf("the token has more than %d bytes", MaxTokenBytes)
@@ -199,7 +199,7 @@ var hashes = map[string]crypto.Hash{ //nolint:gochecknoglobals // a constant
 	"2.16.840.1.101.3.4.2.1": crypto.SHA256, "2.16.840.1.101.3.4.2.2": crypto.SHA384, "2.16.840.1.101.3.4.2.3": crypto.SHA512,
 }
 
-// hashOf reads the identifier of a hash function. It accepts only SHA-2.
+// hashOf reads the identifier of a hash function, which must be SHA-2.
 func hashOf(algorithm der) (crypto.Hash, error) {
 	oid := algorithm.oid()
 	algorithm.noParameters()

@@ -28,8 +28,8 @@ type algorithm struct {
 	is     x509.SignatureAlgorithm
 }
 
-// algorithms are the accepted signature algorithms. If one names no hash function, the signer's
-// digest algorithm does.
+// algorithms are the accepted signature algorithms. The digest is the signer's digest algorithm,
+// because some signature algorithms name no hash function.
 var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 	{oidRSA, crypto.SHA256, x509.SHA256WithRSA},
 	{oidRSA, crypto.SHA384, x509.SHA384WithRSA},
@@ -47,7 +47,7 @@ var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 }
 
 // Roots reads the user's trusted certificates from PEM. It returns an error if the text has no
-// certificate, or has other PEM blocks.
+// certificate, or has other PEM blocks, because the user may have named the wrong file.
 func Roots(text []byte) (*x509.CertPool, error) {
 	pool, n := x509.NewCertPool(), 0
 	for {
@@ -112,7 +112,7 @@ func (s signerInfo) checkContent(content []byte) error {
 }
 
 // signingCert returns the certificate in the signed attribute signing-certificate (RFC 5035, RFC
-// 5816). The signature must name the same certificate.
+// 5816). The signature also names a certificate outside its signed part, which must be the same.
 func (t *Token) signingCert() (*x509.Certificate, error) {
 	hash, want, err := t.signer.certHash()
 	if err != nil {
@@ -187,8 +187,9 @@ func checkPurpose(c *x509.Certificate) error {
 	return nil
 }
 
-// Verify checks the signature of the token and returns the name of the TSA. At the time of the
-// token, the chain of the signer's certificate must lead to one of the roots.
+// Verify checks the signature of the token and returns the name of the TSA. The signer's
+// certificate may have expired since, so its chain must lead to one of the roots at the time of
+// the token.
 func (t *Token) Verify(roots *x509.CertPool) (by string, err error) {
 	cert, err := t.CheckSignature()
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 )
 
 var (
-	// ErrForked means that the checkpoint does not continue the tree that the witness has cosigned.
-	// The log was rewritten or is an older copy.
+	// ErrForked means that the checkpoint does not continue the tree that the witness has
+	// cosigned, because the log was rewritten or is an older copy.
 	ErrForked = errors.New("the witness has cosigned another history of this log")
 	// ErrUnknownLog means that the witness does not know the log or its key.
 	ErrUnknownLog = errors.New("the witness does not know this log by this key: register its origin and verifier key there")
@@ -54,7 +54,7 @@ func NewClient() *Client {
 	}
 	return &Client{http: &http.Client{
 		Transport: transport,
-		// Redirects are not followed. Only the address in the policy may answer.
+		// Redirects are not followed, because only the address in the policy may answer.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -64,8 +64,8 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Cosign submits a checkpoint to a witness. It returns the line with the verified cosignature,
 // including its line feed. oldSize is the number of leaves that the witness has cosigned, or 0 if
-// unknown. Repeated calls are harmless. Errors that wrap [ErrForked] or [ErrUnknownLog] need an
-// operator.
+// unknown. Repeated calls are harmless, but errors that wrap [ErrForked] or [ErrUnknownLog] need
+// an operator.
 func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoint, oldSize int64) (line []byte, err error) {
 	for range attempts {
 		if oldSize > cp.Size {

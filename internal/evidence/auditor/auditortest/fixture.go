@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Limit is the maximum duration of every wait. A test reaches it only if it hangs.
+// Limit is the maximum duration of every wait, which a test reaches only if it hangs.
 const Limit = 3 * time.Minute
 
 // Deadline returns a context that ends after [Limit].
@@ -58,7 +58,8 @@ func Outbox(tb testing.TB, b *broker.Broker, name, tenant string) *publish.Publi
 	return OutboxWith(tb, b, name, tenant, 30*24*time.Hour) // because some tests set the auditor's clock ahead
 }
 
-// OutboxWith is [Outbox] with a heartbeat interval. 0 means the default interval.
+// OutboxWith is [Outbox] with a heartbeat interval, or with the default interval if heartbeat is
+// 0.
 func OutboxWith(tb testing.TB, b *broker.Broker, name, tenant string, heartbeat time.Duration) *publish.Publisher {
 	tb.Helper()
 	p, err := publish.Open(Deadline(tb), b.Conn(), publish.Options{

@@ -14,7 +14,7 @@ import (
 )
 
 // Watchers starts three witnesses for the ledgers of the tenants acme and other in a data
-// directory. The policy file requires two cosignatures.
+// directory, and writes a policy file that requires two cosignatures.
 func Watchers(tb testing.TB, dir string) (all []*witnesstest.Witness, policyFile string) {
 	tb.Helper()
 	key, err := writer.OpenKey(filepath.Join(dir, "keys"))

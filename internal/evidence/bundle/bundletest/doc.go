@@ -1,4 +1,5 @@
-// Package bundletest forges bundles for tests. It acts as an attacker without the ledger's key.
+// Package bundletest forges bundles for tests, as an attacker without the ledger's key would.
 // When it has changed a file, it also repairs all hashes and files that can be repaired without a
-// signature. It shares no code with package bundle.
+// signature, so that only the signature reveals the change. It shares no code with package
+// bundle.
 package bundletest

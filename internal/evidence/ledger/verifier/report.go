@@ -178,8 +178,8 @@ type Producer struct {
 	Silent   bool         `json:"silent,omitempty"` // open, but its manifests stopped
 	Lost     *Lost        `json:"lost,omitempty"`   // its lost outbox, if any
 
-	// UnsignedBefore is when the producer's first signed manifest arrived, if unsigned manifests
-	// came before it, because nothing proves who sent these.
+	// UnsignedBefore is when the producer's first signed manifest arrived, if it followed
+	// unsigned manifests, for which nothing proves who sent them.
 	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
 
 	Enrolment

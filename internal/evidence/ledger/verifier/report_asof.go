@@ -53,8 +53,8 @@ type Waiting struct {
 	Events  uint64 `json:"events"`
 	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
-	// Uses is true if the events only record that someone used the evidence, because
-	// [AsOf.Behind] ignores such events.
+	// Uses is true if the events only record that someone used the evidence, so that the ledger
+	// does not count as behind because of them.
 	Uses bool `json:"uses,omitempty"`
 }
 

@@ -1,4 +1,5 @@
-// Package timestamptest runs time stamp authorities for tests. They create tokens with openssl ts.
+// Package timestamptest runs time stamp authorities for tests. They create tokens with openssl
+// ts, so that the tests do not rely on the code that they test.
 package timestamptest
 
 import (
@@ -27,7 +28,7 @@ type TSA struct {
 }
 
 // Has reports whether openssl is installed. If it is missing and HOOKTRAIL_TEST_REQUIRE is 1, the
-// test fails.
+// test fails, so that it is not skipped unnoticed.
 func Has(tb testing.TB) bool {
 	tb.Helper()
 	_, err := exec.LookPath("openssl")
@@ -37,7 +38,7 @@ func Has(tb testing.TB) bool {
 	return err == nil
 }
 
-// New starts a TSA with its CA. Without openssl it skips the test.
+// New starts a TSA with its CA, or skips the test if openssl is missing.
 func New(tb testing.TB, o Options) *TSA {
 	tb.Helper()
 	if !Has(tb) {
@@ -72,7 +73,7 @@ ess_cert_id_alg = %s
 // Hits returns the number of requests so far.
 func (a *TSA) Hits() int64 { return a.hits.Load() }
 
-// Answer makes h answer all requests. A nil handler restores the TSA.
+// Answer makes h answer all requests, until a nil handler restores the TSA.
 func (a *TSA) Answer(h http.HandlerFunc) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

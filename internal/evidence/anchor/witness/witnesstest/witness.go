@@ -1,5 +1,5 @@
-// Package witnesstest runs a C2SP witness for tests. It uses libraries of transparency-dev and no
-// other package of this module.
+// Package witnesstest runs a C2SP witness for tests. It uses libraries of transparency-dev
+// instead of other packages of this module, so that it does not share their errors.
 package witnesstest
 
 import (
@@ -23,7 +23,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// A Witness is a running witness server. It stops when the test ends.
+// A Witness is a running witness server, which stops when the test ends.
 type Witness struct {
 	VerifierKey string
 	URL         string // submission prefix
@@ -75,7 +75,7 @@ func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	w.logs[origin] = &seen{key: key}
 }
 
-// Answer makes handler answer all requests. A nil handler restores the witness.
+// Answer makes handler answer all requests, until a nil handler restores the witness.
 func (w *Witness) Answer(handler http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// DefaultTenant is the tenant of events that name no tenant. It is always accepted.
+// DefaultTenant is the tenant of events that name no tenant, so it is always accepted.
 const DefaultTenant = "default"
 
 // DefaultLimit is the limit that commands use.
@@ -29,21 +29,21 @@ type Options struct {
 	// Limit is the maximum number of accepted tenants that have no key or token.
 	Limit int
 
-	// Known returns the tenants with a key or token. If it fails, it must still return the tenants
-	// that it could read. The policy calls Known again for an unknown tenant, at most once a
-	// second.
+	// Known returns the tenants with a key or token. If it fails, it must still return the
+	// tenants that it could read, because the others count as unknown. The policy calls Known
+	// again for an unknown tenant, which may be new, but at most once a second.
 	Known func() ([]string, error)
 
-	// Present lists the tenants that the service already has. All of them are accepted, even above
-	// Limit. Tenants without a key or token count towards Limit.
+	// Present lists the tenants that the service already has. All of them are accepted, even
+	// above Limit, but tenants without a key or token count towards Limit.
 	Present []string
 
 	Now func() time.Time // time.Now by default
 }
 
-// Policy accepts the tenants in Options.Known and Options.Present, and a limited number of others.
-// An accepted tenant stays accepted. A nil Policy accepts every tenant. Its methods may be called
-// concurrently.
+// Policy accepts the tenants in Options.Known and Options.Present, and a limited number of
+// others. An accepted tenant stays accepted, even if Known no longer returns it. A nil Policy
+// accepts every tenant. Its methods may be called concurrently.
 type Policy struct {
 	opts Options
 
@@ -68,7 +68,8 @@ func New(opts Options) *Policy {
 	return p
 }
 
-// accept accepts a tenant. An unknown tenant counts towards the limit. The caller must hold p.mu.
+// accept accepts a tenant, which counts towards the limit if it is unknown. The caller must hold
+// p.mu.
 func (p *Policy) accept(tenant string) {
 	if !p.accepted[tenant] && !slices.Contains(p.known, tenant) {
 		p.unknown[tenant] = true

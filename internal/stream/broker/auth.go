@@ -19,7 +19,8 @@ type AuthMode string
 
 // The values of AuthMode.
 const (
-	// AuthKept keeps the mode stored in the data directory. A new data directory gets AuthOpen.
+	// AuthKept keeps the mode stored in the data directory, which is AuthOpen if the directory is
+	// new.
 	AuthKept     AuthMode = ""
 	AuthOpen     AuthMode = "open"     // clients without credentials get the rights of a publisher
 	AuthRequired AuthMode = "required" // clients without credentials are rejected

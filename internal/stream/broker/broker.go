@@ -12,8 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Broker is a connection to JetStream. One of the processes that share a data directory also runs
-// the embedded server. The methods may be called concurrently.
+// Broker is a connection to JetStream. If there is no external server, one of the processes that
+// share a data directory also runs the embedded server for all of them. The methods may be called
+// concurrently.
 type Broker struct {
 	opts   Options
 	conn   *connection
@@ -28,9 +29,9 @@ type Broker struct {
 	ended      error
 }
 
-// Open connects to an external broker if a URL is set. Otherwise it starts the embedded server, or
-// joins the process that runs it. Open creates missing streams, but never changes existing ones.
-// [Broker.Drift] lists the settings that differ.
+// Open connects to an external broker if a URL is set. Otherwise it starts the embedded server,
+// or joins the process that runs it. Open creates missing streams, but never changes existing
+// ones, so [Broker.Drift] lists the settings that differ.
 //
 // Open fails without a URL if the data directory belongs to an external broker.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
@@ -122,14 +123,14 @@ func (b *Broker) abandon() error {
 	return nil
 }
 
-// Conn returns the connection to the server. Callers must not close it.
+// Conn returns the connection to the server, which callers must not close.
 func (b *Broker) Conn() *nats.Conn { return b.conn.nc }
 
 // JetStream returns the JetStream context of the connection.
 func (b *Broker) JetStream() jetstream.JetStream { return b.conn.js }
 
-// Embedded reports whether this process runs the server. The result changes when this process takes
-// over the server.
+// Embedded reports whether this process runs the server. This changes when the process takes over
+// the server, because the process that ran it has ended.
 func (b *Broker) Embedded() bool { return b.embedded.Load() != nil }
 
 // URL returns the address of the server, without credentials.
@@ -149,8 +150,8 @@ func (b *Broker) Drift() []string { return b.health.driftNow() }
 // Warnings lists current problems that an operator should solve.
 func (b *Broker) Warnings() []string { return b.health.warningsNow() }
 
-// Close flushes buffered messages, closes the connection and stops the server if this process runs
-// it. When ctx ends, it closes without flushing. Later calls return the result of the first one.
+// Close flushes buffered messages, unless ctx ends before, closes the connection, and stops the
+// server if this process runs it. Later calls return the result of the first one.
 func (b *Broker) Close(ctx context.Context) error {
 	b.ending.Do(func() { b.ended = b.end(ctx) })
 	return b.ended

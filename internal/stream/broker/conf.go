@@ -24,8 +24,8 @@ type ConfUser struct {
 	Password string // environment variable of the server with the password
 }
 
-// ConfUsers returns the users with keys in a data directory. It creates missing keys of services.
-// If tenant is not empty, consumers may only read that tenant.
+// ConfUsers returns the users with keys in a data directory, after creating missing keys of
+// services. If tenant is not empty, consumers may only read that tenant.
 func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser, error) {
 	dir := filepath.Join(dataDir, "nats")
 	names := map[subjects.Role]string{subjects.Owner: ownerKey}
@@ -57,8 +57,8 @@ func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser,
 
 const ownerKey = "owner"
 
-// WriteConf writes the accounts block of a nats-server configuration. Each user gets the same
-// rights as at the embedded server.
+// WriteConf writes the accounts block of a nats-server configuration, so that each user gets the
+// same rights as at the embedded server.
 func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	c := conf{w: bufio.NewWriter(out), space: space}
 	var tenants []string

@@ -26,7 +26,8 @@ const (
 	ensureTimeout  = 10 * time.Second
 )
 
-// connection is the client connection of a Broker. Its fields do not change after Open.
+// connection is the client connection of a Broker. Its fields do not change after Open, so no
+// lock guards them.
 type connection struct {
 	opts   Options
 	health *health
@@ -80,7 +81,8 @@ func (c *connection) reconnectFailed(err error) {
 	c.health.connectFailed(fmt.Sprintf("connect to %s: %v", redactURL(c.opts.URL), err))
 }
 
-// reconnectDelay doubles from 50 ms to 2 s. Jitter shortens it by up to one half.
+// reconnectDelay doubles from 50 ms to 2 s. Jitter shortens it by up to one half, so that clients
+// do not reconnect all at once.
 func reconnectDelay(attempts int) time.Duration {
 	d := reconnectMost
 	if attempts < 6 {

@@ -53,7 +53,7 @@ func WriteCredentials(dataDir, dir string, space subjects.Space, tenant string) 
 		}
 		written = append(written, c)
 	}
-	// Write this file last. Without it, the server cannot start before all seeds exist.
+	// Write this file last, so that the server cannot start before all seeds exist.
 	c, err := writeCredential(dir, serverFolder, accountsFile, conf.Bytes())
 	if err != nil {
 		return written, err

@@ -44,8 +44,8 @@ type embedded struct {
 	watching sync.WaitGroup
 }
 
-// startLocked starts the server of a locked folder. The server takes over the lock. If the start
-// fails, startLocked releases the lock.
+// startLocked starts the server of a locked folder. The server takes over the lock, but if the
+// start fails, startLocked releases it.
 func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Options) (*embedded, error) {
 	e, err := startEmbedded(ctx, dir, opts)
 	if err != nil {
@@ -118,8 +118,8 @@ func serverOptions(dir, secret string, auth *authenticator) *server.Options {
 		SyncAlways:             true,
 	}
 	if auth != nil && !auth.required {
-		// NoAuthUser only stops the server from asking for credentials in its INFO line. The
-		// authenticator still checks each client.
+		// NoAuthUser only stops the server from asking for credentials in its INFO line, while
+		// the authenticator still checks each client.
 		o.NoAuthUser, o.Users = loopbackUser, []*server.User{{Username: loopbackUser}}
 	}
 	return o

@@ -26,8 +26,8 @@ const maxRefusals = 10
 // ErrPermission means that the user of the connection lacks a right.
 var ErrPermission = errors.New("the broker's permissions do not allow it")
 
-// Refusal converts a permission error of a connection. The result wraps [ErrPermission] and names
-// the subject. For any other error, Refusal returns nil.
+// Refusal converts a permission error of a connection to an error that wraps [ErrPermission] and
+// names the subject. For any other error, it returns nil.
 func Refusal(err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
@@ -83,8 +83,8 @@ func (h *health) setDrift(ctx context.Context, drift []string) {
 	}
 }
 
-// warn sets the text of a warning, or clears the warning if text is empty. It logs only when the
-// warning starts or ends.
+// warn sets the text of a warning, or clears the warning if text is empty. It is called at every
+// check, so it logs only when the warning starts or ends.
 func (h *health) warn(ctx context.Context, name, text string) {
 	h.mu.Lock()
 	_, had := h.warnings[name]

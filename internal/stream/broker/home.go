@@ -52,9 +52,9 @@ func parseHome(data []byte) (h home, err error) {
 	return h, nil
 }
 
-// CheckHome returns an error if the data directory belongs to an external broker and no URL is set.
-// Otherwise an embedded server would store later events in a new, empty stream. [Open] calls
-// CheckHome. Commands call it before they write data for a broker.
+// CheckHome returns an error if the data directory belongs to an external broker and no URL is
+// set. Otherwise an embedded server would store later events in a new, empty stream. [Open] calls
+// CheckHome, and so do commands before they write data for a broker.
 func (o Options) CheckHome() error {
 	if o.URL != "" {
 		return nil
@@ -104,8 +104,8 @@ func (c *connection) streamCreated(ctx context.Context) (created time.Time, err 
 	return created, err
 }
 
-// remember stores the external broker as the broker of the data directory. It ignores the embedded
-// server of the same data directory.
+// remember stores the external broker as the broker of the data directory. The URL may also name
+// the embedded server of the same data directory, which is not stored.
 func (c *connection) remember(ctx context.Context) error {
 	if c.opts.URL == "" || c.opts.DataDir == "" || c.isOwnServer() {
 		return nil
@@ -148,8 +148,8 @@ func (c *connection) rememberAbsent(ctx context.Context) error {
 	})
 }
 
-// changeHome replaces the broker of the data directory with the result of change. The lock keeps two
-// processes with different servers from both storing theirs.
+// changeHome replaces the broker of the data directory with the result of change. It takes a
+// lock, because otherwise two processes with different servers could both store theirs.
 func (c *connection) changeHome(ctx context.Context, change func(old home) (home, error)) (err error) {
 	dir := c.opts.DataDir
 	if to, err := changed(dir, change); err != nil || to == nil {

@@ -14,7 +14,7 @@ import (
 
 const localAccount = "LOCAL"
 
-// Limits of restricted clients' open connections. The remaining 128 are for services.
+// Limits of restricted clients' open connections, so that the remaining 128 are for services.
 const (
 	maxOfAccount  = 256
 	maxRestricted = maxClients - 128
@@ -78,7 +78,7 @@ func (a *authenticator) freeNumber(account string) int {
 	return n
 }
 
-// forget removes closed connections. The caller must hold a.mu.
+// forget removes closed connections, which the server does not report. The caller must hold a.mu.
 func (a *authenticator) forget() {
 	for id := range a.clients {
 		if a.server.GetClient(id) == nil {
@@ -87,8 +87,8 @@ func (a *authenticator) forget() {
 	}
 }
 
-// account creates the account if it is missing. Messages can leave it only through routes. The
-// caller must hold a.mu.
+// account creates the account if it is missing. Messages can leave it only through routes, so its
+// clients can do nothing else. The caller must hold a.mu.
 func (a *authenticator) account(name string, routes []subjects.Route) (*server.Account, error) {
 	if account, ok := a.accounts[name]; ok {
 		return account, nil

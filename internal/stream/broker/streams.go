@@ -44,7 +44,7 @@ type StreamOptions struct {
 }
 
 // EnsureStreams creates the missing streams of a subject space. It never changes an existing
-// stream. It returns the differences between existing and new streams.
+// stream, but returns the differences between existing and new streams.
 func EnsureStreams(
 	ctx context.Context, js jetstream.JetStream, space subjects.Space, opts StreamOptions,
 ) (drift []string, err error) {
@@ -61,7 +61,7 @@ func EnsureStreams(
 	return drift, nil
 }
 
-// ensure creates a missing stream. Several processes may call it at the same time.
+// ensure creates a missing stream, unless another process creates it at the same time.
 func ensure(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (jetstream.StreamConfig, error) {
 	stream, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

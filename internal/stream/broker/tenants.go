@@ -118,7 +118,7 @@ func readTenant(dir, public string) (TenantKey, error) {
 }
 
 // RemoveTenant removes one key of a tenant, or all of them if key is empty. A running server
-// disconnects the clients with these keys within about a second.
+// notices this, so it disconnects the clients with these keys within about a second.
 func RemoveTenant(dataDir, tenant, key string) ([]TenantKey, error) {
 	keys, err := Tenants(dataDir)
 	keys = slices.DeleteFunc(keys, func(k TenantKey) bool {

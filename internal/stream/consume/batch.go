@@ -21,7 +21,7 @@ type batch struct {
 	bytes    int
 	pending  uint64 // messages for this durable after end
 	// poisoned lists messages that must become dead letters before the batch is applied. They are
-	// also in messages.
+	// also in messages, until deadLetter removes them.
 	poisoned []*Poison
 	dead     []jetstream.Msg // dead-lettered, to terminate after the commit
 	reasons  []string        // for each message in dead
@@ -58,10 +58,10 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-// checkNext checks that no message is missing before the message seq. For a reader of one tenant,
-// the deliveries must be consecutive. For a reader of all tenants, the stream sequences must be
-// consecutive, or the deliveries must be consecutive and the leader must confirm that the missing
-// messages no longer exist.
+// checkNext checks that no message is missing before the message seq. A reader of one tenant
+// skips the messages of others, so only its deliveries must be consecutive. For a reader of all
+// tenants, the stream sequences must be consecutive, or the deliveries must be consecutive and
+// the leader must confirm that the missing messages no longer exist.
 func (b *batch) checkNext(ctx context.Context, seq uint64, consecutive bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:

@@ -48,8 +48,8 @@ func hasMessage(ctx context.Context, stream jetstream.Stream, p Position) (bool,
 	return events.HashOf(msg.Data) == p.Hash, nil
 }
 
-// pending returns the sequence of the next message to read, or 0. If all later messages were lost,
-// it calls passTail.
+// pending returns the sequence of the next message to read, or 0 if there is none. If there is
+// none because all later messages were lost, it calls passTail.
 func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64) (uint64, error) {
 	if last <= l.pos.Sequence {
 		return 0, nil

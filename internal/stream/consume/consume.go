@@ -29,7 +29,8 @@ type Message struct {
 	Stored   time.Time        // when the server stored the message
 }
 
-// Projection is the state that a service derives from the stream. Run calls it from one goroutine.
+// Projection is the state that a service derives from the stream. Run calls it from one
+// goroutine, so it needs no lock for Run.
 type Projection interface {
 	// Position returns the last committed position.
 	Position(ctx context.Context) (Position, error)
@@ -102,10 +103,10 @@ type Options struct {
 	// OnGap is called for messages that were lost before Run could read them.
 	OnGap func(Gap)
 
-	// OnStreamChanged is called when the stream was created again or rolled back. If it returns an
-	// error, Run ends with that error. By default, it returns ErrStreamChanged. If it returns nil,
-	// Run resumes after the latest unchanged message among the positions in Passed, or at the first
-	// message.
+	// OnStreamChanged is called when the stream was created again or rolled back, so that it
+	// lacks messages that were applied. If it returns an error, Run ends with that error. By
+	// default, it returns ErrStreamChanged. If it returns nil, Run resumes after the latest
+	// unchanged message among the positions in Passed, or at the first message.
 	OnStreamChanged func(reason string) error
 
 	// Passed returns earlier positions of the projection, the latest one first.

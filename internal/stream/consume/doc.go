@@ -1,13 +1,13 @@
 // Package consume reads the event stream for every service.
 //
-// [Run] passes batches in stream order to a [Projection], which commits its state together with the
-// position of the last message. Then Run acknowledges the messages. Only the position records the
-// progress. At each start and after each error, Run resets the durable to the message after the
-// position. Otherwise the messages that a killed process had not acknowledged would arrive after
-// new ones.
+// [Run] passes batches in stream order to a [Projection], which commits its state together with
+// the position of the last message. Then Run acknowledges the messages. Only the position records
+// the progress, so at each start and after each error, Run resets the durable to the message
+// after the position. Otherwise the messages that a killed process had not acknowledged would
+// arrive after new ones.
 //
-// Run drops messages that the server delivers again. The projection drops repeated events with its
-// [Marks].
+// Run drops messages that the server delivers again, while the projection drops repeated events
+// with its [Marks].
 //
 // Run never skips a message silently. It requires consecutive stream sequences or, when it reads
 // one tenant, consecutive delivery numbers. If a delivery is missing, Run resets the durable. If

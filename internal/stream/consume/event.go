@@ -5,7 +5,7 @@ import (
 )
 
 // Event decodes the event of a message that is not a manifest. It returns a [*Poison] if the data
-// is not an event or does not match the subject. The broker checks only the subject.
+// is not an event or does not match the subject, because the broker checks only the subject.
 func (m Message) Event() (events.Event, error) {
 	e, err := events.Decode(m.Data)
 	if err != nil {

@@ -32,9 +32,9 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 	count := fetches * l.opts.Batch
 	options := []jetstream.FetchOpt{jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat)}
 	if stream.CachedInfo().Config.Replicas > 1 {
-		// Limit messages instead of bytes. A request that limits bytes ends with a status. On a
-		// replicated stream, the status can overtake the last messages, and the client would drop
-		// these messages.
+		// Limit messages instead of bytes, because a request that limits bytes ends with a
+		// status. On a replicated stream, the status can overtake the last messages, which the
+		// client would then drop.
 		count = min(count, replicatedFetch)
 	} else {
 		options = append(options, jetstream.FetchMaxBytes(fetchBytes))

@@ -76,7 +76,7 @@ func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection
 	})
 	l.work = work
 	err = l.run(ctx)
-	// After the end of ctx, the goroutine pauses for StopTimeout. cancel ends this pause.
+	// After the end of ctx, the goroutine pauses for StopTimeout, unless cancel ends this pause.
 	cancel()
 	stop()
 	wg.Wait()

@@ -109,10 +109,10 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// identify checks that the position belongs to this stream. The stream may be new. Its broker may
-// also have lost the last writes and reused their sequences for other messages. If the stream has
-// changed and OnStreamChanged allows it, identify moves the position to the last known message that
-// is unchanged.
+// identify checks that the position belongs to this stream, because the stream may be new, or its
+// broker may have lost the last writes and reused their sequences for other messages. If the
+// stream has changed and OnStreamChanged allows it, identify moves the position to the last known
+// message that is unchanged.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()
@@ -139,8 +139,8 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	return l.commit(ctx, nil, common)
 }
 
-// difference describes how the stream differs from the stream of an earlier position. It returns ""
-// for the same stream. The ledger stores the text.
+// difference describes for OnStreamChanged how the stream differs from the stream of an earlier
+// position, or returns "" for the same stream.
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {

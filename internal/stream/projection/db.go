@@ -48,8 +48,8 @@ CREATE TABLE projection_mark (
 ) STRICT, WITHOUT ROWID;
 `
 
-// DB is a projection's file, open for writing. Its methods may be called concurrently. Transactions
-// run one after another.
+// DB is a projection's file, open for writing. Its methods may be called concurrently, but
+// transactions run one after another.
 type DB struct {
 	path string
 	lock *filelock.Lock

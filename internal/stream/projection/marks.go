@@ -64,7 +64,7 @@ func (m *Marks) Changed() iter.Seq[Mark] {
 	}
 }
 
-// Commit makes the changes permanent. The caller must have stored them on disk.
+// Commit makes the changes permanent, which the caller must have stored on disk before.
 func (m *Marks) Commit() {
 	if m.committed == nil {
 		m.committed = make(map[source]uint64, len(m.changed))

@@ -6,8 +6,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Position is the last stream sequence that a projection has committed. The zero Position belongs to
-// an empty projection.
+// Position is the last stream sequence that a projection has committed. Stream and Hash identify
+// the message, so that a replaced stream is noticed. The zero Position belongs to an empty
+// projection.
 type Position struct {
 	Sequence uint64    // sequence of the last applied message
 	Stream   time.Time // creation time of the stream, which identifies it

@@ -30,8 +30,9 @@ func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	return sqlitetx.Within(ctx, db.conn, sqlitetx.BeginWrite, func() error { return fn(db.conn) })
 }
 
-// Commit runs fn in a transaction that also stores the next position and the marks that changed. If
-// Commit fails, the marks stay unchanged. The parameter marks may be nil.
+// Commit runs fn in a transaction that also stores the next position and the marks that changed.
+// If Commit fails, nothing is stored, so the marks stay unchanged too. The parameter marks may be
+// nil.
 func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(conn *sqlite.Conn) error) error {
 	if marks != nil {
 		marks.Rollback()

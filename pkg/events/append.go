@@ -88,7 +88,8 @@ func appendAttribute(dst []byte, key, value string) []byte {
 	return appendString(dst, value)
 }
 
-// appendString escapes only quotes, backslashes and control characters.
+// appendString appends s as a JSON string. It escapes only quotes, backslashes and control
+// characters, as JSON requires.
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

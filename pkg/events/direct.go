@@ -13,7 +13,7 @@ type direct interface {
 	appendTo(w *objectWriter)
 }
 
-// appendDirect returns false if encoding/json must encode p.
+// appendDirect encodes p, or returns false if p has something that only encoding/json handles.
 func appendDirect(p direct) ([]byte, bool) {
 	w := objectWriter{out: make([]byte, 0, 1024)}
 	w.out = append(w.out, '{')
@@ -60,7 +60,8 @@ func (w *objectWriter) key(name string) {
 	w.out = append(w.out, '"', ':')
 }
 
-// string fails on invalid UTF-8, which encoding/json repairs.
+// string writes a member. It fails on invalid UTF-8, so that encoding/json encodes the event and
+// repairs the text.
 func (w *objectWriter) string(name, value string) {
 	w.key(name)
 	w.out = appendString(w.out, value)
@@ -80,7 +81,8 @@ func (w *objectWriter) flag(name string, value bool) {
 	}
 }
 
-// raw requires compact JSON that is valid in an event.
+// raw writes a member with JSON that is copied as it is, so the value must be compact and valid in
+// an event.
 func (w *objectWriter) raw(name string, value json.RawMessage) {
 	if len(value) == 0 {
 		return

@@ -24,7 +24,8 @@ func parseTime(s string) (t time.Time, reason string) {
 		return t, "leap seconds are not supported"
 	}
 	t = time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
-	// time.Date accepts invalid dates and changes them, such as 31 April to 1 May.
+	// time.Date turns an invalid date such as 31 April into a valid one, here 1 May, so compare the
+	// result.
 	if t.Day() != day || int(t.Month()) != month || t.Hour() != hour || t.Minute() != minute || t.Second() != second {
 		return t, "no such time"
 	}

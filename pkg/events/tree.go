@@ -15,7 +15,8 @@ func BatchRoot(hashes []Hash) Hash {
 	if len(hashes) == 0 {
 		return sha256.Sum256(nil)
 	}
-	// stack contains the roots of complete subtrees, the largest first.
+	// stack contains the roots of complete subtrees that still have to be combined, the largest
+	// first.
 	stack := make([]Hash, 0, bits.Len(uint(len(hashes)))+1)
 	for i, h := range hashes {
 		stack = append(stack, leafHash(h))

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// After registration, only the two counters of a hook change.
+// hook is a registered hook. Only its two counters change after registration, so dispatches can
+// share it without a lock.
 type hook struct {
 	settings
 

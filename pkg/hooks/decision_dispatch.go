@@ -105,7 +105,8 @@ func subjectOf[T any](callOf func(T) ToolCall, input T) Subject {
 	return Subject{Tool: call.Tool, Args: call.Args}
 }
 
-// toolOf also sets meta.ToolCall if it is empty.
+// toolOf returns the name of the tool if the input has a tool call, and sets meta.ToolCall if it is
+// empty.
 func toolOf[T any](callOf func(T) ToolCall, input T, meta *Meta) string {
 	if callOf == nil {
 		return ""

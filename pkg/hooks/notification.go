@@ -186,7 +186,7 @@ func (n *notification[E]) fill(c *call, ran bool, err error) {
 	}
 }
 
-// The caller of put has locked n.mu.
+// put stores the result of c in its slot. The caller has locked n.mu.
 func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
 	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, contribution{}, err), err: err}
 	if n.open--; n.open == 0 {

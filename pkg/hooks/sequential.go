@@ -2,7 +2,7 @@ package hooks
 
 import "time"
 
-// sequence contains the methods that depend on the type of the hook point.
+// sequence contains the methods of a dispatch that depend on the type of the hook point.
 type sequence interface {
 	// invoke calls the hook of c and applies the answer to the input.
 	invoke(c *call) chainState
@@ -43,8 +43,8 @@ func (f *dispatch) run(s sequence) {
 func (f *dispatch) runPooled(g *segment) int {
 	if f.waiter == nil {
 		f.waiter = f.registry.newWaiter()
-		// Another dispatch can reuse the waiter, because a worker that await abandoned never uses
-		// it.
+		// Another dispatch can reuse the waiter even if await has abandoned a worker, because such
+		// a worker never uses it again.
 		defer func() {
 			f.registry.waiters.Put(f.waiter)
 			f.waiter = nil
@@ -102,7 +102,7 @@ type segment struct {
 	call     *call
 }
 
-// run returns false if the caller has abandoned this worker.
+// run calls the hooks of g, and returns false if the caller has abandoned this worker meanwhile.
 func (g *segment) run() bool {
 	f, hooks := g.dispatch, g.dispatch.chain.hooks
 	inline := hooks[g.next].isolation == Inline

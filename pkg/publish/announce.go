@@ -147,7 +147,8 @@ func (a *announcer) close(ctx context.Context) error {
 	defer cancel()
 	var groups []*group
 	for tenant, ch := range a.backlog.cursor.Chains() {
-		// A closed producer may have closed before its issuer was endorsed.
+		// A producer that is closed already may have to send the endorsement that its issuer got
+		// later.
 		isDue := ch.State == events.StateOpen || ch.State == events.StateClosed && a.delivery.opts.issuer.owesGrant(*ch)
 		if isDue && a.delivery.outbox.lastNumber(tenant) == ch.Last {
 			groups = append(groups, &group{tenant: tenant, word: events.StateClosed})

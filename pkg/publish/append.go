@@ -40,7 +40,8 @@ func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, e
 	if err := e.Normalize(); err != nil {
 		return nil, err
 	}
-	// Check the ids now, because the forwarder cannot report an error to the caller.
+	// Check now that the ids make a valid subject, because the forwarder could not report it to the
+	// caller later.
 	if _, err := opts.space().Event(e.Tenant, e.Producer, e.Run, e.Kind()); err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *seg
 	return nil, 0, o.backlog.changed, err
 }
 
-// admit is called with outbox.mu locked.
+// admit writes batch to the outbox if the quota allows it. The caller has locked outbox.mu.
 func (in *intake) admit(batch []*events.Event) error {
 	o := in.outbox
 	if err := o.recordLosses(); err != nil {

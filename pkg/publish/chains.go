@@ -70,7 +70,7 @@ func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	}
 	ch := c.backlog.cursor.Chain(tenant)
 	if raw == nil {
-		// Nothing was sent yet, or the stream removed it.
+		// Nothing was sent yet, or the stream has removed it since.
 		ch.Fence, ch.Known = 0, true
 		return nil
 	}
@@ -90,8 +90,8 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	case err != nil || !c.isOwn(m, tenant, ch.Signed):
 		c.ignore(tenant, sequence)
 	case isEmptyNext(m, ch):
-		// m is a heartbeat or key change that the cursor lacks, because its acknowledgement was
-		// lost or the cursor is an old copy.
+		// m is a heartbeat or key change of ours that the cursor lacks, because the acknowledgement
+		// was lost or the cursor is an old copy.
 		c.settled(&group{tenant: tenant}, m, hash.String())
 	case m.Last == ch.Last && m.Beat == ch.Beat || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
 		return errDiverged

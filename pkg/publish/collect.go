@@ -41,7 +41,8 @@ const (
 	// maxGroups limits the groups of a batch, because each adds a manifest and the server limits
 	// the messages of a batch.
 	maxGroups = 999 - maxBatchEvents
-	// shares is the number of shares into which a batch is divided for tenants.
+	// shares is the number of equal shares of a batch. A tenant with more events than one share counts
+	// as a laggard.
 	shares = 8
 	// maxSkim limits the bytes that a reader reads for a batch, because records that do not enter
 	// the batch also take time.

@@ -34,7 +34,8 @@ type delivery struct {
 	status    *status
 }
 
-// deliverAll delivers the groups of suspended tenants last, each in a separate batch.
+// deliverAll delivers the groups. Those of suspended tenants come last, each in a separate batch,
+// so that they cannot hold up the others.
 func (d *delivery) deliverAll(ctx context.Context, groups []*group) error {
 	var good, doubtful []*group
 	for _, g := range groups {
@@ -152,7 +153,8 @@ func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexpl
 	return atomicbatch.OutcomeRefused
 }
 
-// react returns false if the batch must be sent again.
+// react does what the result of a batch requires, and returns false if the batch must be sent
+// again.
 func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatch.Outcome) (isDone bool, err error) {
 	switch result {
 	case atomicbatch.OutcomeStored, atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnexplained:

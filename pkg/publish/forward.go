@@ -82,7 +82,8 @@ func newForwarder(nc *nats.Conn, o *outbox, c *cursor.Cursor) (*forwarder, error
 	return f, nil
 }
 
-// The caller of restart has locked seals.mu.
+// restart begins again with another producer id or after the log was replaced. The caller has
+// locked seals.mu.
 func (f *forwarder) restart(id identity, log *segment.Log, c *cursor.Cursor) {
 	*f.backlog = waiting{producer: id.Producer, id: id, log: log, cursor: c}
 	f.chains.forget()
@@ -213,11 +214,12 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 		return errors.Join(f.persist(sent), f.backlog.cursor.RetireRuns(f.opts.runsInMemory, f.seals.isDue))
 	})
 	if err != nil {
-		// No event is lost, because memory and the stream also show which events were sent.
+		// Nothing is lost if the cursor is not on disk, because the stream shows after a restart
+		// which events were sent.
 		f.status.fail(err)
 	}
-	// Append the due seals before release wakes a Flush, because Flush must find them in the
-	// outbox.
+	// The due seals must be in the outbox before release wakes a Flush, so that Flush also waits
+	// for them.
 	if _, err := f.seals.appendDue(ctx, time.Now()); err != nil {
 		f.status.fail(err)
 	}

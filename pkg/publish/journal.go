@@ -57,7 +57,8 @@ func missingOf(dataDir, name string) (list []Missing, err error) {
 		if err != nil || errors.Is(unread, os.ErrPermission) {
 			return nil, errors.Join(err, unread)
 		}
-		// The outbox was opened or renumbered meanwhile, so read again.
+		// The outbox was opened or renumbered meanwhile, so the list may mix two states and is read
+		// again.
 		if after, _ := presentProducer(dir); after != before {
 			continue
 		}

@@ -71,7 +71,7 @@ func (o *outbox) end() {
 		return
 	}
 	if err := o.shared.saveTail(); err != nil {
-		// The next process reads the records after the old tail.
+		// This does no harm, because the next process then reads the records after the old tail.
 		o.opts.Logger.Warn("tail of shared outbox not written", "error", err)
 	}
 	o.mu.Unlock()
@@ -127,7 +127,8 @@ func signal(c chan<- struct{}) {
 func (o *outbox) release(ctx context.Context, first, records uint64, bytes int64) {
 	err := o.begin(ctx)
 	if err != nil {
-		// Other processes see this change after the next successful begin.
+		// Release the backlog in memory all the same. Other processes see the change after the next
+		// successful begin.
 		o.mu.Lock()
 		defer o.mu.Unlock()
 	} else {

@@ -19,7 +19,8 @@ type near struct {
 }
 
 type way struct {
-	// test matches every text that begins with a match of E and T, and possibly other texts.
+	// test is a quick first check. It matches every text that begins with a match of E and T, and
+	// possibly others.
 	test  *regexp.Regexp
 	reach int   // bytes that test needs, from the start of the keyword
 	gate  *gate // checked before test, can be nil
@@ -34,8 +35,8 @@ const (
 	margin      = 2 * utf8.UTFMax
 )
 
-// newNear returns nil if it cannot divide the expression into L, E and T, or if a test would exceed
-// maxTest.
+// newNear divides the expression into L, E and T. It returns nil if that is impossible or if a test
+// would exceed maxTest, and the expression must then search the whole text.
 func newNear(expression string, keywords []string) *near {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {

@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// Number of digits in an international phone number, with country code.
+// An international phone number has between minPhone and maxPhone digits, with the country code.
 const (
 	minPhone = 9
 	maxPhone = 15

@@ -19,7 +19,8 @@ type finding struct {
 	secret     bool
 }
 
-// Letters outside of ASCII that fold to s, k or i.
+// These letters outside of ASCII are equal to s, k or i if case is ignored, so an expression that
+// ignores case matches them.
 const (
 	longS   = '\u017F'
 	kelvin  = '\u212A'

@@ -66,8 +66,8 @@ type output struct {
 	stdout, stderr []byte
 }
 
-// execute kills the process group when the program exits, when ctx ends, or when stdout exceeds its
-// limit.
+// execute runs the program with in as its input. When the program exits, ctx ends, or stdout
+// exceeds its limit, the whole process group is killed, so that nothing stays behind.
 func (c command) execute(ctx context.Context, in []byte) (output, error) {
 	if ctx.Err() != nil {
 		return output{}, ctx.Err()

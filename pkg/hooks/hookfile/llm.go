@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/llm"
 )
 
-// defaultMaxTokens is enough for a verdict and one sentence.
+// defaultMaxTokens limits the answer of the model, and is enough for a verdict and one sentence.
 const defaultMaxTokens = 100
 
 const maxCached = 1000

@@ -27,7 +27,7 @@ type tenants struct {
 	known map[string]*tenant
 }
 
-// made is closed after registry and err are set.
+// tenant holds the registry of a tenant. made is closed once registry and err are set.
 type tenant struct {
 	made     chan struct{}
 	registry *hooks.Registry

@@ -25,7 +25,8 @@ const (
 	ErrModified = hooks.Fault("answer modifies without saying how")
 )
 
-// reply contains an action, or has the verdict of an outcome.
+// reply is the answer of a hook program. It contains either an action, or the verdict of an outcome
+// as `hooks test` prints it.
 type reply struct {
 	Action   *string         `json:"action"`
 	Modified json.RawMessage `json:"modified_args"`

@@ -29,7 +29,8 @@ func feed(words []Word, token, text string) ([]Word, bool) {
 	return out, done
 }
 
-// lines and words return a single [Hole] if the input is unknown or too long.
+// lines and words return the arguments that xargs or parallel would make of the input, or a single
+// [Hole] if the input is unknown or too long.
 func (in input) lines() []string {
 	var lines []string
 	for line := range strings.Lines(in.text) {

@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// find analyses -exec, -execdir, -ok and -okdir.
+// find analyses the commands that find would start for -exec, -execdir, -ok and -okdir.
 func (p *process) find() {
 	args := p.args
 	for i := 0; i < len(args); i++ {

@@ -17,7 +17,8 @@ func newWalker() *walker {
 
 func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-// stmts analyses each statement with the same input, because any statement can read it.
+// stmts analyses each statement with the whole input, because any of them may be the one that reads
+// it.
 func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
 		w.stmt(s, st, in)

@@ -34,7 +34,7 @@ func FileName(agent, tenant string) string {
 
 func baseName(agent, tenant string) string { return escapeID(agent) + separator + escapeID(tenant) }
 
-// separator never occurs in an escaped id.
+// separator never occurs in an escaped id, so file names can be split at it.
 const separator = "__"
 
 func partName(base string, part int) string {

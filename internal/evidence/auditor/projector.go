@@ -86,7 +86,8 @@ func (p *projector) write(
 	return b.write(ctx, stream, messages)
 }
 
-// recordBreak records in every ledger that messages before a position may be missing.
+// recordBreak records in every ledger that messages before a position may be missing, because
+// these could be of any tenant.
 func (p *projector) recordBreak(ctx context.Context, b *batch, at ledger.Position) error {
 	if err := p.ledgers.awaitAll(ctx); err != nil {
 		return err

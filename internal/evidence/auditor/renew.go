@@ -59,7 +59,8 @@ func (l *ledgers) renew(ctx context.Context, tenant string, now time.Time) error
 	return l.state.setRenewed(ctx, tenant, now)
 }
 
-// awaitedUntil returns the time at which all open producers of a tenant count as silent.
+// awaitedUntil returns a time at which all open producers of a tenant count as silent, because
+// the checkpoint must then be renewed once more.
 func (l *ledgers) awaitedUntil(ctx context.Context, tenant string) (until time.Time, err error) {
 	r, err := ledger.OpenTenant(LedgerDir(l.opts.DataDir), tenant)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// siblings computes the sibling hashes on the path from a leaf to the root.
+// siblings computes the sibling hashes on the path from a leaf to the root, which prove that the
+// tree contains the leaf.
 type siblings struct {
 	leaf  int64
 	spans []span // leaf ranges of the siblings, the lowest first

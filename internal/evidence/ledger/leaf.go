@@ -17,7 +17,7 @@ const MaxLeafBytes = 64<<10 - 1
 
 const leafHeader = "hooktrail/leaf/v1\n"
 
-// timeLayout is for times in UTC.
+// timeLayout ends in a literal Z, so times must be in UTC before they are formatted.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
 // Class is the category of a record in the ledger.

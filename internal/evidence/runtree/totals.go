@@ -80,7 +80,8 @@ func (t *tracer) count(row *Row) {
 	}
 }
 
-// dropStarts removes the row of a sub-agent's start if its call also has a row.
+// dropStarts removes the row of a sub-agent's start if its call also has a row, so that a
+// sub-agent has only one.
 func (t *tracer) dropStarts() {
 	linked := map[string]bool{}
 	for _, row := range t.calls {

@@ -76,7 +76,7 @@ func Follow(ctx context.Context, o Options) error {
 	}
 }
 
-// sinkError is an error that may be gone with a new connection.
+// sinkError is an error that may be gone with a new connection, so the export goes on with one.
 type sinkError struct{ err error }
 
 func (e *sinkError) Error() string { return e.err.Error() }

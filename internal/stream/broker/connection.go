@@ -210,7 +210,8 @@ func retryable(err error) bool {
 	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.As(err, &network)
 }
 
-// redactURL removes the credentials from a comma-separated list of URLs.
+// redactURL removes the credentials from a comma-separated list of URLs, so that errors can show
+// it.
 func redactURL(list string) string {
 	urls := strings.Split(list, ",")
 	for i, u := range urls {

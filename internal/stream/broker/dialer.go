@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// serverName must not reveal the secret.
+// serverName must not reveal the secret, because the server sends its name to every client.
 func serverName(secret string) string {
 	sum := sha256.Sum256([]byte("server of " + secret))
 	return "hooktrail-" + hex.EncodeToString(sum[:8])

@@ -24,7 +24,6 @@ func (d *der) check(ok bool) {
 	}
 }
 
-// end expects that nothing follows.
 func (d *der) end() { d.check(d.in.Empty()) }
 
 // enter reads an element and returns its content.
@@ -41,7 +40,6 @@ func (d *der) enterOnly(t tag.Tag) der {
 	return inside
 }
 
-// has reports whether an optional element follows.
 func (d *der) has(t tag.Tag) bool { return d.in.PeekASN1Tag(t) }
 
 func (d *der) skipOptional(t tag.Tag) { d.check(d.in.SkipOptionalASN1(t)) }

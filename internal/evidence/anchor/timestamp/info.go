@@ -28,7 +28,8 @@ var (
 	errCritical = errors.New("it has a critical extension, which is not known")
 )
 
-// maxAccuracy is larger than the accuracy of any real TSA.
+// maxAccuracy is larger than the accuracy of any real TSA, so a token with a larger one is
+// rejected.
 const maxAccuracy = 24 * time.Hour
 
 func parseInfo(data []byte) (info Info, err error) {
@@ -60,7 +61,8 @@ func parseInfo(data []byte) (info Info, err error) {
 	return info, readRest(in)
 }
 
-// readRest reads the name of the TSA and the extensions.
+// readRest skips the name of the TSA and the extensions, but rejects critical ones, because a
+// reader that does not know them must not accept the token.
 func readRest(in der) error {
 	in.skipOptional(explicit(0))
 	var extensions der

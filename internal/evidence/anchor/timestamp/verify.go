@@ -162,7 +162,6 @@ func (s signerInfo) certHash() (hash func([]byte) []byte, want []byte, err error
 	}, want, nil
 }
 
-// names reports whether the signature names a certificate as its signer.
 func (s signerInfo) names(c *x509.Certificate) bool {
 	if s.keyID != nil {
 		return bytes.Equal(s.keyID, c.SubjectKeyId)

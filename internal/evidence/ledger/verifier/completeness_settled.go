@@ -2,7 +2,7 @@ package verifier
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// settled are ascending ranges of numbers.
+// settled has the numbers that signed manifests list, as ascending ranges.
 type settled []events.Range
 
 func (s *settled) add(m events.Manifest) {

@@ -127,7 +127,8 @@ func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 // trusted authority.
 func (s Stamp) Usable() bool { return s.bad == "" }
 
-// checkStamps returns the stamps sorted by arrivals.
+// checkStamps checks the stamps and sorts them by arrivals, because the walk compares them in
+// this order.
 func (o Options) checkStamps() []Stamp {
 	list := make([]Stamp, len(o.Stamps))
 	var group errgroup.Group

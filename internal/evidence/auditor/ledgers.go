@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// ledgers writes to all ledgers. mu ensures that a batch, a renewal and the start of a scrub run
-// one after the other.
+// ledgers writes to all ledgers. A batch, a renewal and the start of a scrub each hold mu, so
+// that they run one after the other.
 type ledgers struct {
 	opts     Options
 	state    *state

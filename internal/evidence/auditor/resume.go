@@ -89,7 +89,7 @@ func (r *resumption) goBack(have ledger.Position) {
 }
 
 // positions returns the positions of all ledgers, and zero for each known ledger that was
-// deleted. Damaged ledgers are suspended and left out.
+// deleted, so that its messages are read again. Damaged ledgers are suspended and left out.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {

@@ -90,8 +90,8 @@ func missingLeaf(n int64) error {
 	return fmt.Errorf("%w: leaf %d is missing: auditor verify shows the problems", ledger.ErrDamaged, n)
 }
 
-// below yields the selected records before s.Before. If s.Before is 0, it yields none, whereas
-// Select would yield all.
+// below yields the selected records before s.Before. If s.Before is 0, it yields none, because
+// Select would treat 0 as no limit.
 func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
 	if s.Before == 0 {
 		return func(func(ledger.Entry, error) bool) {}

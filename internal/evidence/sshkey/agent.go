@@ -25,7 +25,7 @@ const SocketVariable = "SSH_AUTH_SOCK"
 const answerTime = 10 * time.Second
 
 // ErrAgent means that the agent is unreachable or does not sign with the key. A retry can
-// succeed, for example when the user has unlocked the agent.
+// succeed, because the user may have unlocked the agent meanwhile.
 var ErrAgent = errors.New("ssh-agent does not sign")
 
 const agentRemedy = "start the agent, add the key with ssh-add, and set " + SocketVariable + " for this process"

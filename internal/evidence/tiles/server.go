@@ -22,7 +22,7 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// A Server serves logs. A nil Server serves nothing.
+// A Server serves logs over HTTP. A nil Server serves nothing.
 type Server struct {
 	listener net.Listener
 	server   *http.Server

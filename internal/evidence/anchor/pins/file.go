@@ -78,8 +78,8 @@ func Pin(ctx context.Context, path string, e Entry, follows func(key string) boo
 	if e.Key, err = Canonical(e.Key); err != nil {
 		return "", before, err
 	}
-	// Usually the key is already pinned. This check first needs no lock and works on a read-only
-	// file, unlike the change below.
+	// Usually the key is already pinned, so this check comes first. It needs no lock and works on
+	// a read-only file, unlike the change below.
 	if _, entries, err := read(path); err == nil {
 		if old, ok := find(entries, e); ok && old.Key == e.Key {
 			return Unchanged, old, nil

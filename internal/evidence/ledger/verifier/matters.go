@@ -143,8 +143,8 @@ type foreignNumber struct {
 }
 
 // foreign adds findings about foreign records, misaddressed records and reused ids. A number with
-// several records is no finding of its own. It counts as acknowledged if all foreign records with
-// that number are.
+// several records is no finding of its own, so it counts as acknowledged if all foreign records
+// with that number are.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {

@@ -26,6 +26,9 @@ func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	fmt.Fprintf(w, "%s %s\n", paint.Bold("run"), paint.Bold(shown(t.Run, maxDetail)))
 	fmt.Fprintln(w, strings.Join(heading(t), " · "))
 	fmt.Fprintln(w, strings.Join(traceTotals(t), " · "))
+	if t.Untimed > 0 {
+		fmt.Fprintln(w, paint.Dim(fmt.Sprintf("times of %s are invented, because the source has none: the last change of the file, or the import", plural(t.Untimed, "event"))))
+	}
 	writeAltered(w, t, paint)
 	writeDoubts(w, t, paint)
 	if t.ParentRun != "" {
@@ -155,6 +158,8 @@ func (p page) writeRow(r *runtree.Row, s *runtree.Step) {
 	}
 	if child := p.children[r.Run]; child != nil {
 		p.writeChild(child)
+	} else if r.NoRun {
+		fmt.Fprintf(p.w, "      %s\n", p.paint.Dim("↳ sub-agent "+shown(r.Run, maxDetail)+", whose events are not in the ledger"))
 	} else if r.Run != "" {
 		p.writeLink(r.Run)
 	}

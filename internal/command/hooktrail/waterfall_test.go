@@ -125,6 +125,20 @@ func TestWaterfall_Denied(t *testing.T) {
 	}
 }
 
+// A sub-agent without events is not offered as a command, and invented times are told.
+func TestWaterfall_NotImported(t *testing.T) {
+	l := newTimeline(t)
+	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Task", Common: events.Common{Untimed: true}})
+	l.add(events.SubagentStart, "s", "c1", events.SubagentStartData{Subagent: "a1"})
+	var b bytes.Buffer
+	waterfall(&b, l.trace(), cli.Palette{})
+	for _, want := range []string{"↳ sub-agent r1/a1, whose events are not in the ledger", "times of 1 event are invented"} {
+		if text := b.String(); !strings.Contains(text, want) || strings.Contains(text, "hooktrail run show") {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 // The calls of a sub-agent are below the call that started it.
 func TestWaterfall_Subagents(t *testing.T) {
 	l := newTimeline(t)

@@ -1,7 +1,9 @@
 package runtree
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -20,6 +22,7 @@ type run struct {
 	facts    []*fact
 	byID     map[string]*fact
 	events   int
+	untimed  int
 	sealed   bool
 	children map[string]bool // ids of sub-agents
 	altered  []Altered
@@ -70,6 +73,9 @@ func (f *Fold) Add(e events.Event) {
 		return
 	}
 	r.sealed = false
+	if untimed(e) {
+		r.untimed++
+	}
 	x := &fact{
 		kind: kind, n: r.events, at: e.Time, step: e.Step, call: e.ToolCall, session: cmp.Or(e.Session, e.Run),
 		source: e.Source, agent: e.Agent, parent: e.ParentRun, denies: e.DeniesCall(), succeeds: e.CallSucceeded(),
@@ -82,6 +88,13 @@ func (f *Fold) Add(e events.Event) {
 	}
 	r.byID[e.ID] = x
 	r.facts = append(r.facts, x)
+}
+
+func untimed(e events.Event) bool {
+	var common struct {
+		Untimed bool `json:"untimed"`
+	}
+	return bytes.Contains(e.Data, []byte(`"untimed"`)) && json.Unmarshal(e.Data, &common) == nil && common.Untimed
 }
 
 // AddAltered adds an event whose record differs from its leaf. The event's id, kind, run and time

@@ -24,6 +24,7 @@ type Trace struct {
 	RunStatus   events.RunStatus `json:"run_status,omitempty"` // completed, failed, interrupted or unknown; absent if the run is not finished
 	Sealed      bool             `json:"sealed"`               // run.sealed came after all other events
 	Events      int              `json:"events"`
+	Untimed     int              `json:"untimed,omitempty"` // events without a time in the source, see [events.Common]
 	ToolCalls   int              `json:"tool_calls"`
 	ToolErrors  int              `json:"tool_errors"`
 	Denied      int              `json:"denied"`      // tool calls, denied by our hooks or refused by others
@@ -115,6 +116,7 @@ type Row struct {
 	Reason     string            `json:"reason,omitempty"` // of a denial
 	Failure    *events.Failure   `json:"failure,omitempty"`
 	Run        string            `json:"run,omitempty"`     // of the sub-agent that the call started
+	NoRun      bool              `json:"no_run,omitempty"`  // the ledger has no events of Run
 	Altered    bool              `json:"altered,omitempty"` // a record of the row differs from its leaf
 	Doubt      string            `json:"doubt,omitempty"`   // status of a [Doubt] about a record of the row
 

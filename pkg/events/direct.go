@@ -132,7 +132,7 @@ func (w *objectWriter) execution(x *Execution) {
 }
 
 func (w *objectWriter) common(c *Common) {
-	w.failed = w.failed || len(c.Blobs) > 0 || len(c.Raw) > 0 || len(c.Redacted) > 0
+	w.failed = w.failed || len(c.Blobs) > 0 || len(c.Raw) > 0 || len(c.Redacted) > 0 || c.Untimed
 }
 
 // IsData reports whether raw can be the data of an event without changes. It must be valid JSON in

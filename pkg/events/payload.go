@@ -68,6 +68,9 @@ type Common struct {
 	Raw json.RawMessage `json:"raw,omitempty"`
 	// Redacted lists the parts of this payload that markers replaced before the event was stored.
 	Redacted []Redaction `json:"redacted,omitempty"`
+	// Untimed means that the source stated no time for the event. Its time is the last change of the
+	// file, or the time of the import.
+	Untimed bool `json:"untimed,omitempty"`
 }
 
 // Redaction is a place where a marker replaced a secret or personal data.

@@ -37,6 +37,7 @@ var (
 		Raw:   json.RawMessage(`{"type":"assistant","message":{"id":"msg_1","usage":{"input_tokens":12}}}`),
 
 		Redacted: []Redaction{{Field: "/raw/message/content/0/text", Rule: "email", Start: 12, End: 30}, {Rule: "email", More: 7}},
+		Untimed:  true,
 	}
 	sampleOutcome = Outcome{
 		Verdict: VerdictAllow, Reason: "inside the allowed paths", Context: "the tests run with make test",

@@ -75,8 +75,8 @@ func (c *copilotLog) read(in ingest.Line) {
 		c.m.NotJSON(in, json.Unmarshal(in.Text, new(any)), false)
 		return
 	case !ok:
-		c.m.Fault("nested too deep", false)
-		return
+		raw = ingest.JSON(string(in.Text))
+		c.m.Fault("nested more than 512 deep, kept as text", true)
 	}
 	l := copilotLine{typ: o.text("type"), agent: ident(o.text("agentId")), data: o.object("data"), raw: raw}
 	if t, ok := o.moment("timestamp"); ok {

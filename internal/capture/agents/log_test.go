@@ -235,12 +235,12 @@ func TestCopilotEvents_Faults(t *testing.T) {
 	}
 	data.WriteString("7\n{\n" + strings.Repeat(`{"a":`, 600) + "1" + strings.Repeat("}", 600) + "\n")
 	list, reports := readAll(t, agents.CopilotEvents, filepath.Join("x", "my.jsonl"), []byte(data.String()))
-	want := []string{"x/my.jsonl:7: not a JSON object", "x/my.jsonl:8:1: not JSON: the line ends early", "x/my.jsonl:9: nested too deep"}
+	want := []string{"x/my.jsonl:7: not a JSON object", "x/my.jsonl:8:1: not JSON: the line ends early", "x/my.jsonl:9: nested more than 512 deep, kept as text"}
 	if diff := cmp.Diff(want, reports); diff != "" {
 		t.Errorf("reports (-want +got):\n%s", diff)
 	}
 	wantKinds := map[events.Kind]int{
-		events.RunStarted: 1, events.ToolResult: 1, events.Custom: 4, events.Error: 1, events.StepFinished: 1, events.RunFinished: 1,
+		events.RunStarted: 1, events.ToolResult: 1, events.Custom: 5, events.Error: 1, events.StepFinished: 1, events.RunFinished: 1,
 	}
 	if diff := cmp.Diff(wantKinds, kinds(list)); diff != "" || list[0].Run != "my" {
 		t.Errorf("run %s (-want +got):\n%s", list[0].Run, diff)

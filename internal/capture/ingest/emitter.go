@@ -125,7 +125,13 @@ func (m *Emitter) Send(e events.Event) {
 	if m.stopped {
 		return
 	}
-	if err := e.Validate(); err != nil {
+	markUntimed(&e)
+	err := e.Validate()
+	if err != nil && flattenDeep(&e, err) {
+		m.Fault("nested more than 512 deep, kept as text", true)
+		err = nil
+	}
+	if err != nil {
 		bad := asLineError(m.opts.File, m.line, err)
 		bad.Reason, bad.Column = string(e.Kind())+": "+bad.Reason, 0 // the column counts from the start of e
 		m.Report(bad)
@@ -153,14 +159,14 @@ func (m *Emitter) Time(text string, fallback time.Time) time.Time {
 	return fallback
 }
 
-// Now returns the time for events whose input has no time. This time can differ between
+// Now returns the time for events whose input has no time. Send marks these events. This time can differ between
 // imports, so after a call of Now, [Run.Aggregate] leaves times out of the ids.
 func (m *Emitter) Now() time.Time {
 	m.untimed = true
 	if m.opts.Now == nil {
-		return time.Unix(0, 0).UTC()
+		return time.Unix(0, 0).In(elsewhere)
 	}
-	return m.opts.Now().UTC()
+	return m.opts.Now().In(elsewhere)
 }
 
 func (m *Emitter) stamp(at time.Time) string {

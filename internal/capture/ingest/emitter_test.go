@@ -84,15 +84,31 @@ func TestRun_Open(t *testing.T) {
 	}
 }
 
+// Members that are nested too deep become text.
+func TestEmitter_KeepsDeepValues(t *testing.T) {
+	deep := strings.Repeat("[", 600) + `"]"` + strings.Repeat("]", 600)
+	list, reports := collect(ingest.Options{File: "f", Tenant: "t"}, func(m *ingest.Emitter) {
+		m.At(7)
+		r := m.Run(ingest.Identity{Run: "r", Agent: "tool"}, at("0", 0), events.RunStartedData{})
+		r.Call(at("1", 0), "c", events.ToolBeforeData{Tool: "x", Args: json.RawMessage(deep)})
+	})
+	if diff := cmp.Diff([]string{"f:7: nested more than 512 deep, kept as text"}, reports); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	data, err := events.Payload[events.ToolBeforeData](list[len(list)-1])
+	if err != nil || data.Tool != "x" || ingest.Text(data.Args) != deep {
+		t.Errorf("got %q, %v", data.Args, err)
+	}
+}
+
 // An invalid event is reported. After the receiver has stopped, nothing is emitted.
 func TestEmitter_Refuses(t *testing.T) {
-	deep := json.RawMessage(strings.Repeat("[", 600) + strings.Repeat("]", 600))
 	_, reports := collect(ingest.Options{File: "f", Tenant: "t"}, func(m *ingest.Emitter) {
 		m.At(7)
 		r := m.Run(ingest.Identity{Run: "r", Agent: "tool"}, at("0", 0), events.RunStartedData{})
-		r.Emit(at("1", 0), events.Custom, "", events.CustomData{Name: "deep", Data: deep})
+		r.Emit(at("1", 0), events.Custom, "\x00", events.CustomData{Name: "bad"})
 	})
-	if diff := cmp.Diff([]string{"f:7: custom: data.data: nested more than 512 deep"}, reports); diff != "" {
+	if diff := cmp.Diff([]string{"f:7: custom: toolcall: control character at byte 0 of the value"}, reports); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	calls := 0
@@ -120,6 +136,26 @@ func TestEmitter_Untimed(t *testing.T) {
 	}
 	if diff := cmp.Diff(ids(2030), ids(2031)); diff != "" || len(ids(2030)) != 3 {
 		t.Errorf("(-2030 +2031):\n%s", diff)
+	}
+}
+
+// An event whose time is not from the input is marked, and one with a time is not.
+func TestEmitter_MarksUntimed(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))
+	list, _ := collect(ingest.Options{Tenant: "t", Now: func() time.Time { return now }}, func(m *ingest.Emitter) {
+		p := ingest.Origin{ID: "0", Time: m.Now().Add(time.Second)}
+		r := m.Run(ingest.Identity{Run: "r", Agent: "tool"}, p, events.RunStartedData{})
+		r.Emit(at("1", 3), events.Custom, "", events.CustomData{Name: "timed"})
+	})
+	for i, want := range []bool{true, false} {
+		e := list[i]
+		data, err := events.Payload[struct{ events.Common }](e)
+		if err != nil || data.Untimed != want || e.Time.Location() != time.UTC {
+			t.Errorf("%s: untimed %t at %v, %v", e.Type, data.Untimed, e.Time, err)
+		}
+	}
+	if !list[0].Time.Equal(now.Add(time.Second)) {
+		t.Errorf("got %v", list[0].Time)
 	}
 }
 

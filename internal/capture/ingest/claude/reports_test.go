@@ -22,7 +22,7 @@ func TestEvents_Reports(t *testing.T) {
 		{"NotATime", `{"type":"x","timestamp":"noon"}`, []string{"f:2: timestamp: not a time of the years 1970 to 9999, that of the line before is taken"}},
 		{"YearZero", `{"type":"x","timestamp":"0000-01-01T00:00:00Z"}`, []string{"f:2: timestamp: not a time of the years 1970 to 9999, that of the line before is taken"}},
 		{"YearTenThousand", `{"type":"x","timestamp":"9999-12-31T23:59:59-14:00"}`, []string{"f:2: timestamp: not a time of the years 1970 to 9999, that of the line before is taken"}},
-		{"TooDeepForAnEvent", `{"type":"x","deep":` + deep(600) + `}`, []string{"f:2: custom: data.raw: nested more than 512 deep"}},
+		{"TooDeepForAnEvent", `{"type":"x","deep":` + deep(600) + `}`, []string{"f:2: nested more than 512 deep, kept as text"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -168,6 +168,9 @@ func (r replayFlags) each(
 	ctx context.Context, reader *ledger.Reader, chosen ledger.Selection, flush func() error,
 	bar *cli.Progress, send func(ledger.Entry) error,
 ) error {
+	if err := reader.CheckLeaves(ctx); err != nil {
+		return err
+	}
 	newest, err := reader.Newest(ctx)
 	if err != nil {
 		return err

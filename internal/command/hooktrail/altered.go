@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
@@ -37,8 +38,7 @@ func (t runTrace) failure() error {
 		err := fmt.Errorf("run %q: %s altered in the ledger: auditor verify shows the damage", t.Run, plural(altered, "record"))
 		return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}
 	case t.Integrity == string(verifier.Invalid):
-		err := fmt.Errorf("run %q: the ledger is INVALID: auditor verify shows the damage", t.Run)
-		return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}
+		return invalidLedger(t.Run)
 	case denied > 0:
 		err := fmt.Errorf("run %q: %s with a successful result", t.Run, plural(denied, "denied call"))
 		return &cli.StatusError{Status: verifier.ExitContradicts, Err: err}
@@ -56,7 +56,24 @@ func (t runTrace) failure() error {
 	return nil
 }
 
-func (f Fired) failure() error { return nil }
+func (f Fired) failure() error {
+	if f.Integrity == string(verifier.Invalid) {
+		return invalidLedger(f.Run)
+	}
+	return nil
+}
+
+func invalidLedger(run string) error {
+	err := fmt.Errorf("run %q: the ledger is INVALID: auditor verify shows the damage", run)
+	return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}
+}
+
+func writeInvalid(w io.Writer, integrity string, problems []string, paint cli.Palette) {
+	if integrity == string(verifier.Invalid) {
+		fmt.Fprintf(w, "%s ledger, so records of this run can be missing: %s\n",
+			paint.Bad(integrity), shown(strings.Join(problems, "; "), maxDetail))
+	}
+}
 
 func writeAltered(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	for one := range t.All() {

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
@@ -108,6 +110,24 @@ func TestRunShow_MarksResultsOfDeniedCalls(t *testing.T) {
 	}
 }
 
+// A missing leaf is noticed also if the ledger is not verified.
+//
+//guarantee:readers-check
+func TestRunShow_RowsRemovedUnverified(t *testing.T) {
+	f := began()
+	f.Event("p", "r1", events.RunFinished, events.RunFinishedData{Success: true})
+	dir := ledgerOf(t, f, "DELETE FROM leaves WHERE leaf = 1", "DELETE FROM payloads WHERE leaf = 1")
+	if err := os.Remove(filepath.Join(auditor.KeyDir(dir), ledger.VerifierFile)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{nil, {"--points"}} {
+		status, out, errs := runShow(t, dir, args...)
+		if status != verifier.ExitInvalid || !strings.Contains(out, "leaf 1: it is missing") {
+			t.Errorf("%v: status %d, said %q:\n%s", args, status, errs, out)
+		}
+	}
+}
+
 // A person with write access to the ledger's file removes the rows of a denied call.
 //
 //guarantee:readers-check
@@ -124,12 +144,14 @@ func TestRunShow_RowsRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := ledgerOf(t, f, statements...)
-			status, out, errs := runShow(t, dir)
-			if status != verifier.ExitInvalid || !strings.HasPrefix(out, "INVALID ledger, so records of this run can be missing: ") ||
-				!strings.Contains(errs, "auditor verify shows the damage") {
-				t.Errorf("status %d, said %q:\n%s", status, errs, out)
+			for _, args := range [][]string{nil, {"--points"}} {
+				status, out, errs := runShow(t, dir, args...)
+				if status != verifier.ExitInvalid || !strings.HasPrefix(out, "INVALID ledger, so records of this run can be missing: ") ||
+					!strings.Contains(errs, "auditor verify shows the damage") {
+					t.Errorf("%v: status %d, said %q:\n%s", args, status, errs, out)
+				}
 			}
-			status, out, _ = runShow(t, dir, "--json")
+			status, out, _ := runShow(t, dir, "--json")
 			var got struct {
 				Run, Integrity string
 				Problems       []string

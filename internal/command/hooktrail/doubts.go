@@ -47,12 +47,14 @@ func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bo
 	}
 	if newest.Size > maxChecked && !always {
 		d.unchecked = fmt.Sprintf("the ledger has %d leaves; --check verifies it first, which takes longer", newest.Size)
-		return d, nil
+		err := d.checkLeaves(ctx, r)
+		return d, err
 	}
 	key, _, err := ledger.ReadVerifier(auditor.KeyDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		d.unchecked = "the data directory has no keys/ledger.pub"
-		return d, nil
+		err := d.checkLeaves(ctx, r)
+		return d, err
 	}
 	if err != nil {
 		return d, err
@@ -65,6 +67,14 @@ func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bo
 	}
 	d.add(report)
 	return d, nil
+}
+
+func (d *doubts) checkLeaves(ctx context.Context, r *ledger.Reader) error {
+	err := r.CheckLeaves(ctx)
+	if missing, ok := alteredRecord(err); ok {
+		d.integrity, d.problems, err = verifier.Invalid, []string{missing.Error()}, nil
+	}
+	return err
 }
 
 func readChecked(ctx context.Context, r *ledger.Reader, name, dataDir string, always bool) (runTrace, error) {

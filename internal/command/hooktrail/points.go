@@ -23,6 +23,9 @@ type Fired struct {
 	Tenant string        `json:"tenant"`
 	Points []*FiredPoint `json:"points"` // in the order of hooks.Points
 	Never  []events.Kind `json:"never"`
+
+	Integrity string   `json:"integrity,omitempty"` // of the ledger, empty if it was not verified
+	Problems  []string `json:"problems,omitempty"`  // the first ones that make the ledger INVALID
 }
 
 // FiredPoint counts events, verdicts and hooks at one hook point of a run.
@@ -50,14 +53,20 @@ type FiredHook struct {
 	Errors     map[string]int `json:"errors,omitempty"` // failures by reason
 }
 
-func readFired(ctx context.Context, r *ledger.Reader, name string) (Fired, error) {
+func readFired(ctx context.Context, r *ledger.Reader, name, dataDir string, always bool) (Fired, error) {
 	run, err := findRun(ctx, r, name)
+	if err != nil {
+		return Fired{}, err
+	}
+	d, err := readDoubts(ctx, r, dataDir, always)
 	if err != nil {
 		return Fired{}, err
 	}
 	c := newPointCounter()
 	err = eachEvent(ctx, r, run, c.add)
-	return c.result(r.Tenant(), run), err
+	f := c.result(r.Tenant(), run)
+	f.Integrity, f.Problems = string(d.integrity), d.problems
+	return f, err
 }
 
 type pointCounter struct {
@@ -160,6 +169,7 @@ func (c *pointCounter) result(tenant, run string) Fired {
 }
 
 func (f Fired) write(out io.Writer, paint cli.Palette) {
+	writeInvalid(out, f.Integrity, f.Problems, paint)
 	fmt.Fprintf(out, "%s %s\n", paint.Bold("run"), paint.Bold(shown(f.Run, maxDetail)))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "POINT\tFIRED\tDENIED\tASKED\tHOOKS RAN\tFAILED")

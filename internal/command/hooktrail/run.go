@@ -66,7 +66,7 @@ denials, failures with their reasons, and the points that never fired.`,
 			}
 			var report runReport
 			if points {
-				report, err = readFired(cmd.Context(), r, args[0])
+				report, err = readFired(cmd.Context(), r, args[0], shared.DataDir, check)
 			} else {
 				report, err = readChecked(cmd.Context(), r, args[0], shared.DataDir, check)
 			}

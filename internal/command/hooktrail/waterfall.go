@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
@@ -65,10 +64,7 @@ type runTrace struct {
 }
 
 func (t runTrace) write(w io.Writer, paint cli.Palette) {
-	if t.Integrity == string(verifier.Invalid) {
-		fmt.Fprintf(w, "%s ledger, so records of this run can be missing: %s\n",
-			paint.Bad(t.Integrity), shown(strings.Join(t.Problems, "; "), maxDetail))
-	}
+	writeInvalid(w, t.Integrity, t.Problems, paint)
 	waterfall(w, t.Trace, paint)
 }
 

@@ -31,9 +31,12 @@ const (
 )
 
 // WriteTable writes the selected records up to the newest checkpoint. Errors wrap [ErrNothing] if
-// there are none, and the output is then empty or has only the column names. If all records are
-// selected, a gap means that the ledger is damaged, so the error wraps [ledger.ErrDamaged].
+// there are none, and the output is then empty or has only the column names. If a record is missing
+// in the file, WriteTable writes nothing, and the error wraps [ledger.ErrDamaged].
 func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
+	if err := r.CheckLeaves(ctx); err != nil {
+		return err
+	}
 	newest, err := r.Newest(ctx)
 	if err != nil {
 		return err
@@ -45,7 +48,7 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	s := opts.Selection
 	s.Before = newest.Size
 	n := int64(0)
-	for e, err := range complete(below(ctx, r, s), s) {
+	for e, err := range below(ctx, r, s) {
 		if err != nil {
 			return err
 		}
@@ -63,31 +66,6 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 		return fmt.Errorf("write %s: %w", format, err)
 	}
 	return nil
-}
-
-// complete yields the records up to the first missing one, if all are selected.
-func complete(records iter.Seq2[ledger.Entry, error], s ledger.Selection) iter.Seq2[ledger.Entry, error] {
-	if !s.IsAll() {
-		return records
-	}
-	return func(yield func(ledger.Entry, error) bool) {
-		next := int64(0)
-		for e, err := range records {
-			if err == nil && e.Leaf > next {
-				break
-			}
-			if next = e.Leaf + 1; !yield(e, err) || err != nil {
-				return
-			}
-		}
-		if next < s.Before {
-			yield(ledger.Entry{}, missingLeaf(next))
-		}
-	}
-}
-
-func missingLeaf(n int64) error {
-	return fmt.Errorf("%w: leaf %d is missing: auditor verify shows the problems", ledger.ErrDamaged, n)
 }
 
 // below yields the selected records before s.Before. If s.Before is 0, it yields none, because

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecordError reports that a record does not match its leaf, or that a leaf does not match the
-// stored tree. Either means that the ledger is damaged, so errors.Is also reports [ErrDamaged]
+// RecordError reports that a record does not match its leaf, or that a leaf is missing or does not
+// match the stored tree. Either means that the ledger is damaged, so errors.Is also reports [ErrDamaged]
 // for it.
 type RecordError struct {
 	Leaf int64
@@ -36,7 +36,11 @@ func (e *RecordError) Is(target error) bool { return target == ErrDamaged }
 // ExitStatus returns 40, the exit status of commands that find an invalid ledger.
 func (e *RecordError) ExitStatus() int { return 40 }
 
+// MissingLeaf returns the error about a leaf that has no row.
+func MissingLeaf(leaf int64) error { return &RecordError{Leaf: leaf, Err: errNoRow} }
+
 var (
+	errNoRow   = errors.New("it is missing: auditor verify shows the problems")
 	errAltered = errors.New("its record was altered")
 	errNotLeaf = errors.New("it differs from the tree")
 )

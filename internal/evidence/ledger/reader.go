@@ -90,6 +90,41 @@ func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] 
 	return r.source.entries(ctx, leaf, "")
 }
 
+// CheckLeaves returns a [RecordError] about the first leaf of the newest checkpoint that has no row.
+// Readers of a part of the ledger do not notice a missing row.
+func (r *Reader) CheckLeaves(ctx context.Context) error {
+	missing := int64(-1)
+	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
+		signed, err := NewestNote(conn)
+		if err != nil {
+			return err
+		}
+		c, err := ReadCheckpoint(signed)
+		if err != nil {
+			return err
+		}
+		missing, err = firstMissing(conn, c.Size)
+		return err
+	})
+	if err == nil && missing >= 0 {
+		err = fmt.Errorf("read ledger %s: %w", r.Path(), MissingLeaf(missing))
+	}
+	return err
+}
+
+// firstMissing returns the first leaf that has no row and is below size or an existing leaf, or -1.
+func firstMissing(conn *sqlite.Conn, size int64) (leaf int64, err error) {
+	leaf = -1
+	err = sqlitex.Execute(conn, `WITH n AS (SELECT count(*) n, coalesce(min(leaf), 0) low, coalesce(max(leaf) + 1, 0) next FROM leaves)
+		SELECT coalesce((SELECT min(leaf) + 1 FROM (SELECT -1 leaf UNION ALL SELECT leaf FROM leaves WHERE leaf >= 0) l
+			WHERE NOT EXISTS (SELECT 1 FROM leaves m WHERE m.leaf = l.leaf + 1)), 0)
+		FROM n WHERE low <> 0 OR n <> next OR next < ?`, &sqlitex.ExecOptions{
+		Args:       []any{size},
+		ResultFunc: func(stmt *sqlite.Stmt) error { leaf = stmt.ColumnInt64(0); return nil },
+	})
+	return leaf, err
+}
+
 // Run yields the events of a run in the order of the tree. It omits records of other classes.
 func (r *Reader) Run(ctx context.Context, run string) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, -1, ` AND l.run = (SELECT run FROM runs WHERE name = ?3) AND l.class = 'event'`, run)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -45,9 +46,12 @@ type Sink interface {
 
 // Follow sends the records after the stored position. It returns nil when ctx ends. If the sink
 // fails, Follow opens it again after a pause, which grows each time. It returns an error if it
-// cannot read the ledger, for example because a record was altered.
+// cannot read the ledger, for example because a record was altered or is missing.
 func Follow(ctx context.Context, o Options) error {
 	at, err := readPosition(o.Position)
+	if err == nil {
+		err = o.Ledger.CheckLeaves(ctx)
+	}
 	if err == nil {
 		err = at.check(ctx, o.Ledger)
 	}
@@ -122,7 +126,7 @@ func (f *follower) connected(ctx context.Context) (err error) {
 func (f *follower) batch(ctx context.Context, s Sink) (n int, err error) {
 	next := f.at
 	var line []byte
-	for e, err := range f.Ledger.After(ctx, f.at.Leaf) {
+	for e, err := range f.records(ctx) {
 		if err != nil {
 			return 0, err
 		}
@@ -148,4 +152,27 @@ func (f *follower) batch(ctx context.Context, s Sink) (n int, err error) {
 	}
 	f.at = next
 	return n, nil
+}
+
+// records yields the records after the position, up to the first missing one.
+func (f *follower) records(ctx context.Context) iter.Seq2[ledger.Entry, error] {
+	return func(yield func(ledger.Entry, error) bool) {
+		newest, err := f.Ledger.Newest(ctx)
+		if err != nil {
+			yield(ledger.Entry{}, err)
+			return
+		}
+		next := f.at.Leaf + 1
+		for e, err := range f.Ledger.After(ctx, f.at.Leaf) {
+			if err == nil && e.Leaf > next {
+				break
+			}
+			if next = e.Leaf + 1; !yield(e, err) || err != nil {
+				return
+			}
+		}
+		if next < newest.Size {
+			yield(ledger.Entry{}, ledger.MissingLeaf(next))
+		}
+	}
 }

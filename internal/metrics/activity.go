@@ -3,6 +3,7 @@ package metrics
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -34,55 +35,63 @@ const (
 	// our hooks is the status denied instead.
 	refused = "refused"
 
-	// A denied call can still have a result. The labels of these statuses are error and denied.
-	deniedError   = "denied, error"
-	deniedSuccess = "denied, success"
+	// suffixed marks the status of a call that also has a successful result. If the call is denied, now
+	// or later, that is an alarm.
+	suffixed = ", success"
 
-	// errorSuccess is the status of a call with an error after a successful result. Its label is
-	// error. A denial that arrives later is an alarm.
-	errorSuccess = "error, success"
+	deniedSuccess = denied + suffixed
+
+	// deniedError is a denied call with an error, as earlier versions stored it. Its label is error.
+	deniedError = "denied, error"
 )
 
 // withResult returns the status of a call after a result. isSuccess reports whether the result can
-// be read as a success, whatever its status is.
+// be read as a success, whatever its status is. A denied call stays denied, because the transcript
+// of a tool reports its refusal as an error.
 func withResult(status string, result events.ToolStatus, isSuccess bool) string {
+	succeeded := isSuccess || hasSucceeded(status)
 	switch {
+	case isDenied(status) && succeeded:
+		return deniedSuccess
 	case isDenied(status):
-		return deniedWith(status, result, isSuccess)
+		return denied
 	case isSuccess:
-		return string(events.ToolSuccess)
-	case status == string(events.ToolSuccess) || status == errorSuccess:
-		return errorSuccess
-	case result == events.ToolDenied:
-		return refused
-	case result == events.ToolInterrupted:
-		return interrupted
+		result = events.ToolSuccess
+	case result != events.ToolDenied && result != events.ToolInterrupted:
+		result = events.ToolError
 	}
-	return string(events.ToolError)
+	strongest := statusOf(status).Stronger(result)
+	status = string(strongest)
+	if strongest == events.ToolDenied {
+		status = refused
+	}
+	if succeeded && strongest != events.ToolSuccess {
+		status += suffixed
+	}
+	return status
 }
 
-// deniedWith returns the status of a denied call after a result.
-func deniedWith(status string, result events.ToolStatus, isSuccess bool) string {
-	switch {
-	case isSuccess || status == deniedSuccess:
-		return deniedSuccess
-	case status == denied && (result == events.ToolDenied || result == events.ToolInterrupted):
-		return denied // the tool reports the denial
+// statusOf returns the strongest result so far, or the empty status.
+func statusOf(status string) events.ToolStatus {
+	switch status = strings.TrimSuffix(status, suffixed); status {
+	case active:
+		return ""
+	case refused:
+		return events.ToolDenied
 	}
-	return deniedError
+	return events.ToolStatus(status)
+}
+
+func hasSucceeded(status string) bool {
+	return status == string(events.ToolSuccess) || strings.HasSuffix(status, suffixed)
 }
 
 // withDenial returns the status of a call after a denial, which can arrive after the result.
 func withDenial(status string) string {
-	switch status {
-	case "", active, refused, interrupted:
-		return denied
-	case string(events.ToolSuccess), errorSuccess:
+	if hasSucceeded(status) {
 		return deniedSuccess
-	case string(events.ToolError):
-		return deniedError
 	}
-	return status
+	return denied
 }
 
 func isDenied(status string) bool {
@@ -90,10 +99,10 @@ func isDenied(status string) bool {
 }
 
 func statusLabel(status string) string {
-	switch status {
-	case deniedError, errorSuccess:
+	switch status = strings.TrimSuffix(status, suffixed); status {
+	case deniedError:
 		return string(events.ToolError)
-	case deniedSuccess, refused:
+	case refused:
 		return denied
 	}
 	return status

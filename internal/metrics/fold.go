@@ -78,7 +78,7 @@ func (f *fold) runStarted(e events.Event, p events.RunStartedData) error {
 func (f *fold) runFinished(e events.Event, p events.RunFinishedData) error {
 	isNew, err := f.change(activityKey{runActivity, e.Tenant, e.Run, ""}, e, func(a *activity) {
 		a.label = upper(p.RunType, e.RunType, a.label)
-		if p.IsEndOfLog() && a.status != "" && a.status != active {
+		if p.IsEndOfLog() && a.status != "" && a.status != active || e.Time.Before(a.ended) {
 			return
 		}
 		a.status, a.ended, a.measured = string(p.Status()), e.Time, milliseconds(p.DurationMS)
@@ -93,6 +93,9 @@ func (f *fold) stepFinished(e events.Event, p events.StepFinishedData) error {
 	role := upper(p.AgentRole, e.AgentRole)
 	k := activityKey{stepActivity, e.Tenant, e.Run, firstOf(e.Step, e.ID)}
 	isNew, err := f.change(k, e, func(a *activity) {
+		if e.Time.Before(a.ended) {
+			return
+		}
 		a.label, a.status = upper(role, a.label), string(p.StepStatus)
 		a.ended, a.measured = e.Time, milliseconds(p.DurationMS)
 		if p.StepStatus.Open() {
@@ -107,7 +110,10 @@ func (f *fold) stepFinished(e events.Event, p events.StepFinishedData) error {
 
 func (f *fold) toolBefore(e events.Event, p events.ToolBeforeData) error {
 	_, err := f.change(activityKey{callActivity, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(a *activity) {
-		a.label, a.started = firstOf(p.Tool, a.label), e.Time
+		a.label = events.ToolName(a.label, p.Tool)
+		if a.started.IsZero() || e.Time.Before(a.started) {
+			a.started = e.Time
+		}
 		switch {
 		case e.DeniesCall():
 			a.status = withDenial(a.status)
@@ -136,8 +142,11 @@ func isAnswer(e events.Event) bool { return e.DeniesCall() || e.CallSucceeded() 
 
 func (f *fold) toolResult(e events.Event, p events.ToolResultData) error {
 	_, err := f.change(activityKey{callActivity, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(a *activity) {
-		a.label = firstOf(p.Tool, a.label)
-		a.ended, a.measured = e.Time, milliseconds(p.DurationMS)
+		a.label = events.ToolName(a.label, p.Tool)
+		if a.ended.IsZero() || e.Time.Before(a.ended) {
+			a.ended = e.Time
+		}
+		a.measured = max(a.measured, milliseconds(p.DurationMS))
 		a.status = withResult(a.status, p.Status, e.CallSucceeded())
 	})
 	return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -120,6 +121,43 @@ func TestProject_CallAfterItsResult(t *testing.T) {
 	got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT name, parameters, status FROM tool_calls`)
 	if diff := cmp.Diff([][]string{{"tool:Bash", "[1]", "success"}}, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// A call that hooks and a transcript report is one row with the strongest outcome, in any order.
+func TestProject_CallOfTwoSources(t *testing.T) {
+	args := json.RawMessage(`{"command":"rm"}`)
+	deny := events.ToolBeforeData{Tool: "Bash", Args: json.RawMessage(`{"command":"rm -i"}`), PatchedArgs: args, Outcome: events.Outcome{Verdict: events.VerdictDeny, Reason: "no"}}
+	allow := events.ToolBeforeData{Tool: "Bash", Args: json.RawMessage(`{"command":"rm -i"}`), PatchedArgs: args}
+	written := events.ToolBeforeData{Tool: "exec_command", Args: json.RawMessage(`{"command":"rm -i"}`)}
+	refused := events.ToolResultData{Tool: "exec_command", Status: events.ToolDenied, DeniedBy: events.DeniedByHook, Error: &events.Failure{Message: "blocked: no"}}
+	failed := events.ToolResultData{Tool: "exec_command", Status: events.ToolError, Error: &events.Failure{Message: "exit 1"}}
+	succeeded := events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess}
+	for name, tt := range map[string]struct {
+		hook, transcript []any
+		want             []string
+	}{
+		"Denied": {[]any{deny}, []any{written, refused}, []string{"tool:Bash", `{"command":"rm"}`, "error", "denied: no"}},
+		"Failed": {[]any{allow, succeeded}, []any{written, failed}, []string{"tool:Bash", `{"command":"rm"}`, "error", "exit 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, list := range [][]any{slices.Concat(tt.hook, tt.transcript), slices.Concat(tt.transcript, tt.hook)} {
+				var l ledger
+				for i, data := range list {
+					kind := events.ToolBefore
+					if _, ok := data.(events.ToolResultData); ok {
+						kind = events.ToolResult
+					}
+					l = append(l, event(t, i, kind, data, call("c1")))
+				}
+				dir := t.TempDir()
+				project(t, dir, l)
+				got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT name, parameters, status, error FROM tool_calls`)
+				if diff := cmp.Diff([][]string{tt.want}, got); diff != "" {
+					t.Errorf("rows (-want +got):\n%s", diff)
+				}
+			}
+		})
 	}
 }
 

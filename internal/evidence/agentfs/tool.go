@@ -2,17 +2,19 @@ package agentfs
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolBefore writes the row of a tool call, or completes the row if the result came first. A denied
-// call becomes a failed row, because it never gets a result.
+// toolBefore writes the row of a tool call, or completes the row if the result came first. A call can
+// have two such events, from hooks and from a transcript. A denied call becomes a failed row, and
+// its result does not change that.
 func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
 	key := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID))
 	path := toolPath(e)
-	args, err := p.payloads.field(e, data.Blobs, "args", raw(data.Args), path+"/args.json")
+	args, err := p.payloads.field(e, data.Blobs, "args", raw(data.CallArgs()), path+"/args.json")
 	if err != nil {
 		return err
 	}
@@ -24,16 +26,31 @@ func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error
 	if err != nil {
 		return err
 	}
+	if ok {
+		r.merge(old, len(data.PatchedArgs) > 0)
+	}
 	switch {
-	case ok && old.status != pending:
+	case data.Verdict != events.VerdictDeny && ok && old.status != pending:
 		return p.calls.setCall(old.id, r)
 	case data.Verdict == events.VerdictDeny:
-		r.status, r.ended, r.failure = failed, e.Time, "denied"
+		r.status, r.ended, r.failure = failed, e.Time, deniedText
 		if data.Reason != "" {
-			r.failure = "denied: " + data.Reason
+			r.failure = deniedText + ": " + data.Reason
 		}
 	}
 	return p.calls.put(r)
+}
+
+// merge takes from the stored row what another event of the call knows. patched reports whether hooks
+// changed the arguments of r.
+func (r *row) merge(old storedRow, patched bool) {
+	if !patched && len(old.parameters) > 0 {
+		r.parameters = old.parameters
+	}
+	r.name = knownName(old.name, r.name)
+	if old.started.Before(r.started) {
+		r.started = old.started
+	}
 }
 
 func (p *projector) toolResult(e events.Event, data events.ToolResultData) error {
@@ -45,9 +62,7 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 	}
 	if ok {
 		r.started, r.parameters = old.started, old.parameters
-		if data.Tool == "" {
-			r.name = old.name
-		}
+		r.name = knownName(old.name, r.name)
 	}
 	if r.ended.Before(r.started) {
 		r.ended = r.started
@@ -63,7 +78,51 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 			return err
 		}
 	}
+	if ok && isStronger(old, r) {
+		return p.calls.setCall(old.id, r)
+	}
 	return p.calls.put(r)
+}
+
+const deniedText = "denied"
+
+// isStronger reports whether the stored outcome of a call counts more than r. A denial by hooks
+// counts most, and of several results the strongest.
+func isStronger(old storedRow, r row) bool {
+	if old.status == pending || isDenial(old.failure) {
+		return old.status != pending
+	}
+	before, now := outcomeOf(old.status, old.failure), outcomeOf(r.status, r.failure)
+	return before != now && before.Stronger(now) == before
+}
+
+// isDenial reports whether a failure is a denial by hooks.
+func isDenial(failure string) bool {
+	return failure == deniedText || strings.HasPrefix(failure, deniedText+": ")
+}
+
+// outcomeOf returns the status of the result from which outcomeText made the failure.
+func outcomeOf(s status, failure string) events.ToolStatus {
+	switch {
+	case s == success:
+		return events.ToolSuccess
+	case isDenial(failure), strings.HasPrefix(failure, deniedText+" by "):
+		return events.ToolDenied
+	case strings.HasPrefix(failure, "interrupted: "):
+		return events.ToolInterrupted
+	}
+	return events.ToolError
+}
+
+// knownName returns the first name in the alphabet. It ignores the name of a call without a tool.
+func knownName(a, b string) string {
+	switch unknown := toolName(""); unknown {
+	case a:
+		return b
+	case b:
+		return a
+	}
+	return events.ToolName(a, b)
 }
 
 // outcomeText returns the error text of a call without success. The format has no status for a call

@@ -39,6 +39,7 @@ type storedRow struct {
 	name       string
 	parameters []byte
 	status     status
+	failure    string
 }
 
 var rowKinds = []string{"start", "end", "step", "tool"} //nolint:gochecknoglobals // a constant
@@ -58,14 +59,14 @@ func (t *toolCalls) find(key string) (storedRow, bool, error) {
 		r  storedRow
 		ok bool
 	)
-	err := sqlitex.Execute(t.conn, `SELECT r.id, r.started, t.name, t.parameters, t.status
+	err := sqlitex.Execute(t.conn, `SELECT r.id, r.started, t.name, t.parameters, t.status, t.error
 		FROM hooktrail_rows r JOIN tool_calls t ON t.id = r.id WHERE r.key = ?`, &sqlitex.ExecOptions{
 		Args: []any{key},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			ok = true
 			r = storedRow{
 				id: stmt.ColumnInt64(0), started: time.UnixMicro(stmt.ColumnInt64(1)).UTC(),
-				name: stmt.ColumnText(2), parameters: []byte(stmt.ColumnText(3)), status: status(stmt.ColumnText(4)),
+				name: stmt.ColumnText(2), parameters: []byte(stmt.ColumnText(3)), status: status(stmt.ColumnText(4)), failure: stmt.ColumnText(5),
 			}
 			return nil
 		},
@@ -100,7 +101,7 @@ func (t *toolCalls) put(r row) error {
 	return nil
 }
 
-// setCall adds the call to a row that was created from a result.
+// setCall adds the call to a row that has a result or a denial.
 func (t *toolCalls) setCall(id int64, r row) error {
 	var parameters any
 	if len(r.parameters) > 0 {

@@ -36,7 +36,7 @@ type RunSummary struct {
 	ToolErrors      int            `json:"tool_errors"`
 	ToolDenied      int            `json:"tool_denied,omitempty"` // calls that hooks denied or the tool refused
 	ToolInterrupted int            `json:"tool_interrupted,omitempty"`
-	Unanswered      int            `json:"unanswered"` // calls without a result
+	Unanswered      int            `json:"unanswered"` // calls without a result that hooks did not deny
 	Unasked         int            `json:"unasked"`    // results without a call
 
 	Responses int           `json:"responses"` // distinct messages
@@ -74,10 +74,11 @@ func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
 type runFold struct {
 	sum       RunSummary
 	tokens    map[string]events.Tokens
-	steps     map[string]events.StepStatus
+	steps     map[string]stepEnd
 	calls     map[string]string // name of the tool, by call id
 	results   map[string]events.ToolStatus
 	denied    map[string]bool // calls that hooks denied
+	finished  time.Time
 	anonymous int
 	subagents map[string]bool
 }
@@ -88,7 +89,7 @@ func newRunFold(tenant, run string) *runFold {
 			Run: run, Tenant: tenant, Kinds: make(map[events.Kind]int),
 			Steps: make(map[events.StepStatus]int), ToolCallsByName: make(map[string]int),
 		},
-		tokens: make(map[string]events.Tokens), steps: make(map[string]events.StepStatus),
+		tokens: make(map[string]events.Tokens), steps: make(map[string]stepEnd),
 		calls: make(map[string]string), results: make(map[string]events.ToolStatus), denied: make(map[string]bool), subagents: make(map[string]bool),
 	}
 }
@@ -168,22 +169,16 @@ func (f *runFold) sessionStart(e events.Event) error {
 
 func (f *runFold) runFinished(e events.Event) error {
 	d, err := events.Payload[events.RunFinishedData](e)
-	if f.sum.Finished == nil || !d.IsEndOfLog() {
-		f.sum.Finished = &d
+	if last := f.sum.Finished; last == nil || !d.IsEndOfLog() && (last.IsEndOfLog() || !e.Time.Before(f.finished)) {
+		f.sum.Finished, f.finished = &d, e.Time
 	}
-	return err
-}
-
-func (f *runFold) stepFinished(e events.Event) error {
-	d, err := events.Payload[events.StepFinishedData](e)
-	f.steps[f.key(e.Step)] = d.StepStatus
 	return err
 }
 
 func (f *runFold) toolBefore(e events.Event) error {
 	d, err := events.Payload[events.ToolBeforeData](e)
 	key := f.key(e.ToolCall)
-	f.calls[key] = d.Tool
+	f.calls[key] = events.ToolName(f.calls[key], d.Tool)
 	f.denied[key] = f.denied[key] || d.Verdict == events.VerdictDeny
 	return err
 }
@@ -198,7 +193,8 @@ func (f *runFold) approval(e events.Event) error {
 
 func (f *runFold) toolResult(e events.Event) error {
 	d, err := events.Payload[events.ToolResultData](e)
-	f.results[f.key(e.ToolCall)] = d.Status
+	key := f.key(e.ToolCall)
+	f.results[key] = f.results[key].Stronger(d.Status)
 	return err
 }
 
@@ -231,13 +227,13 @@ func (f *runFold) summary() RunSummary {
 	s := f.sum
 	s.Kinds = maps.Clone(f.sum.Kinds)
 	s.Steps, s.ToolCallsByName = make(map[events.StepStatus]int), make(map[string]int)
-	for _, status := range f.steps {
-		s.Steps[status]++
+	for _, step := range f.steps {
+		s.Steps[step.status]++
 	}
 	for call, tool := range f.calls {
 		s.ToolCalls++
 		s.ToolCallsByName[tool]++
-		if _, ok := f.results[call]; !ok {
+		if _, ok := f.results[call]; !ok && !f.denied[call] {
 			s.Unanswered++
 		}
 	}
@@ -255,10 +251,7 @@ func (f *runFold) summary() RunSummary {
 			s.ToolDenied++
 		}
 	}
-	for _, t := range f.tokens {
-		s.Responses++
-		s.Tokens = s.Tokens.Plus(t)
-	}
+	s.Responses, s.Tokens = len(f.tokens), f.spent()
 	s.Subagents = slices.Sorted(maps.Keys(f.subagents))
 	return s
 }

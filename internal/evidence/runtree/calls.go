@@ -10,16 +10,25 @@ import (
 func (t *tracer) called(x *fact) {
 	p, _ := x.data.(call)
 	if row := t.calls[x.call]; row != nil && x.call != "" {
-		row.mark(x)
-		if rank(p.verdict) > rank(row.Verdict) {
-			row.Verdict, row.Reason = p.verdict, reasonOf(p)
-		}
+		row.again(x, p, t.relative(p.detail))
 		return
 	}
-	row := t.row(x, Row{Name: p.name, Detail: t.relative(p.detail), Verdict: p.verdict, Reason: reasonOf(p)})
+	row := t.row(x, Row{Name: p.name, Detail: t.relative(p.detail), Verdict: p.verdict, Reason: reasonOf(p), patched: p.patched})
 	t.addUnanswered(row)
 	if x.call != "" {
 		t.calls[x.call] = row
+	}
+}
+
+// again merges another event of a call, such as one of the hooks and one of the transcript.
+func (r *Row) again(x *fact, p call, detail string) {
+	r.mark(x)
+	r.Name = events.ToolName(r.Name, p.name)
+	if rank(p.verdict) > rank(r.Verdict) {
+		r.Verdict, r.Reason = p.verdict, reasonOf(p)
+	}
+	if p.patched && !r.patched {
+		r.Detail, r.patched = detail, true
 	}
 }
 
@@ -81,13 +90,25 @@ func (t *tracer) answered(x *fact) {
 			t.calls[x.call] = row
 		}
 	}
-	row.answered = true
-	row.Status, row.DeniedBy, row.Failure, row.DurationMS, row.ExitCode = p.status, p.by, p.failure, p.durationMS, p.exit
-	if row.DurationMS == 0 {
-		row.DurationMS = max(0, x.at.Sub(row.Started).Milliseconds())
-	}
+	row.result(x, p)
 	if run := t.subRun(x, p.subagent); p.subagent != "" && t.all.runs[run] != nil {
 		row.Run = run
+	}
+}
+
+// result merges a result. Of several results the strongest status counts, and others only add what
+// it lacks.
+func (r *Row) result(x *fact, p answer) {
+	weaker := r.answered && r.Status.Stronger(p.status) == r.Status
+	if !weaker || r.Status == p.status && r.ExitCode == nil {
+		r.ExitCode = p.exit
+	}
+	if !weaker {
+		r.Status, r.DeniedBy, r.Failure, r.DurationMS = p.status, p.by, p.failure, p.durationMS
+	}
+	r.answered = true
+	if r.DurationMS == 0 {
+		r.DurationMS = max(p.durationMS, x.at.Sub(r.Started).Milliseconds(), 0)
 	}
 }
 

@@ -11,6 +11,7 @@ type (
 	call struct {
 		name, detail, reason string
 		verdict              events.Verdict
+		patched              bool // the detail has the arguments as hooks changed them
 	}
 	answer struct {
 		name       string
@@ -44,10 +45,10 @@ var digests = map[events.Kind]func(events.Event) any{
 		}
 	}),
 	events.ToolBefore: digest(func(p events.ToolBeforeData) any {
-		return call{p.Tool, detail(p.Args), OneLine(p.Reason), p.Verdict}
+		return call{p.Tool, detail(p.CallArgs()), OneLine(p.Reason), p.Verdict, len(p.PatchedArgs) > 0}
 	}),
 	events.Approval: digest(func(p events.ApprovalData) any {
-		return call{p.Tool, detail(p.Args), OneLine(p.Reason), p.Verdict}
+		return call{p.Tool, detail(p.Args), OneLine(p.Reason), p.Verdict, false}
 	}),
 	events.ToolResult: digest(func(p events.ToolResultData) any {
 		return answer{p.Tool, p.Status, p.DeniedBy, p.ExitCode, short(p.Error), p.DurationMS, named(p.Result)}

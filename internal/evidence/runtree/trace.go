@@ -127,6 +127,7 @@ type Row struct {
 	n        int
 	start    bool // start of a sub-agent without a call
 	answered bool // it has a result
+	patched  bool // hooks changed the arguments
 }
 
 // Denied reports whether the row is a call that hooks denied, or that the tool refused to run.

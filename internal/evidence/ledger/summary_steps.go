@@ -1,0 +1,48 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// stepEnd is the latest end of a step.
+type stepEnd struct {
+	status events.StepStatus
+	at     time.Time
+	tokens *events.Tokens
+}
+
+func (f *runFold) stepFinished(e events.Event) error {
+	d, err := events.Payload[events.StepFinishedData](e)
+	key := f.key(e.Step)
+	end := f.steps[key]
+	if !e.Time.Before(end.at) {
+		end.status, end.at = d.StepStatus, e.Time
+	}
+	if d.TokensUsed != nil {
+		end.tokens = d.TokensUsed
+	}
+	f.steps[key] = end
+	return err
+}
+
+// spent returns the tokens of the responses. If they tell none, it returns those of the steps, and
+// otherwise those of the run.
+func (f *runFold) spent() (sum events.Tokens) {
+	for _, t := range f.tokens {
+		sum = sum.Plus(t)
+	}
+	if sum != (events.Tokens{}) {
+		return sum
+	}
+	for _, step := range f.steps {
+		if step.tokens != nil {
+			sum = sum.Plus(*step.tokens)
+		}
+	}
+	if sum == (events.Tokens{}) && f.sum.Finished != nil && f.sum.Finished.TokensUsed != nil {
+		return *f.sum.Finished.TokensUsed
+	}
+	return sum
+}

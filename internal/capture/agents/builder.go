@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
@@ -124,13 +125,22 @@ func (b *builder) identify(values ...string) {
 
 func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// stepID returns an id for a new step, because the tool sends none. The package runtree
+// begin begins the step of a prompt, because the tool sends no id for it. The package runtree
 // assigns later events to the step by time.
-func (b *builder) stepID() string {
-	if b.identity == "" {
-		return ""
+func (b *builder) begin(prompt string) {
+	b.settle()
+	k := Key{Session: b.session(), Call: ingest.PromptKey(prompt)}
+	b.scope.step = promptID(k, 0)
+	if b.context.CallIDs != nil {
+		b.scope.step = b.context.CallIDs.Prompt(k, b.identity)
 	}
-	return "step-" + b.identity[:16]
+}
+
+// latest enters the step of the latest prompt.
+func (b *builder) latest() {
+	if b.context.CallIDs != nil {
+		b.scope.step = b.context.CallIDs.Step(b.session())
+	}
 }
 
 func (b *builder) unstorable(payload []byte) {

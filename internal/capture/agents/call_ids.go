@@ -2,15 +2,20 @@ package agents
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"slices"
-	"strconv"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// CallIDs assigns ids to tool calls without an id, so that a call and its result have the same one.
-// If several calls have the same key, the first result belongs to the first call. Calls and results
-// may arrive in any order, and more than once. The methods are safe for concurrent use.
+// CallIDs assigns ids to tool calls and steps without an id, so that a call and its result have the
+// same one. If several calls have the same key, the first result belongs to the first call. Calls and
+// results may arrive in any order, and more than once. The methods are safe for concurrent use.
 type CallIDs interface {
+	callPairs
+	promptSteps
+}
+
+type callPairs interface {
 	// Call returns the id of a call. Payloads with the same identity are copies of each other, so
 	// they get the same id, while an empty identity always means a new call.
 	Call(k Key, identity string) string
@@ -22,20 +27,26 @@ type CallIDs interface {
 	IsDenied(k Key) bool
 }
 
-// Key identifies equal calls. A call and its result have the same key.
+type promptSteps interface {
+	// Prompt returns the step of a prompt, and makes it the latest step of the session.
+	Prompt(k Key, identity string) string
+	// Step returns the latest step of the session, or the empty string.
+	Step(session string) string
+}
+
+// Key identifies equal calls or prompts. A call and its result have the same key.
 type Key struct {
 	Session string // includes the tenant and the tool
-	Call    string // the name of the called tool and the arguments
+	Call    string // see [ingest.CallKey] and [ingest.PromptKey]
 }
 
 func (k Key) hash() [sha256.Size]byte {
 	return sha256.Sum256([]byte(k.Session + "\x00" + k.Call))
 }
 
-func callID(k Key, n int) string {
-	sum := sha256.Sum256([]byte(k.Session + "\x00" + k.Call + "\x00" + strconv.Itoa(n)))
-	return "call-" + hex.EncodeToString(sum[:12])
-}
+func callID(k Key, n int) string { return ingest.CallID(k.Session, k.Call, n) }
+
+func promptID(k Key, n int) string { return ingest.PromptID(k.Session, k.Call, n) }
 
 func firstCall(k Key) string { return callID(k, 0) }
 

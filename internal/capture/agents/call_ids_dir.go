@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
@@ -59,6 +60,28 @@ func (f *folder) id(k Key, identity string, take func(*calls, string) int) strin
 		return callID(Key{k.Session, k.Call + "\x00" + identity}, 0)
 	}
 	return callID(k, n)
+}
+
+// Prompt implements [CallIDs].
+func (f *folder) Prompt(k Key, identity string) string {
+	var n int
+	_ = f.update(k, func(c *calls) { n = c.call(identity) }) // without the lock, it counts as the first
+	step, path := promptID(k, n), f.stepPath(k.Session)
+	_ = os.WriteFile(path, []byte(step), 0o600) // best effort: an error must not stop the agent
+	return step
+}
+
+// Step implements [CallIDs].
+func (f *folder) Step(session string) string {
+	step, err := os.ReadFile(f.stepPath(session))
+	if err != nil || !ingest.Usable(string(step)) {
+		return ""
+	}
+	return string(step)
+}
+
+func (f *folder) stepPath(session string) string {
+	return filepath.Join(filepath.Dir(f.path(Key{Session: session})), "step")
 }
 
 func (f *folder) update(k Key, do func(c *calls)) error {

@@ -24,14 +24,17 @@ type memory struct {
 type cached struct {
 	at    *list.Element
 	calls calls
+	step  string // latest step, of the key of a session
 }
 
-// of returns the calls of a key and marks the key as recently used. The caller holds mu.
-func (m *memory) of(k Key) *calls {
+// of returns the calls of a key and marks the key as recently used. The caller locks mu.
+func (m *memory) of(k Key) *calls { return &m.cached(k).calls }
+
+func (m *memory) cached(k Key) *cached {
 	hash := k.hash()
 	if r, ok := m.keys[hash]; ok {
 		m.used.MoveToFront(r.at)
-		return &r.calls
+		return r
 	}
 	r := &cached{}
 	r.at = m.used.PushFront(hash)
@@ -41,7 +44,7 @@ func (m *memory) of(k Key) *calls {
 			delete(m.keys, oldest)
 		}
 	}
-	return &r.calls
+	return r
 }
 
 // Call implements [CallIDs].
@@ -70,4 +73,20 @@ func (m *memory) IsDenied(k Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.of(k).isDenied()
+}
+
+// Prompt implements [CallIDs].
+func (m *memory) Prompt(k Key, identity string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	step := promptID(k, m.of(k).call(identity))
+	m.cached(Key{Session: k.Session}).step = step
+	return step
+}
+
+// Step implements [CallIDs].
+func (m *memory) Step(session string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cached(Key{Session: session}).step
 }

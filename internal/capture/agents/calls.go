@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
 type toolCall struct {
@@ -53,11 +52,11 @@ type callEvents struct {
 func (b *builder) call(c toolCall) callEvents { return callEvents{b, c} }
 
 func (b *builder) session() string {
-	return b.context.Tenant + "\x00" + b.tool.name + "\x00" + b.scope.run
+	return ingest.SessionKey(b.context.Tenant, b.tool.name, b.scope.run)
 }
 
 func (e callEvents) key() Key {
-	return Key{Session: e.b.session(), Call: policy.CanonicalTool(e.call.name) + " " + canonicalJSON(e.call.args)}
+	return Key{Session: e.b.session(), Call: ingest.CallKey(e.call.name, e.call.args)}
 }
 
 func (e callEvents) before() {
@@ -83,7 +82,7 @@ func (e callEvents) before() {
 }
 
 func patched(before, after hooks.JSON) (hooks.JSON, bool) {
-	if after == "" || after == before || canonicalJSON(after.Raw()) == canonicalJSON(before.Raw()) {
+	if after == "" || after == before || ingest.CanonicalJSON(after.Raw()) == ingest.CanonicalJSON(before.Raw()) {
 		return before, false
 	}
 	return after, true

@@ -175,7 +175,7 @@ func TestCaptured_Lossless(t *testing.T) {
 	for _, kind := range []events.Kind{
 		events.RunStarted, events.SessionStart, events.PromptSubmit, events.ToolBefore, events.ToolResult, events.Approval,
 		events.SubagentStart, events.SubagentStopped, events.StepFinished, events.SessionEnded, events.RunFinished,
-		events.CompactBefore, events.LLMRequest, events.ResponseCompleted, events.MessageUpdated, events.Custom,
+		events.LLMRequest, events.ResponseCompleted, events.MessageUpdated, events.Custom,
 	} {
 		if known[kind] == 0 {
 			t.Errorf("no %s in any capture", kind)

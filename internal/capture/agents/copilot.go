@@ -60,7 +60,7 @@ var copilotEvents = map[string]func(r *copilotReader){
 	"posttooluse":        func(r *copilotReader) { r.call().after(r.result()) },
 	"posttoolusefailure": (*copilotReader).failure,
 	"permissionrequest":  func(r *copilotReader) { r.call().approval("") },
-	"stop":               func(r *copilotReader) { r.b.stopped(r.in, "") },
+	"stop":               (*copilotReader).stopped,
 	"precompact":         func(r *copilotReader) { r.b.compacts(r.in) },
 	"erroroccurred":      (*copilotReader).errorOccurred,
 	"subagentstart":      (*copilotReader).subagent,
@@ -74,8 +74,13 @@ func (r *copilotReader) toolCall() toolCall {
 func (r *copilotReader) call() callEvents { return r.b.call(r.toolCall()) }
 
 func (r *copilotReader) prompt() {
-	r.b.scope.step = r.b.stepID()
+	r.b.begin(r.in.text("prompt"))
 	r.b.prompted(r.in.text("prompt"))
+}
+
+func (r *copilotReader) stopped() {
+	r.b.latest()
+	r.b.stopped(r.in, "")
 }
 
 func (r *copilotReader) failure() {
@@ -102,7 +107,7 @@ func (r *copilotReader) locate() {
 	r.b.at = t
 	r.b.identify(
 		r.name, r.b.scope.run, agent, t.Format("2006-01-02T15:04:05.000"),
-		policy.CanonicalTool(r.toolCall().name), canonicalJSON(copilotArgs(r.in)),
+		policy.CanonicalTool(r.toolCall().name), ingest.CanonicalJSON(copilotArgs(r.in)),
 		r.in.text("prompt"), r.in.text("transformedPrompt", "transformed_prompt"), copilotError(r.in), r.in.text("message"),
 	)
 }
@@ -187,7 +192,7 @@ func (r *copilotReader) result() result {
 	}
 	if typ != "success" && typ != "" {
 		e.failure = &events.Failure{Message: ingest.Clip(cmp.Or(copilotError(in), text), maxSummary), Class: ingest.Clip(typ, ingest.MaxID)}
-		e.refused, e.by = copilotRefusal(typ)
+		e.refused, e.by = copilotRefusal(typ, e.failure.Message)
 	} else if e.exit != nil && *e.exit != 0 {
 		e.failure = &events.Failure{Message: ingest.Clip(strings.TrimSpace(text), maxSummary)}
 	}
@@ -195,11 +200,13 @@ func (r *copilotReader) result() result {
 }
 
 // copilotRefusal reads the result type of a call that Copilot CLI refused to run.
-func copilotRefusal(typ string) (events.ToolStatus, events.DeniedBy) {
-	switch typ {
-	case "rejected":
+func copilotRefusal(typ, message string) (events.ToolStatus, events.DeniedBy) {
+	switch {
+	case typ == "rejected":
 		return events.ToolDenied, events.DeniedByUser
-	case "denied":
+	case typ == "denied" && strings.HasPrefix(message, "Denied by preToolUse hook"):
+		return events.ToolDenied, events.DeniedByHook
+	case typ == "denied":
 		return events.ToolDenied, events.DeniedByPermissions
 	}
 	return "", ""

@@ -32,7 +32,7 @@ import (
 // The raw member of an event contains the line.
 func CopilotEvents(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
-		c := &copilotLog{m: ingest.NewEmitter(copilotCLI.name, opts, yield), opts: opts}
+		c := &copilotLog{m: ingest.NewEmitter(copilotCLI.name, opts, yield), opts: opts, calls: map[string]string{}}
 		c.m.Lines(ctx, r, c.read)
 		c.m.Finish()
 	}
@@ -54,6 +54,7 @@ type copilotLog struct {
 	opts    ingest.Options
 	session string
 	last    time.Time
+	calls   map[string]string // ids of calls, by the written id
 }
 
 type copilotLine struct {
@@ -148,14 +149,29 @@ func (c *copilotLog) start(r *ingest.Run, l copilotLine) {
 }
 
 func (c *copilotLog) prompt(r *ingest.Run, l copilotLine) {
+	l.at.Step = r.HookPrompt(l.data.text("content"))
 	r.Prompt(l.at, events.PromptSubmitData{Prompt: l.data.text("content"), Common: l.common()})
 }
 
 func (c *copilotLog) called(r *ingest.Run, l copilotLine) {
 	data := events.ToolBeforeData{Tool: l.data.text("toolName"), Args: l.data.raw("arguments"), Common: l.common()}
-	if id := ident(l.data.text("toolCallId")); id == "" || !r.Call(l.at, id, data) {
+	written := ident(l.data.text("toolCallId"))
+	if written == "" || c.calls[written] != "" {
 		c.custom(r, l)
+		return
 	}
+	c.calls[written] = r.HookCall(data.Tool, data.Args)
+	r.Call(l.at, c.calls[written], data)
+}
+
+// callID returns the id that the hooks of Copilot CLI give to a call, because they do not send the
+// written one.
+func (c *copilotLog) callID(l copilotLine) string {
+	written := ident(l.data.text("toolCallId"))
+	if written != "" && c.calls[written] == "" { // a result without a call
+		c.calls[written] = written
+	}
+	return c.calls[written]
 }
 
 func (c *copilotLog) switched(r *ingest.Run, l copilotLine) {
@@ -214,7 +230,7 @@ func (c *copilotLog) result(r *ingest.Run, l copilotLine) {
 		data.Error = &events.Failure{
 			Message: ingest.Clip(cmp.Or(failure.text("message"), l.data.text("error"), content), maxSummary), Class: ingest.Clip(failure.text("code"), ingest.MaxID),
 		}
-		if status, by := copilotRefusal(failure.text("code")); status != "" {
+		if status, by := copilotRefusal(failure.text("code"), data.Error.Message); status != "" {
 			data.Status, data.DeniedBy = status, by
 		}
 	case data.ExitCode != nil && *data.ExitCode != 0:
@@ -222,13 +238,13 @@ func (c *copilotLog) result(r *ingest.Run, l copilotLine) {
 		text := copilotExit().ReplaceAllString(strings.TrimRight(content, " \r\n"), "")
 		data.Error = &events.Failure{Message: ingest.Clip(strings.TrimSpace(text), maxSummary)}
 	}
-	if id := ident(l.data.text("toolCallId")); id == "" || !r.Result(l.at, id, data) {
+	if id := c.callID(l); id == "" || !r.Result(l.at, id, data) {
 		c.custom(r, l)
 	}
 }
 
 func (c *copilotLog) subagent(r *ingest.Run, l copilotLine) {
-	call := ident(l.data.text("toolCallId"))
+	call := c.callID(l)
 	name := cmp.Or(l.data.text("agentDisplayName"), l.data.text("agentName"))
 	if l.agent == "" {
 		c.custom(r, l)

@@ -41,9 +41,10 @@ func (r *geminiReader) read() {
 	case "SessionEnd":
 		r.b.sessionEnded(r.in)
 	case "BeforeAgent":
-		r.b.scope.step = r.b.stepID()
+		r.b.begin(r.in.text("prompt"))
 		r.b.prompted(r.in.text("prompt"))
 	case "AfterAgent":
+		r.b.latest()
 		r.b.stopped(r.in, r.in.text("prompt_response"))
 	case "BeforeTool":
 		r.b.call(c).before()
@@ -54,10 +55,20 @@ func (r *geminiReader) read() {
 	case "AfterModel":
 		r.response()
 	case "PreCompress":
-		r.b.compacts(r.in)
+		r.compress()
 	default:
 		r.b.custom()
 	}
+}
+
+// compress adds a compaction that a person ordered. Gemini CLI also sends the event before each
+// request, to ask whether one is due, and does not say whether it follows.
+func (r *geminiReader) compress() {
+	if r.in.text("trigger") == "auto" {
+		r.b.custom()
+		return
+	}
+	r.b.compacts(r.in)
 }
 
 func (r *geminiReader) request() {

@@ -78,25 +78,6 @@ func usable(t time.Time) (time.Time, bool) {
 	return t, t.Year() >= 1970 && t.Year() <= 9999
 }
 
-// canonicalJSON sorts members and removes white space. Text that is not JSON stays
-// unchanged.
-func canonicalJSON(raw json.RawMessage) string {
-	if len(raw) == 0 {
-		return ""
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return string(raw)
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return string(raw)
-	}
-	return string(text)
-}
-
 // storable returns payload as events store it: compact JSON with U+FFFD in place of
 // invalid Unicode. It returns false if payload is nested too deep.
 func storable(payload []byte) (json.RawMessage, bool) {

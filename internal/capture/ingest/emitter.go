@@ -145,6 +145,7 @@ type Origin struct {
 	ID    string    // id of the line, message or step, unique in its run
 	Block int       // index of the block in the message; -1 for all
 	Time  time.Time // when it happened
+	Step  string    // id of the step that begins here; the ID if empty
 }
 
 // Time parses text as a time. For empty or invalid text, it returns fallback. Invalid

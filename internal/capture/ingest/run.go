@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -40,7 +41,8 @@ type Run struct {
 	first, last time.Time
 	finished    bool
 
-	stepIDs UniqueNames
+	stepIDs, named UniqueNames
+	equal          map[[sha256.Size]byte]int // equal calls and prompts, see HookCall
 
 	steps, toolCalls, answered  int
 	errors, denied, interrupted int // results by status

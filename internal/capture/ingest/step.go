@@ -25,6 +25,8 @@ type Step struct {
 	perAnswer bool // see Run.PerAnswer
 	answered  int  // calls of this step with a result
 
+	name string // derived from the origin, for event ids
+
 	first, last time.Time
 }
 
@@ -55,11 +57,15 @@ func (r *Run) StepID() string {
 	return r.step.ID
 }
 
-// Open ends the open step and begins another one with the id of the origin. If the run
-// already has a step with that id, Open appends a number.
+// Open ends the open step and begins another one with the id of the origin, or with its
+// Step. If the run already has a step with that id, Open appends a number.
 func (r *Run) Open(p Origin, input string) *Step {
 	r.CloseStep()
-	r.step = &Step{ID: r.stepIDs.Unique(p.ID), Input: Clip(input, MaxInput), first: p.Time, last: p.Time, perAnswer: r.PerAnswer}
+	name := r.stepIDs.Unique(p.ID)
+	r.step = &Step{ID: name, name: name, Input: Clip(input, MaxInput), first: p.Time, last: p.Time, perAnswer: r.PerAnswer}
+	if p.Step != "" {
+		r.step.ID = r.named.Unique(p.Step)
+	}
 	r.steps++
 	return r.step
 }
@@ -89,7 +95,7 @@ func (r *Run) CloseStep() {
 		return
 	}
 	r.Failure, r.Output, r.Status = s.Failure, s.Output, runStatus(s.status())
-	r.Aggregate(s.ID, s.ID, s.last, events.StepFinished, s.finished())
+	r.Aggregate(s.name, s.ID, s.last, events.StepFinished, s.finished())
 	r.step = nil
 }
 

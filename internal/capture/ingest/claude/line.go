@@ -29,6 +29,7 @@ type line struct {
 	APIError   bool `json:"isApiErrorMessage"`
 
 	RawMessage json.RawMessage `json:"message"`
+	Prompt     json.RawMessage `json:"promptId"`       // of user lines; hooks send it too
 	Error      json.RawMessage `json:"error"`          // of API errors: a class or an object
 	ToolResult json.RawMessage `json:"toolUseResult"`  // a second copy of the result from the tool
 	DenialKind string          `json:"toolDenialKind"` // of a result that is a refusal or an interrupt

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -49,7 +50,11 @@ func (t *transcript) user(r *run, l *line) {
 	if slices.ContainsFunc(l.blocks, func(b block) bool { return b.Type != "text" }) {
 		prompt.Raw = l.msg.Content
 	}
-	r.Prompt(l.whole(), prompt)
+	p := l.whole()
+	if id := ingest.Text(l.Prompt); ingest.Usable(id) {
+		p.Step = id
+	}
+	r.Prompt(p, prompt)
 }
 
 func (l *line) isPrompt(r *run, text string) bool {

@@ -28,12 +28,13 @@ func (c *chat) call(m message, i int, text json.RawMessage) {
 		c.other("toolCall", text)
 		return
 	}
-	id := k.ID
-	if id == "" || !ingest.Usable(id) {
-		id = m.ID + "/" + strconv.Itoa(i)
+	written := k.ID
+	if written == "" || !ingest.Usable(written) {
+		written = m.ID + "/" + strconv.Itoa(i)
 	}
 	p := m.origin
-	p.ID += "/" + id
+	p.ID += "/" + written
+	id := c.callID(written, k)
 	if !ingest.Usable(k.Agent) {
 		k.Agent = ""
 	}
@@ -46,6 +47,16 @@ func (c *chat) call(m message, i int, text json.RawMessage) {
 	if k.ended() && !c.run.Answered(id) {
 		c.ended(p, id, k, text)
 	}
+}
+
+// callID returns the id that the hooks of Gemini CLI give to a call, because they do not send the
+// written one.
+func (c *chat) callID(written string, k toolCall) string {
+	key := c.run.Run + "\x00" + written
+	if c.calls[key] == "" {
+		c.calls[key] = c.run.HookCall(k.Name, k.Args)
+	}
+	return c.calls[key]
 }
 
 func (c *chat) ended(p ingest.Origin, id string, k toolCall, text json.RawMessage) {
@@ -91,6 +102,8 @@ func Outcome(tool, status, said string, result json.RawMessage) events.ToolResul
 		data.Status, data.DeniedBy, data.Error.Class = events.ToolDenied, events.DeniedByUser, "rejected"
 	case status == "cancelled":
 		data.Status, data.Error.Class = events.ToolInterrupted, "interrupted"
+	case strings.HasPrefix(said, "Tool execution blocked: "), strings.HasPrefix(said, "Agent execution stopped by hook: "):
+		data.Status, data.DeniedBy, data.Error.Class = events.ToolDenied, events.DeniedByHook, "blocked_by_hook"
 	case strings.Contains(said, "Tool execution denied by policy"):
 		data.Status, data.DeniedBy = events.ToolDenied, events.DeniedByPermissions
 	}

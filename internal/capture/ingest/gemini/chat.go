@@ -21,6 +21,7 @@ type chat struct {
 	last    time.Time // of the latest message with a time
 	model   string
 	written map[string]*writtenMessage
+	calls   map[string]string // ids of calls, by run and written id
 
 	pending     []func() // emit events that wait for the session
 	pendingSize int

@@ -71,7 +71,11 @@ func brief(tb testing.TB, e events.Event) string {
 	case events.Custom:
 		s += " " + ingesttest.Payload[events.CustomData](tb, e).Name
 	case events.StepFinished:
-		s += " " + e.Step + " " + string(ingesttest.Payload[events.StepFinishedData](tb, e).StepStatus)
+		step := e.Step
+		if strings.HasPrefix(step, "step-") { // derived from the prompt
+			step = "step"
+		}
+		s += " " + step + " " + string(ingesttest.Payload[events.StepFinishedData](tb, e).StepStatus)
 	case events.ToolBefore:
 		p := ingesttest.Payload[events.ToolBeforeData](tb, e)
 		s += " " + p.Tool + " " + string(p.Args)
@@ -100,22 +104,22 @@ func TestEvents_Shapes(t *testing.T) {
 		"Lines": {
 			"run.started", "session.start", "message.created user", "prompt.submit list the files", "message.created assistant",
 			"message.created assistant", `tool.before run_shell_command {"command":"ls"}`, "tool.result error exit 2 3000ms",
-			"response.completed", "custom $set", "error rate_limit", "custom $rewindTo", "step.finished u1 failed", "prompt.submit again",
-			"model.switched", "message.created assistant", "response.completed", "step.finished u2 completed", "run.finished",
+			"response.completed", "custom $set", "error rate_limit", "custom $rewindTo", "step.finished step failed", "prompt.submit again",
+			"model.switched", "message.created assistant", "response.completed", "step.finished step completed", "run.finished",
 		},
 		"Document": {
 			"run.started", "session.start", "prompt.submit list the files", "message.created assistant",
 			`tool.before run_shell_command {"command":"ls"}`, "tool.result error exit 2 3000ms", "response.completed", "custom newMember",
-			"step.finished u1 unknown", "run.finished",
+			"step.finished step unknown", "run.finished",
 		},
 		"TwoDocuments": {
 			"a: run.started", "a: session.start", "a: prompt.submit list the files",
 			"b: run.started", "b: session.start", "b: prompt.submit list the files",
-			"a: step.finished u1 unknown", "a: run.finished", "b: step.finished u1 unknown", "b: run.finished",
+			"a: step.finished step unknown", "a: run.finished", "b: step.finished step unknown", "b: run.finished",
 		},
 		"SubAgent": {
 			"parent/child: run.started", "parent/child: session.start", "parent/child: prompt.submit list the files",
-			"parent/child: step.finished u1 unknown", "parent/child: run.finished",
+			"parent/child: step.finished step unknown", "parent/child: run.finished",
 		},
 		"Junk": {
 			"run.started", "session.start", "custom line", "custom message", "message.created assistant", "custom toolCall", "custom toolCall",

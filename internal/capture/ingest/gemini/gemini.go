@@ -47,7 +47,7 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 			m.Report(fmt.Errorf("read %s: %w", opts.File, err))
 			return
 		}
-		c := &chat{Emitter: m, opts: opts, written: map[string]*writtenMessage{}}
+		c := &chat{Emitter: m, opts: opts, written: map[string]*writtenMessage{}, calls: map[string]string{}}
 		var complete bool
 		switch shapeOf(head) {
 		case document:

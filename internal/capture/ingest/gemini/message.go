@@ -95,7 +95,9 @@ func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 	if m.Content[0] != '"' {
 		data.Raw = ingest.Without(m.text, "id", "timestamp", "type")
 	}
-	c.run.Prompt(m.origin, data)
+	p := m.origin
+	p.Step = c.run.HookPrompt(text)
+	c.run.Prompt(p, data)
 }
 
 // emitMessage includes content in the id of the event, because a message can be written

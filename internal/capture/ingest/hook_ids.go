@@ -1,0 +1,81 @@
+package ingest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
+)
+
+// The hooks of some tools send no ids for calls and prompts. Such an id derives from the content
+// and the number of equal calls or prompts before it in the run. The hooks and the transcript of a
+// session therefore have the same ids, in any order of arrival.
+
+// CallKey returns a text that is the same for equal calls of a tool.
+func CallKey(tool string, args json.RawMessage) string {
+	return policy.CanonicalTool(tool) + " " + CanonicalJSON(args)
+}
+
+// PromptKey returns a text that is the same for equal prompts, and for no call.
+func PromptKey(prompt string) string { return "\x00prompt " + prompt }
+
+// SessionKey identifies a run of a tool.
+func SessionKey(tenant, tool, run string) string { return tenant + "\x00" + tool + "\x00" + run }
+
+// CallID returns the id of a call. n is the number of earlier calls with the same key.
+func CallID(session, key string, n int) string { return "call-" + hookID(session, key, n) }
+
+// PromptID returns the id of the step of a prompt. n is the number of earlier prompts with the same
+// key.
+func PromptID(session, key string, n int) string { return "step-" + hookID(session, key, n) }
+
+func hookID(session, key string, n int) string {
+	sum := sha256.Sum256([]byte(session + "\x00" + key + "\x00" + strconv.Itoa(n)))
+	return hex.EncodeToString(sum[:12])
+}
+
+// HookCall returns the id that the hooks of the tool give to the next call of the run.
+func (r *Run) HookCall(tool string, args json.RawMessage) string {
+	key := CallKey(tool, args)
+	return CallID(r.hookSession(), key, r.times(key))
+}
+
+// HookPrompt returns the step that the hooks of the tool give to the next prompt of the run.
+func (r *Run) HookPrompt(prompt string) string {
+	key := PromptKey(prompt)
+	return PromptID(r.hookSession(), key, r.times(key))
+}
+
+func (r *Run) hookSession() string { return SessionKey(r.m.opts.Tenant, r.m.source, r.Run) }
+
+// times returns how often the key was used before.
+func (r *Run) times(key string) int {
+	if r.equal == nil {
+		r.equal = map[[sha256.Size]byte]int{}
+	}
+	sum := sha256.Sum256([]byte(key))
+	r.equal[sum]++
+	return r.equal[sum] - 1
+}
+
+// CanonicalJSON sorts members and removes white space. Text that is not JSON stays
+// unchanged.
+func CanonicalJSON(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return string(raw)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return string(raw)
+	}
+	return string(text)
+}

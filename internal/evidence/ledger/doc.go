@@ -42,6 +42,7 @@
 //	leaf*, chunk, checkpoint, tree, text, schema       the signed encodings and the database
 //	keys, chain, rotations, pending, endorsement       keys and their changes
 //	order*, rules*, retention, removal, targets        orders and their effects
-//	reader, source, entry, select, stored, summary*    reading
+//	reader, source, entry, select, stored              reading
+//	run_*, summary*                                    runs and lists of runs
 //	activity, awaited, received, repetitions, altered  questions of commands
 package ledger

@@ -81,11 +81,19 @@ func (s *source) entries(ctx context.Context, after int64, where string, args ..
 	}
 }
 
-func (s *source) page(ctx context.Context, after int64, where string, args ...any) (page []Entry, err error) {
-	query := `SELECT l.leaf, l.class, l.finding, l.id, pr.name, l.sequence, r.name, l.kind, l.stream, l.stored, l.hash, ` +
-		`l.time, l.epoch, x.word, x.ordered, p.bytes, p.cut, b.content FROM leaves l LEFT JOIN payloads p ON p.leaf = l.leaf
+// The columns that scanEntry reads, the index of the next column, and the joins for a row l of the
+// table "leaves".
+const (
+	runColumn    = 18
+	entryColumns = `l.leaf, l.class, l.finding, l.id, pr.name, l.sequence, r.name, l.kind, l.stream, l.stored, l.hash,
+		l.time, l.epoch, x.word, x.ordered, p.bytes, p.cut, b.content`
+	entryJoins = `LEFT JOIN payloads p ON p.leaf = l.leaf
 		LEFT JOIN erased x ON x.leaf = l.leaf LEFT JOIN blobs b ON b.blob = p.blob LEFT JOIN producers pr ON pr.producer = l.producer
-		LEFT JOIN runs r ON r.run = l.run WHERE l.leaf > ?1` + where + ` ORDER BY l.leaf LIMIT ?2`
+		LEFT JOIN runs r ON r.run = l.run`
+)
+
+func (s *source) page(ctx context.Context, after int64, where string, args ...any) (page []Entry, err error) {
+	query := `SELECT ` + entryColumns + ` FROM leaves l ` + entryJoins + ` WHERE l.leaf > ?1` + where + ` ORDER BY l.leaf LIMIT ?2`
 	size := 0
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		check := newRecordCheck(conn)

@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,66 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunSummary describes a run by its events. Where only one event of a kind can count, such as
-// run.finished, the last one does.
-type RunSummary struct {
-	Run       string `json:"run"`
-	Tenant    string `json:"tenant"`
-	Session   string `json:"session,omitempty"`
-	ParentRun string `json:"parent_run,omitempty"`
-	Agent     string `json:"agent,omitempty"`
-	Title     string `json:"title,omitempty"`
-	Model     string `json:"model,omitempty"`
-
-	First time.Time `json:"first,omitzero"` // time of the first event that is not a service record, see [IsServiceRecord]
-	Last  time.Time `json:"last,omitzero"`
-
-	Events  int                 `json:"events"`
-	Removed int                 `json:"removed,omitempty"` // erased or pruned events; only Events and Kinds include them
-	Kinds   map[events.Kind]int `json:"kinds"`
-
-	Steps map[events.StepStatus]int `json:"steps"` // counts steps by the status of their last step.finished event
-
-	ToolCalls       int            `json:"tool_calls"` // distinct calls
-	ToolCallsByName map[string]int `json:"tool_calls_by_name"`
-	ToolResults     int            `json:"tool_results"`
-	ToolErrors      int            `json:"tool_errors"`
-	ToolDenied      int            `json:"tool_denied,omitempty"` // calls that hooks denied or the tool refused
-	ToolInterrupted int            `json:"tool_interrupted,omitempty"`
-	Unanswered      int            `json:"unanswered"` // calls without a result that hooks did not deny
-	Unasked         int            `json:"unasked"`    // results without a call
-
-	Responses int           `json:"responses"` // distinct messages
-	Tokens    events.Tokens `json:"tokens"`
-	Errors    int           `json:"errors"`
-
-	Subagents []string `json:"subagents,omitempty"` // sorted
-
-	Finished *events.RunFinishedData `json:"finished,omitempty"`
-	Sealed   bool                    `json:"sealed"` // nothing but service records follows the seal
-}
-
-// Summary reads the events of a run and summarises them.
-func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
-	f := newRunFold(r.Tenant(), run)
-	for entry, err := range r.Run(ctx, run) {
-		if err != nil {
-			return RunSummary{}, err
-		}
-		if entry.Removal.Done() {
-			f.addRemoved(entry)
-			continue
-		}
-		e, err := events.Decode(entry.Bytes)
-		if err != nil {
-			return RunSummary{}, fmt.Errorf("leaf %d: %w", entry.Leaf, err)
-		}
-		if err := f.add(e); err != nil {
-			return RunSummary{}, fmt.Errorf("leaf %d: %w", entry.Leaf, err)
-		}
-	}
-	return f.summary(), nil
-}
+// syntheticModel is the model name in messages of Claude Code that no model wrote.
+const syntheticModel = "<synthetic>"
 
 type runFold struct {
 	sum       RunSummary
@@ -81,6 +23,9 @@ type runFold struct {
 	finished  time.Time
 	anonymous int
 	subagents map[string]bool
+	prompted  time.Time // when Prompt was submitted
+	model     string    // of the latest response
+	removal   removedRun
 }
 
 func newRunFold(tenant, run string) *runFold {
@@ -92,6 +37,21 @@ func newRunFold(tenant, run string) *runFold {
 		tokens: make(map[string]events.Tokens), steps: make(map[string]stepEnd),
 		calls: make(map[string]string), results: make(map[string]events.ToolStatus), denied: make(map[string]bool), subagents: make(map[string]bool),
 	}
+}
+
+func (f *runFold) addEntry(entry Entry) error {
+	if entry.Removal.Done() {
+		f.addRemoved(entry)
+		return nil
+	}
+	e, err := events.Decode(entry.Bytes)
+	if err == nil {
+		err = f.add(e)
+	}
+	if err != nil {
+		return fmt.Errorf("leaf %d: %w", entry.Leaf, err)
+	}
+	return nil
 }
 
 func (f *runFold) add(e events.Event) error {
@@ -113,6 +73,7 @@ func (f *runFold) add(e events.Event) error {
 }
 
 func (f *runFold) addRemoved(e Entry) {
+	f.removal.add(e)
 	f.sum.Removed++
 	f.sum.Events++
 	f.sum.Kinds[e.Kind]++
@@ -125,6 +86,7 @@ func (f *runFold) addRemoved(e Entry) {
 var folds = map[events.Kind]func(*runFold, events.Event) error{
 	events.RunStarted:        (*runFold).runStarted,
 	events.SessionStart:      (*runFold).sessionStart,
+	events.PromptSubmit:      (*runFold).promptSubmit,
 	events.RunFinished:       (*runFold).runFinished,
 	events.StepFinished:      (*runFold).stepFinished,
 	events.ToolBefore:        (*runFold).toolBefore,
@@ -146,7 +108,9 @@ func (f *runFold) attributes(e events.Event) {
 	for _, a := range [...]struct {
 		have *string
 		from string
-	}{{&s.Session, e.Session}, {&s.ParentRun, e.ParentRun}, {&s.Agent, e.Agent}} {
+	}{
+		{&s.Session, e.Session}, {&s.ParentRun, e.ParentRun}, {&s.Agent, e.Agent}, {&s.Source, e.Source}, {&s.User, e.User},
+	} {
 		if *a.have == "" {
 			*a.have = a.from
 		}
@@ -155,7 +119,19 @@ func (f *runFold) attributes(e events.Event) {
 
 func (f *runFold) runStarted(e events.Event) error {
 	d, err := events.Payload[events.RunStartedData](e)
-	f.sum.Title, f.sum.Model = d.Title, d.Model
+	s := &f.sum
+	s.Title, s.Model, s.Cwd = cmp.Or(d.Title, s.Title), cmp.Or(d.Model, s.Model), cmp.Or(s.Cwd, d.Cwd)
+	if branch, ok := d.Metadata["git_branch"].(string); ok {
+		s.Branch = cmp.Or(s.Branch, branch)
+	}
+	return err
+}
+
+func (f *runFold) promptSubmit(e events.Event) error {
+	d, err := events.Payload[events.PromptSubmitData](e)
+	if f.sum.Prompt == "" || e.Time.Before(f.prompted) {
+		f.sum.Prompt, f.prompted = clipPrompt(d.Prompt), e.Time
+	}
 	return err
 }
 
@@ -200,6 +176,9 @@ func (f *runFold) toolResult(e events.Event) error {
 
 func (f *runFold) responseCompleted(e events.Event) error {
 	d, err := events.Payload[events.ResponseCompletedData](e)
+	if d.Model != syntheticModel {
+		f.model = cmp.Or(d.Model, f.model)
+	}
 	key := f.key(d.Message)
 	if d.TokensUsed != nil {
 		f.tokens[key] = *d.TokensUsed
@@ -253,6 +232,7 @@ func (f *runFold) summary() RunSummary {
 	}
 	s.Responses, s.Tokens = len(f.tokens), f.spent()
 	s.Subagents = slices.Sorted(maps.Keys(f.subagents))
+	s.Model, s.State = cmp.Or(s.Model, f.model), f.removal.stateOf(s)
 	return s
 }
 
@@ -266,15 +246,4 @@ func (s *RunSummary) count(status events.ToolStatus) {
 	case events.ToolInterrupted:
 		s.ToolInterrupted++
 	}
-}
-
-// IsServiceRecord reports whether Hooktrail's own services write events of kind k. Such events do
-// not continue a run, so a run stays sealed if they follow its seal.
-func IsServiceRecord(k events.Kind) bool {
-	switch k { //nolint:exhaustive // all other kinds are of agents
-	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,
-		events.AuditAccessed, events.ProducerLost, events.ClockTicked:
-		return true
-	}
-	return false
 }

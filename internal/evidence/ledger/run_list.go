@@ -1,0 +1,195 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// RunList is a part of a ledger's runs.
+type RunList struct {
+	Runs []RunSummary // the latest start first
+	More int          // matching runs beyond the limit, or -1 if there may be some
+}
+
+// runStart is the start of a run, as its first leaf tells it.
+type runStart struct {
+	run         string
+	number      int64     // in the table runs
+	first, last int64     // leaves
+	bound       time.Time // the run started at this time or before; zero without events of agents
+}
+
+// List returns the runs that match f, the latest start first. A limit of 0 means all runs. List
+// calls progress with the number of runs that it has looked at, and the number of all runs.
+//
+// The start of a run is the earliest time of its events, which its first leaf limits. So List reads
+// the runs in the order of their first leaves, and returns a run as soon as no later one can have
+// started after it.
+func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func(done, total uint64)) (RunList, error) {
+	starts, err := r.source.runStarts(ctx)
+	if err != nil {
+		return RunList{}, err
+	}
+	if !f.From.IsZero() {
+		starts = slices.DeleteFunc(starts, func(s runStart) bool { return s.bound.Before(f.From) })
+	}
+	list, waiting := RunList{Runs: []RunSummary{}}, []RunSummary(nil)
+	for rest := starts; len(rest) > 0 && (limit == 0 || len(list.Runs) < limit); {
+		n := min(runsPerChunk, len(rest))
+		found, err := matching(ctx, r, f, rest[:n])
+		if err != nil {
+			return list, err
+		}
+		rest = rest[n:]
+		waiting = append(waiting, found...)
+		ready := sortStarted(waiting, rest)
+		list.Runs, waiting = append(list.Runs, waiting[:ready]...), waiting[ready:]
+		if list.More = len(waiting) + len(rest); len(rest) > 0 && !f.isAll() {
+			list.More = -1
+		}
+		progress(uint64(len(starts)-len(rest)), uint64(len(starts)))
+	}
+	if limit > 0 && len(list.Runs) > limit {
+		if list.More >= 0 {
+			list.More += len(list.Runs) - limit
+		}
+		list.Runs = list.Runs[:limit]
+	}
+	return list, nil
+}
+
+// sortStarted sorts runs, the latest start first, and returns how many of them started after the
+// rest.
+func sortStarted(runs []RunSummary, rest []runStart) int {
+	slices.SortStableFunc(runs, func(a, b RunSummary) int { return b.First.Compare(a.First) })
+	if len(rest) == 0 {
+		return len(runs)
+	}
+	n, _ := slices.BinarySearchFunc(runs, rest[0].bound, func(s RunSummary, bound time.Time) int { return bound.Compare(s.First) })
+	return n
+}
+
+// runsPerChunk limits the runs that one query reads.
+const runsPerChunk = 32
+
+// matching returns the summaries of those runs that match.
+func matching(ctx context.Context, r *Reader, f RunFilter, runs []runStart) (found []RunSummary, err error) {
+	if kinds := f.kinds(); len(kinds) > 0 {
+		if runs, err = r.source.candidates(ctx, f, runs, kinds); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range runs {
+		sum, err := r.Summary(ctx, s.run)
+		if err != nil {
+			return nil, fmt.Errorf("run %q: %w", s.run, err)
+		}
+		if f.startsIn(sum.First) && f.matches(sum) {
+			found = append(found, sum)
+		}
+	}
+	return found, nil
+}
+
+// runStarts returns all runs, the latest first leaf first.
+func (s *source) runStarts(ctx context.Context) (starts []runStart, err error) {
+	err = s.view(ctx, func(conn *sqlite.Conn) error {
+		starts = nil
+		return sqlitex.Execute(conn, `SELECT r.name, s.run, s.first, s.last,
+			CASE WHEN `+ofAgents+` THEN l.time ELSE (SELECT coalesce(min(l.time), '') FROM leaves l WHERE l.run = s.run AND `+ofAgents+`) END
+			FROM (SELECT run, min(leaf) first, max(leaf) last FROM leaves WHERE run > 0 GROUP BY run) s
+			JOIN runs r ON r.run = s.run JOIN leaves l ON l.leaf = s.first`,
+			&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) (err error) {
+				one := runStart{run: stmt.ColumnText(0), number: stmt.ColumnInt64(1), first: stmt.ColumnInt64(2), last: stmt.ColumnInt64(3)}
+				if text := stmt.ColumnText(4); text != "" {
+					one.bound, err = time.Parse(timeLayout, text)
+				}
+				starts = append(starts, one)
+				return err
+			}})
+	})
+	slices.SortFunc(starts, func(a, b runStart) int { return cmp.Or(b.bound.Compare(a.bound), cmp.Compare(b.last, a.last)) })
+	return starts, err
+}
+
+// ofAgents is true for events that are not service records, see [IsServiceRecord].
+const ofAgents = `l.class = 'event' AND l.kind NOT IN ('run.sealed', 'gap.recorded', 'issue.decided', 'issue.edited',
+	'audit.accessed', 'producer.lost', 'clock.ticked')`
+
+// candidate is what the first event of a run and the events of some kinds tell.
+type candidate struct {
+	runStart
+
+	fold  *runFold
+	seal  int64 // leaf of the last seal, or -1
+	named bool  // the first event has the agent
+}
+
+func (c *candidate) add(e Entry) error {
+	if e.Kind == events.RunSealed {
+		c.seal = e.Leaf
+	}
+	err := c.fold.addEntry(e)
+	if e.Leaf == c.first {
+		c.named = c.fold.sum.Agent != ""
+	}
+	return err
+}
+
+// canMatch reports whether the whole run can match.
+func (c *candidate) canMatch(f RunFilter) bool {
+	if f.Sealed != nil && (*f.Sealed && c.seal < 0 || !*f.Sealed && c.seal == c.last) {
+		return false
+	}
+	if !c.named {
+		f.Agent = ""
+	}
+	s := c.fold.summary()
+	return s.Events == 0 || s.Removed > 0 || f.matchesFacts(s)
+}
+
+// candidates returns the runs that can match. It leaves it to Summary to compare the records with
+// their leaves.
+func (s *source) candidates(ctx context.Context, f RunFilter, runs []runStart, kinds []events.Kind) (likely []runStart, err error) {
+	byNumber := make(map[int64]*candidate, len(runs))
+	query := make([][2]int64, len(runs))
+	for i, run := range runs {
+		byNumber[run.number] = &candidate{runStart: run, fold: newRunFold(s.tenant, run.run), seal: -1}
+		query[i] = [2]int64{run.number, run.first}
+	}
+	chosen, err := json.Marshal(query)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := json.Marshal(kinds)
+	if err != nil {
+		return nil, err
+	}
+	err = s.view(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `SELECT `+entryColumns+`, l.run FROM json_each(?1) j
+			CROSS JOIN leaves l INDEXED BY leaves_run ON l.run = j.value ->> 0 `+entryJoins+`
+			WHERE l.class = 'event' AND (l.kind IN (SELECT value FROM json_each(?2)) OR l.leaf = j.value ->> 1)`,
+			&sqlitex.ExecOptions{Args: []any{string(chosen), string(wanted)}, ResultFunc: func(stmt *sqlite.Stmt) error {
+				e, err := scanEntry(stmt)
+				if err != nil {
+					return &RecordError{Leaf: e.Leaf, ID: e.ID, Err: err}
+				}
+				return byNumber[stmt.ColumnInt64(runColumn)].add(e)
+			}})
+	})
+	for _, run := range runs {
+		if byNumber[run.number].canMatch(f) {
+			likely = append(likely, run)
+		}
+	}
+	return likely, err
+}

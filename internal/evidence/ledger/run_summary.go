@@ -1,0 +1,79 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// RunSummary describes a run by its events. Where only one event of a kind can count, such as
+// run.finished, the last one does.
+type RunSummary struct {
+	Run       string `json:"run"`
+	Tenant    string `json:"tenant"`
+	Session   string `json:"session,omitempty"`
+	ParentRun string `json:"parent_run,omitempty"`
+	Agent     string `json:"agent,omitempty"`
+	Source    string `json:"source,omitempty"` // of the first event, such as the name of the agent's program
+	User      string `json:"user,omitempty"`
+	Title     string `json:"title,omitempty"`
+	Prompt    string `json:"prompt,omitempty"` // the beginning of the first one
+	Model     string `json:"model,omitempty"`
+	Cwd       string `json:"cwd,omitempty"`
+	Branch    string `json:"branch,omitempty"` // of git
+
+	State RunState `json:"state"`
+
+	First time.Time `json:"first,omitzero"` // time of the first event that is not a service record, see [IsServiceRecord]
+	Last  time.Time `json:"last,omitzero"`
+
+	Events  int                 `json:"events"`
+	Removed int                 `json:"removed,omitempty"` // erased or pruned events; only Events and Kinds include them
+	Kinds   map[events.Kind]int `json:"kinds"`
+
+	Steps map[events.StepStatus]int `json:"steps"` // counts steps by the status of their last step.finished event
+
+	ToolCalls       int            `json:"tool_calls"` // distinct calls
+	ToolCallsByName map[string]int `json:"tool_calls_by_name"`
+	ToolResults     int            `json:"tool_results"`
+	ToolErrors      int            `json:"tool_errors"`
+	ToolDenied      int            `json:"tool_denied,omitempty"` // calls that hooks denied or the tool refused
+	ToolInterrupted int            `json:"tool_interrupted,omitempty"`
+	Unanswered      int            `json:"unanswered"` // calls without a result that hooks did not deny
+	Unasked         int            `json:"unasked"`    // results without a call
+
+	Responses int           `json:"responses"` // distinct messages
+	Tokens    events.Tokens `json:"tokens"`
+	Errors    int           `json:"errors"`
+
+	Subagents []string `json:"subagents,omitempty"` // sorted
+
+	Finished *events.RunFinishedData `json:"finished,omitempty"`
+	Sealed   bool                    `json:"sealed"` // nothing but service records follows the seal
+}
+
+// Summary reads the events of a run and summarises them.
+func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
+	f := newRunFold(r.Tenant(), run)
+	for entry, err := range r.Run(ctx, run) {
+		if err != nil {
+			return RunSummary{}, err
+		}
+		if err := f.addEntry(entry); err != nil {
+			return RunSummary{}, err
+		}
+	}
+	return f.summary(), nil
+}
+
+// IsServiceRecord reports whether Hooktrail's own services write events of kind k. Such events do
+// not continue a run, so a run stays sealed if they follow its seal.
+func IsServiceRecord(k events.Kind) bool {
+	switch k { //nolint:exhaustive // all other kinds are of agents
+	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,
+		events.AuditAccessed, events.ProducerLost, events.ClockTicked:
+		return true
+	}
+	return false
+}

@@ -29,14 +29,15 @@ func ParseRetention(text string) (ledger.RetentionRule, error) {
 	if age == forever {
 		return ledger.RetentionRule{Kind: kind}, nil
 	}
-	d, err := parseAge(age)
+	d, err := ParseAge(age)
 	if err != nil || d <= 0 {
 		return ledger.RetentionRule{}, fmt.Errorf("%q: invalid age %q; want 90d, 26w, 7y, 12h or %s", text, age, forever)
 	}
 	return ledger.RetentionRule{Kind: kind, Age: d}, nil
 }
 
-func parseAge(text string) (time.Duration, error) {
+// ParseAge parses an age in hours (12h), days (90d), weeks (26w) or years (7y).
+func ParseAge(text string) (time.Duration, error) {
 	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day, "y": 365 * day} {
 		number, ok := strings.CutSuffix(text, unit)
 		if !ok {

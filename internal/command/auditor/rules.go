@@ -61,7 +61,7 @@ func ParseFloor(text string) (time.Duration, error) {
 	if text == "" || text == "0" {
 		return 0, nil
 	}
-	age, err := parseAge(text)
+	age, err := ParseAge(text)
 	if err != nil || age <= 0 || age%time.Second != 0 {
 		return 0, fmt.Errorf("invalid retention floor %q; want 90d, 26w, 7y, 12h or 0", text)
 	}
@@ -119,7 +119,7 @@ Retention rules (--keep) need the approval of each order, too. Leave prune out w
 }
 
 func secondPerson(people, actions []string, within string) (s ledger.SecondPerson, err error) {
-	if s.Within, err = parseAge(within); err != nil {
+	if s.Within, err = ParseAge(within); err != nil {
 		return s, fmt.Errorf("--within: invalid age %q; want 7d or 12h", within)
 	}
 	for _, action := range actions {

@@ -41,10 +41,10 @@ func (s selection) isAll() bool { return s.run == "" && s.from == "" && s.to == 
 func (s selection) parse() (ledger.Selection, error) {
 	chosen := ledger.Selection{Run: s.run}
 	var err error
-	if chosen.From, err = parseTime(s.from); err != nil {
+	if chosen.From, err = ParseTime(s.from); err != nil {
 		return chosen, cli.Usage("--from: %w", err)
 	}
-	if chosen.To, err = parseTime(s.to); err != nil {
+	if chosen.To, err = ParseTime(s.to); err != nil {
 		return chosen, cli.Usage("--to: %w", err)
 	}
 	if !chosen.To.IsZero() && !chosen.From.Before(chosen.To) {
@@ -53,9 +53,9 @@ func (s selection) parse() (ledger.Selection, error) {
 	return chosen, nil
 }
 
-// parseTime parses a timestamp or a date. A date means midnight UTC. An empty text gives the zero
+// ParseTime parses a timestamp or a date. A date means midnight UTC. An empty text gives the zero
 // time.
-func parseTime(text string) (time.Time, error) {
+func ParseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}

@@ -26,7 +26,7 @@ func (a *maxAge) String() string {
 
 // Set implements pflag.Value.
 func (a *maxAge) Set(text string) error {
-	d, err := parseAge(text)
+	d, err := ParseAge(text)
 	*a = maxAge(d)
 	return err
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -85,33 +83,6 @@ denials, failures with their reasons, and the points that never fired.`,
 	return cmd
 }
 
-func runListCommand(shared *cli.Shared) *cobra.Command {
-	var limit int
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the runs, the latest first",
-		Long:  "List the runs in a tenant's ledger, the latest first. It needs no server.",
-		Example: `  hooktrail run list
-  hooktrail run list --limit 0 --json`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 0 {
-				return cli.Usage("--limit %d: it cannot be negative", limit)
-			}
-			r, err := openLedger(shared.DataDir, shared.TenantOrDefault())
-			if err != nil {
-				return err
-			}
-			list, left, err := listRuns(cmd.Context(), r, limit)
-			if err = errors.Join(err, r.Close()); err != nil {
-				return err
-			}
-			return cli.Print(cmd, shared, list, func(out io.Writer) { writeRuns(out, list, left) })
-		},
-	}
-	cmd.Flags().IntVar(&limit, "limit", 20, "list the latest `N` runs; 0 lists all")
-	return cmd
-}
-
 func openLedger(dataDir, tenant string) (*ledger.Reader, error) {
 	dir := auditor.LedgerDir(dataDir)
 	if _, err := ledger.Path(dir, tenant); err != nil {
@@ -123,7 +94,7 @@ func openLedger(dataDir, tenant string) (*ledger.Reader, error) {
 	}
 	tenants, err := ledger.Tenants(dir)
 	if len(tenants) == 0 {
-		return nil, errors.Join(fmt.Errorf("no ledger below %s: start `auditor serve` or `hooktrail up` there, or name another --data-dir", dataDir), err)
+		return nil, errors.Join(noLedgers(dataDir), err)
 	}
 	slices.Sort(tenants)
 	return nil, errors.Join(fmt.Errorf("tenant %q has no ledger below %s; there are: %s", tenant, dataDir, strings.Join(tenants, ", ")), err)
@@ -184,9 +155,7 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 	}
 	var near []string
 	for _, info := range runs {
-		// The run id of a sub-agent, SESSION/…, starts with the session's id. So only a name with a
-		// slash can match a sub-agent.
-		if rest, ok := strings.CutPrefix(info.Run, name); ok && name != "" && (strings.Contains(name, "/") || !strings.Contains(rest, "/")) {
+		if startsRun(info.Run, name) {
 			near = append(near, info.Run)
 		}
 	}
@@ -194,6 +163,15 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 		return near[0], nil
 	}
 	return "", &noRunError{name: name, tenant: r.Tenant(), near: len(near), list: listCommand}
+}
+
+// startsRun reports whether name is the start of a run's id. The id of a sub-agent's run,
+// SESSION/AGENT, starts with the session's id. So only a name with a slash can match it, with the
+// starts of both.
+func startsRun(run, name string) bool {
+	session, agent, isSub := strings.Cut(run, "/")
+	ofSession, ofAgent, wantsSub := strings.Cut(name, "/")
+	return name != "" && isSub == wantsSub && strings.HasPrefix(session, ofSession) && strings.HasPrefix(agent, ofAgent)
 }
 
 const listCommand = "hooktrail run list"
@@ -218,61 +196,4 @@ func listHint(shared *cli.Shared) string {
 		hint += " --data-dir " + termtext.ShellQuote(shared.DataDir)
 	}
 	return hint
-}
-
-// listRuns returns the latest runs and the number of older runs. A limit of 0 means all runs.
-func listRuns(ctx context.Context, r *ledger.Reader, limit int) (list []ledger.RunSummary, left int, err error) {
-	runs, err := r.Runs(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	if limit > 0 && len(runs) > limit {
-		runs, left = runs[:limit], len(runs)-limit
-	}
-	list = make([]ledger.RunSummary, 0, len(runs))
-	for _, info := range runs {
-		s, err := r.Summary(ctx, info.Run)
-		if err != nil {
-			return nil, 0, fmt.Errorf("run %q: %w", info.Run, err)
-		}
-		list = append(list, s)
-	}
-	return list, left, nil
-}
-
-func writeRuns(out io.Writer, list []ledger.RunSummary, left int) {
-	if len(list) == 0 {
-		fmt.Fprintln(out, "no runs yet")
-		return
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN\tSTARTED\tLASTED\tSTATE\tTOOL CALLS\tTOKENS IN/OUT")
-	for _, s := range list {
-		calls := count(int64(s.ToolCalls))
-		calls += ofThem(s.ToolErrors, "failed", "failed") + ofThem(s.ToolDenied, "denied", "denied") +
-			ofThem(s.ToolInterrupted, "interrupted", "interrupted")
-		started, lasted := "-", "-" // unknown if all records are set apart
-		if !s.First.IsZero() {
-			started, lasted = s.First.UTC().Format(time.DateTime), duration(s.Last.Sub(s.First).Milliseconds())
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s/%s\n", shown(s.Run, maxDetail), started, lasted, runState(s), calls, count(s.Tokens.Input), count(s.Tokens.Output))
-	}
-	w.Flush()
-	if left > 0 {
-		fmt.Fprintf(out, "and %s before; --limit 0 lists all\n", plural(left, "run"))
-	}
-}
-
-func runState(s ledger.RunSummary) string {
-	if s.Events == 0 {
-		return "records set apart"
-	}
-	state := endOf("")
-	if s.Finished != nil {
-		state = endOf(s.Finished.Status())
-	}
-	if s.Sealed {
-		state += ", sealed"
-	}
-	return state
 }

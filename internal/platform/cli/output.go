@@ -33,6 +33,18 @@ func IsTerminal(w io.Writer) bool {
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
+// Columns returns the width of the terminal w, or 0 if w is not a terminal.
+func Columns(w io.Writer) int {
+	if !IsTerminal(w) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(fileOf(w).Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 const dumb = "dumb"
 
 // UseColor reports whether w is a terminal with colours. NO_COLOR turns colours off.

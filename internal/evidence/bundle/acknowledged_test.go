@@ -20,7 +20,7 @@ func TestCheck_Acknowledged(t *testing.T) {
 	f.run("coder/e4", "r2", 2)
 	lost := len(f.messages) - 3
 	f.messages = append(f.messages[:lost], f.messages[lost+1:]...)
-	whole, one := ledger.Selection{}, ledger.Selection{Run: "r1"}
+	whole, one, ranged := ledger.Selection{}, ledger.Selection{Run: "r1"}, ledger.Selection{From: began, Stored: true}
 	e := f.writeWith(t, keys)
 	found := check(t, e.bundle(t, one), CheckOptions{Key: e.key, AllowAcknowledged: true})
 	if found.Exit != verifier.ExitIncomplete || len(found.Matters) != 1 {
@@ -44,7 +44,7 @@ func TestCheck_Acknowledged(t *testing.T) {
 		f.messages[i].Sequence = uint64(i + 1)
 	}
 	e = f.writeWith(t, keys)
-	for name, s := range map[string]ledger.Selection{"Whole": whole, "Run": one} {
+	for name, s := range map[string]ledger.Selection{"Whole": whole, "Run": one, "Range": ranged} {
 		for allow, want := range map[bool]int{false: verifier.ExitIncomplete, true: verifier.ExitVerified} {
 			r := check(t, e.bundle(t, s), CheckOptions{Key: e.key, AllowAcknowledged: allow})
 			known := 0

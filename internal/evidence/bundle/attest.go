@@ -78,6 +78,7 @@ func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	case !s.From.IsZero() || !s.To.IsZero():
 		if s.Stored {
 			b.about.Window = windowOf(r)
+			b.about.Window.Acknowledged = acknowledgedOf(r)
 		}
 	case s.Run != "":
 		b.about.ofLedger(r)

@@ -1,6 +1,8 @@
 package bundle
 
 import (
+	"fmt"
+
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
@@ -19,9 +21,26 @@ type Window struct {
 	Unsealed     []string              `json:"unsealed_runs,omitempty"` // the first ones
 	Unproven     []string              `json:"unproven_because,omitempty"`
 
+	// Acknowledged has the acknowledgements of findings about a time range. A run has their orders.
+	Acknowledged *Acknowledged `json:"acknowledged,omitempty"`
+
 	// RecordFindings are the findings of the ledger, of which version 4 has only the foreign
 	// records.
 	verifier.RecordFindings
+}
+
+// Acknowledged has the findings about a time range that can be acknowledged, because the records of
+// the range do not show all of them.
+type Acknowledged struct {
+	Matters []verifier.Matter `json:"findings"` // the first ones
+	Known   int64             `json:"acknowledged_count"`
+	New     int64             `json:"unacknowledged_count"`
+	Exit    int               `json:"exit"` // exit status without the acknowledged findings
+}
+
+func acknowledgedOf(r verifier.Report) *Acknowledged {
+	r.AllowAcknowledged = true
+	return &Acknowledged{Matters: r.Matters, Known: r.AcknowledgedCount, New: r.UnacknowledgedCount, Exit: r.LedgerExit()}
 }
 
 func windowOf(r verifier.Report) *Window {
@@ -32,6 +51,9 @@ func windowOf(r verifier.Report) *Window {
 	if len(w.Producers) > maxProducers {
 		w.Completeness, w.Producers = verifier.Unproven, w.Producers[:maxProducers]
 		w.Unproven = []string{"the range has too many producers for a bundle: verify the ledger with --from and --to"}
+	}
+	if n := len(r.Gaps); n > len(w.Gaps) {
+		w.Unproven = append(w.Unproven, fmt.Sprintf("the bundle lists the first %d of %d gaps: verify the ledger for all", len(w.Gaps), n))
 	}
 	return w
 }
@@ -55,6 +77,13 @@ func (w *walk) window() {
 	default:
 		r.Run, r.From, r.To = r.Bundle.Run, r.Bundle.From, r.Bundle.To
 		w.takeOver()
+		r.takeAcknowledged(r.Bundle.Window.Acknowledged)
+	}
+}
+
+func (r *Report) takeAcknowledged(a *Acknowledged) {
+	if a != nil {
+		r.Matters, r.AcknowledgedCount, r.UnacknowledgedCount, r.ExitAcknowledged = a.Matters, a.Known, a.New, &a.Exit
 	}
 }
 

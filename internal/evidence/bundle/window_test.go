@@ -1,7 +1,9 @@
 package bundle
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/bundle/bundletest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // lossy is a mixed feed whose stream lost one event.
@@ -100,5 +103,24 @@ func TestWindow_Forged(t *testing.T) {
 	}
 	if r := check(t, e.bundle(t, ledger.Selection{From: began}), CheckOptions{Key: e.key}); r.Completeness != verifier.Unproven || len(r.Unproven) != 1 {
 		t.Errorf("by the times in the events: got %s, %v", r.Completeness, r.Unproven)
+	}
+}
+
+// A bundle says so if it does not list all gaps.
+//
+//guarantee:verify-bundle-window
+func TestWindow_ManyGaps(t *testing.T) {
+	f := newFeed()
+	for n := range 2*maxGaps + 3 {
+		f.publish("p", "", events.Custom, fmt.Sprint("n", n), map[string]string{})
+		if n%2 == 1 {
+			f.messages = f.messages[:len(f.messages)-1] // lost
+		}
+	}
+	f.manifest("p")
+	e := f.write(t)
+	r := check(t, e.bundle(t, ledger.Selection{From: began, Stored: true}), CheckOptions{Key: e.key})
+	if len(r.Gaps) != maxGaps || len(r.Unproven) != 1 || !strings.Contains(r.Unproven[0], "1000 of 1001") {
+		t.Errorf("%d gaps: %v", len(r.Gaps), r.Unproven)
 	}
 }

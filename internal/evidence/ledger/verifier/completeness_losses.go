@@ -3,6 +3,7 @@ package verifier
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -66,6 +67,16 @@ func flattened(list []loss) (all []loss) {
 	return all
 }
 
+// maxReason limits a reason in bytes, because a client chooses the text and a report has many gaps.
+const maxReason = 200
+
+func shortReason(text string) string {
+	if len(text) <= maxReason {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxReason], "") + "…"
+}
+
 // lacking returns the gaps in the numbers up to last.
 func (s *sender) lacking(last uint64) (gaps []Gap) {
 	losses, next := s.losses(), uint64(1)
@@ -76,7 +87,7 @@ func (s *sender) lacking(last uint64) (gaps []Gap) {
 				losses = losses[1:]
 			}
 			if len(losses) > 0 && losses[0].First <= next {
-				g.Cause, g.Reason, g.Last = losses[0].cause, losses[0].Reason, min(g.Last, losses[0].Last)
+				g.Cause, g.Reason, g.Last = losses[0].cause, shortReason(losses[0].Reason), min(g.Last, losses[0].Last)
 			} else if len(losses) > 0 {
 				g.Last = min(g.Last, losses[0].First-1)
 			}

@@ -2,6 +2,7 @@ package verifier_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,5 +120,17 @@ func TestVerify_Window(t *testing.T) {
 				t.Errorf("of nothing: %t", r.IsOfNothing())
 			}
 		})
+	}
+}
+
+// A client chooses the reason of a loss, so reports cut it.
+func TestGap_LongReason(t *testing.T) {
+	f, key := ledgertest.NewFeed("acme"), ledgertest.NewKey(t)
+	f.Event("p", "r", events.Custom, map[string]string{})
+	f.Skip("p", 1, strings.Repeat("é", 1<<16))
+	f.Manifest("p")
+	r := ledgertest.Verify(t, ledgertest.Write(t, t.TempDir(), key, f, 10), key, verifier.Options{})
+	if len(r.Gaps) != 1 || len(r.Gaps[0].Reason) > 210 || !strings.HasSuffix(r.Gaps[0].Reason, "é…") {
+		t.Errorf("got %+v", r.Gaps)
 	}
 }

@@ -123,6 +123,9 @@ type Report struct {
 	ClaimsAcknowledged  int64          `json:"-"`
 	Doubtful            bool           `json:"-"` // the verdict is not Complete for a reason outside Matters
 
+	// ExitAcknowledged is the exit status without acknowledged findings, if a signed verdict says it.
+	ExitAcknowledged *int `json:"-"`
+
 	AsOf *AsOf `json:"as_of,omitempty"` // up to where and when the verdicts hold
 
 	NotProven string `json:"not_proven"`
@@ -204,7 +207,7 @@ type Gap struct {
 	First    uint64 `json:"first"`
 	Last     uint64 `json:"last"`
 	Cause    Cause  `json:"cause"`
-	Reason   string `json:"reason,omitempty"` // reason that the producer gave
+	Reason   string `json:"reason,omitempty"` // reason that the producer gave, its first 200 bytes
 	Run      string `json:"run,omitempty"`
 }
 
@@ -251,9 +254,13 @@ func (r *Report) Conclude(requireTrusted bool) {
 // LedgerExit returns the exit status for the ledger alone, without the anchor, witnesses and
 // trusted checkpoints.
 func (r *Report) LedgerExit() int {
+	incomplete, contradicts := r.incomplete(), r.contradicts()
+	if said := r.ExitAcknowledged; r.AllowAcknowledged && said != nil {
+		incomplete, contradicts = *said == ExitIncomplete, *said == ExitContradicts
+	}
 	return highest(ExitVerified, map[int]bool{
-		ExitIncomplete:  r.incomplete() || r.RequireEnrolled && len(r.NotEnrolled) > 0,
-		ExitContradicts: r.contradicts(),
+		ExitIncomplete:  incomplete || r.RequireEnrolled && len(r.NotEnrolled) > 0,
+		ExitContradicts: contradicts,
 		ExitInvalid:     r.Integrity != Verified,
 	})
 }

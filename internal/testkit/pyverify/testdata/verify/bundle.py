@@ -230,6 +230,7 @@ def judge_range(facts, about, attested, report):
         if about["format"].endswith("v5"):
             facts.take_over(w)
             facts.listed_none()
+            facts.said = w.get("acknowledged")
         else:
             facts.more_foreign = w.get("foreign_count", 0)
     return facts

@@ -21,6 +21,7 @@ class Facts:
         self.producers, self.denied, self.claims, self.acknowledged = {}, 0, [], {}
         self.doubtful, self.of_claims, self.run, denials, successes = False, True, None, set(), set()
         self.quiet, self.window = False, None  # nothing happened in a range of time; the verdict about one in a bundle
+        self.said = None  # the acknowledgements in the verdict of a ledger about a range of time
         self.more_foreign, self.more_claims = 0, 0  # findings of a ledger that its bundle does not list
         first, others = {r.id: r for r in arrivals if r.cls == b"event"}, {identity(said_record(x)) for x in foreign}
         for i, r in enumerate(arrivals):
@@ -125,9 +126,14 @@ class Facts:
         found = list(self.findings())
         report["new"] = sorted(id for id, _ in found if id not in self.acknowledged)
         report["acknowledged"] = sorted(id for id, _ in found if id in self.acknowledged)
+        if self.said:
+            for name, known in ("new", False), ("acknowledged", True):
+                report[name] = sorted(x["id"] for x in self.said["findings"] or [] if bool(x.get("acknowledged")) == known)
         complete = report["completeness"] == "COMPLETE" or self.quiet and report["completeness"] == "EMPTY"
         if not allow:
             return not complete or bool(len(self.foreign) + self.more_foreign), bool(len(self.claims) + self.more_claims + self.denied)
+        if self.said:
+            return self.said["exit"] == 11, self.said["exit"] == 12
         known = lambda r: any(x is r and id in self.acknowledged for id, x in found)
         open_ = any(id not in self.acknowledged and not (r and r.finding in ALONE) for id, r in found)
         incomplete = open_ or not (complete or found) or self.doubtful or bool(self.more_foreign) or report["completeness"] == "EMPTY" and not self.quiet

@@ -3,6 +3,7 @@
 //	natstest              starts a real NATS server inside a test
 //	realdata              finds recorded sessions of real agents
 //	nodetest, pythontest  run Node and Python programs
+//	agents                installs and runs the real agents, in front of a stand-in for their model
 //	pyverify              runs a second verifier that was written from the documents
 //	metricsdoc            compares the documented metrics with a registry
 //	architecture          tests the rules about imports, links and file sizes

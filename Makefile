@@ -70,6 +70,9 @@ vuln: $(BIN)/govulncheck-$(GOVULNCHECK) ## known vulnerabilities; needs the data
 		[ $$status -eq 3 ] || echo 'vuln: nothing was checked. Point GOVULNDB at a copy of the vulnerability database (file:///…) where the network has none.' >&2; \
 		exit $$status; }
 
+agents: ## the tests with the real agents, from npm (600 MB, kept in the user's cache)
+	HOOKTRAIL_TEST_AGENTS=all go test ./internal/testkit/e2e -run TestAgents_ -count 1 -v
+
 check: vet lint fmt-check race ## what has to pass: vet, lint, format, race tests
 
 up: ## NATS and the four services in containers
@@ -89,4 +92,4 @@ $(BIN)/govulncheck-$(GOVULNCHECK):
 	@GOBIN=$(BIN) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK)
 	@touch $@
 
-.PHONY: help demo build test race fuzz bench lint fmt vet fmt-check vuln check up down tools
+.PHONY: help agents demo build test race fuzz bench lint fmt vet fmt-check vuln check up down tools

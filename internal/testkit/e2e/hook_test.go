@@ -66,6 +66,11 @@ func serving(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
 	p := start(t, nil, "publisher", append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", dir}, args...)...)
 	waitUntil(t, "the publisher serves its socket", func() bool {
+		select {
+		case <-p.done:
+			t.Fatalf("the publisher ended: %s", p.stderr.String())
+		default:
+		}
 		conn, err := net.Dial("unix", filepath.Join(dir, "publisher.sock"))
 		if err != nil {
 			return false

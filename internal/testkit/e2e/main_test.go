@@ -48,16 +48,19 @@ func TestMain(m *testing.M) {
 	cli.Main(command())
 }
 
+// scratch is a folder for all tests of this process.
+var scratch string
+
 // runTests keeps the pins of the commands out of the user's configuration folder.
 func runTests(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "known-ledgers-")
-	if err == nil {
-		err = os.Setenv(cli.EnvName("known-ledgers"), filepath.Join(dir, "known_ledgers"))
+	var err error
+	if scratch, err = os.MkdirTemp("", "known-ledgers-"); err == nil {
+		err = os.Setenv(cli.EnvName("known-ledgers"), filepath.Join(scratch, "known_ledgers"))
 	}
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer func() { _ = os.RemoveAll(scratch) }()
 	return m.Run()
 }
 

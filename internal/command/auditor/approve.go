@@ -38,6 +38,9 @@ the orders that wait. auditor rule approvers names the people who can approve.
 The key is that of an approver in the ssh-agent at SSH_AUTH_SOCK, or in the private file
 of --identity. Nobody can approve an order that has their name in --by.
 
+After an order to erase it waits like auditor erase for the answer of a tracker with another
+data directory.
+
 An approver who may read the ledger and not write to the data directory signs with
 --out, and sends the file to a person who passes it to --signed.`,
 		Example: `  auditor approve --tenant acme
@@ -57,6 +60,7 @@ An approver who may read the ledger and not write to the data directory signs wi
 	flags.StringVar(&a.out, "out", "", "write the signed order to this `file`, and record nothing")
 	flags.StringVar(&a.signed, "signed", "", "record the approved order in this `file`")
 	flags.DurationVar(&a.wait, "wait", orderWait, "how long to wait for the effect")
+	a.registerTracker(cmd)
 	cmd.MarkFlagsMutuallyExclusive("signed", "identity")
 	cmd.MarkFlagsMutuallyExclusive("signed", "out")
 	return cmd
@@ -187,11 +191,17 @@ func (a *approval) carryOutApproved(
 		err = fmt.Errorf("order %s is approved and had no effect: %s", o.ID, effectText(got.Effect))
 	}
 	shown := Approved{Order: o.ID, Tenant: o.Tenant, Action: o.Action, Approver: name, Effect: got.Effect, Records: got.Removed}
+	if got.Removed > 0 {
+		var missing error
+		shown.Tracker, missing = a.awaitTracker(cmd, shared, r, done)
+		err = errors.Join(err, missing)
+	}
 	return errors.Join(cli.Print(cmd, shared, shown, func(out io.Writer) {
 		fmt.Fprintf(out, "approved by %s: %s\n  order %s\n", name, orderText(o), o.ID)
 		if got.Removed > 0 {
 			fmt.Fprintf(out, "  %s\n", plural(got.Removed, "record destroyed", "records destroyed"))
 		}
+		printTracker(out, shown.Tracker)
 	}), err)
 }
 
@@ -203,6 +213,7 @@ type Approved struct {
 	Approver string             `json:"approver"`
 	Effect   ledger.Effect      `json:"effect"`
 	Records  int64              `json:"records"`
+	Tracker  TrackerAnswer      `json:"tracker,omitempty"` // of an order to erase
 }
 
 // Waiting is an order that waits for approval.

@@ -63,7 +63,7 @@ expires by the limits of the stream.`,
 	flags.StringVar(&e.what.Run, "run", "", "the events of this `run`")
 	flags.StringVar(&e.what.Event, "event", "", "the event with this `id`")
 	flags.StringVar(&e.what.User, "user", "", "the events of this `user`")
-	flags.BoolVar(&e.noTracker, "no-tracker", false, "do not wait for the answer of a tracker with another data directory")
+	e.registerTracker(cmd)
 	flags.BoolVar(&e.dryRun, "dry-run", false, "report what would be erased, and erase nothing")
 	cli.LineOnly(cmd, "user")
 	cmd.MarkFlagsOneRequired("run", "event", "user")
@@ -208,10 +208,14 @@ func printChange(out io.Writer, c Change) {
 	for _, id := range c.Orders {
 		fmt.Fprintf(out, "  order %s\n", id)
 	}
-	if c.Tracker == TrackerErased {
+	printTracker(out, c.Tracker)
+	printStreamCopy(out, c)
+}
+
+func printTracker(out io.Writer, a TrackerAnswer) {
+	if a == TrackerErased {
 		fmt.Fprintln(out, "  the tracker has erased its texts")
 	}
-	printStreamCopy(out, c)
 }
 
 func selectionText(s ledger.OrderSelection) string {

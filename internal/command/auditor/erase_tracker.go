@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -27,16 +28,16 @@ const (
 	TrackerKept    TrackerAnswer = "kept"    // it has no key for the order, or a hold there
 )
 
-// expectsTracker reports whether a tracker with another data directory records its decisions in the
+// trackers returns the trackers with another data directory that record their decisions in the
 // ledger.
-func (f *orderFlags) expectsTracker(ctx context.Context, dataDir string, r *ledger.Reader) (bool, error) {
+func (f *orderFlags) trackers(ctx context.Context, dataDir string, r *ledger.Reader) ([]string, error) {
 	if f.noTracker {
-		return false, nil
+		return nil, nil
 	}
 	if _, err := os.Stat(filepath.Join(dataDir, "tracker", "tracker.db")); !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+		return nil, err
 	}
-	return r.HasFrom(ctx, "tracker-", events.IssueDecided)
+	return r.SendersOf(ctx, "tracker-", events.IssueDecided)
 }
 
 // awaitTracker waits until the tracker has answered the orders. Without a running auditor, it reads
@@ -45,7 +46,8 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	if done[0].Order.Action != events.AuditErase || done[0].Effect != ledger.EffectDone {
 		return "", nil
 	}
-	if expected, err := f.expectsTracker(cmd.Context(), shared.DataDir, r); err != nil || !expected {
+	names, err := f.trackers(cmd.Context(), shared.DataDir, r)
+	if err != nil || len(names) == 0 {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.wait)
@@ -62,8 +64,9 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 		}
 		select {
 		case <-ctx.Done():
-			return TrackerMissing, errors.New("the ledger is erased, and the tracker has not confirmed that its texts are: " +
-				"it obeys the order when it runs and has the key (see its log); --no-tracker does not wait for it")
+			return TrackerMissing, fmt.Errorf("the ledger is erased, and the tracker (%s) has not confirmed that its texts are: "+
+				"it obeys the order when it runs and has the key (see its log); a tracker of version 0.1 never confirms, so update it; "+
+				"--no-tracker does not wait for it", termtext.Printable(list(names)))
 		case <-time.After(filesPoll):
 		}
 		if err := drainUnserved(cmd, shared, r.Tenant()); err != nil {

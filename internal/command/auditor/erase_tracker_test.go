@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
+	"github.com/hooktrail/hooktrail/internal/testkit/sshagent"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -21,7 +22,7 @@ func TestErase_TrackerElsewhere(t *testing.T) {
 	s, dir, elsewhere := auditortest.Server(t), t.TempDir(), t.TempDir()
 	b := auditortest.Connect(t, s)
 	p := auditortest.Outbox(t, b, "coder", "acme")
-	for _, run := range []string{"r1", "r2", "r3", "r4"} {
+	for _, run := range []string{"r1", "r2", "r3", "r4", "r5"} {
 		auditortest.AppendEvent(t, p, run, events.RunStarted, "", events.RunStartedData{RunType: "RESOLVE", Title: "fix it"})
 	}
 	if err := p.Flush(t.Context()); err != nil {
@@ -53,7 +54,7 @@ func TestErase_TrackerElsewhere(t *testing.T) {
 	}
 	erase(1, "r1", "--order-key")
 	stop()
-	erase(1, "r2", "has not confirmed", "--wait", "3s")
+	erase(1, "r2", "the tracker (tracker-", "--wait", "3s")
 	erase(0, "r3", "erased: ", "--no-tracker")
 	key, err := os.ReadFile(filepath.Join(dir, "keys", "ledger.pub"))
 	if err != nil {
@@ -61,4 +62,11 @@ func TestErase_TrackerElsewhere(t *testing.T) {
 	}
 	track(strings.TrimSpace(string(key)))
 	erase(0, "r4", "the tracker has erased its texts")
+	t.Run("Approved", func(t *testing.T) {
+		_, amy := sshagent.Start(t).Add("amy")
+		w := ruleWorld{t, dir, s.URL()}
+		w.do(0, "in force", "rule", "approvers", "--approver", "amy="+amy+".pub", "--reason", "four eyes", "--by", "jdoe")
+		w.do(0, "proposed", "erase", "--run", "r5", "--reason", "x", "--by", "jdoe")
+		w.do(0, "the tracker has erased its texts", "approve", w.proposal(), "--identity", amy)
+	})
 }

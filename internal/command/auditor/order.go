@@ -39,6 +39,10 @@ func (f *orderFlags) register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.wait, "wait", orderWait, "how long to wait for the effect")
 }
 
+func (f *orderFlags) registerTracker(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.noTracker, "no-tracker", false, "do not wait for the answer of a tracker with another data directory")
+}
+
 func (f *orderFlags) order(action events.AuditAction) (ledger.Order, error) {
 	if f.reason == "" {
 		return ledger.Order{}, cli.Usage("--reason is required, for the record")

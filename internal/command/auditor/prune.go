@@ -31,7 +31,8 @@ in hours (12h), days (90d), weeks (26w) or years (7y) of 365 days, or forever.
 
 Leaves and proofs stay, and auditor verify reports pruned records. Records under a
 hold stay until it is lifted. With auditor serve --keep, the auditor prunes by
-itself every hour. If no auditor is running, prune drains the stream itself, and starts
+itself every hour. A tracker with another data directory prunes its texts when it reads the
+order, and prune does not wait for that. If no auditor is running, prune drains the stream itself, and starts
 the embedded server for that if no process runs it. Name another server with --nats-url.`,
 		Example: `  auditor prune --keep 'issue.*=forever' --keep 'tool.*=90d' --keep '*=7y' --dry-run
   auditor serve --keep 'tool.*=90d' --keep '*=7y'`,

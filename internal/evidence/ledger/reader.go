@@ -142,16 +142,16 @@ func (r *Reader) Has(ctx context.Context, run string) (has bool, err error) {
 	return has, err
 }
 
-// HasFrom reports whether a producer whose name begins with prefix has sent an event of the kind.
-func (r *Reader) HasFrom(ctx context.Context, prefix string, kind events.Kind) (has bool, err error) {
+// SendersOf returns the names of producers that begin with prefix and have sent an event of the kind.
+func (r *Reader) SendersOf(ctx context.Context, prefix string, kind events.Kind) (names []string, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
-		return sqlitex.Execute(conn, `SELECT 1 FROM producers p JOIN leaves l ON l.producer = p.producer
-			WHERE substr(p.name, 1, length(?1)) = ?1 AND l.kind = ?2 AND l.class = 'event' LIMIT 1`, &sqlitex.ExecOptions{
+		return sqlitex.Execute(conn, `SELECT p.name FROM producers p WHERE substr(p.name, 1, length(?1)) = ?1 AND EXISTS
+			(SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.kind = ?2 AND l.class = 'event')`, &sqlitex.ExecOptions{
 			Args:       []any{prefix, string(kind)},
-			ResultFunc: func(*sqlite.Stmt) error { has = true; return nil },
+			ResultFunc: func(stmt *sqlite.Stmt) error { names = append(names, stmt.ColumnText(0)); return nil },
 		})
 	})
-	return has, err
+	return names, err
 }
 
 // RunInfo describes one run of a ledger.

@@ -33,13 +33,13 @@ func (t *tracer) finish() {
 // endSteps sets the status of steps without a step.finished event in a finished run. The last
 // step ended like the run, but nothing says how the others ended.
 func (t *Trace) endSteps() {
-	if !t.Finished {
+	if !t.Finished && t.RemovedAs == "" {
 		return
 	}
 	for i, s := range t.Steps {
 		switch {
 		case s.finished:
-		case i < len(t.Steps)-1:
+		case i < len(t.Steps)-1 || !t.Finished:
 			s.Status = events.StepUnknown
 		default:
 			s.Status = events.StepStatus(t.RunStatus) // each status of a run is one of a step

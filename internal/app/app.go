@@ -235,7 +235,7 @@ func (a *app) publish(ctx context.Context, report report) error {
 		stopHooks = h.Start(ctx)
 		a.gate.open(publisher.Handler(sent, publisher.HandlerOptions{
 			Tenant: a.opts.Tenant, AllowRemote: a.opts.AllowRemote, Logger: a.opts.Logger, Decisions: d.Handler(), Hooks: h,
-			Tokens: a.tokens, Tenants: a.opts.Tenants,
+			Tokens: a.tokens, Tenants: a.opts.Tenants, DataDir: a.opts.DataDir,
 		}))
 		report(nil, 0)
 		err = d.Run(ctx)

@@ -158,6 +158,9 @@ func (f *fold) responseCompleted(e events.Event, p events.ResponseCompletedData)
 	if err != nil || !isNew {
 		return err
 	}
+	if p.Telemetry { // counts only without other responses
+		return f.tokens(e, stepLevel, "telemetry "+k.id, e.AgentRole, p.TokensUsed)
+	}
 	return f.tokens(e, responseLevel, k.id, e.AgentRole, p.TokensUsed)
 }
 

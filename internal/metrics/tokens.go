@@ -10,7 +10,7 @@ import (
 )
 
 // level is the kind of activity that reported tokens. A run, its steps and its responses can report
-// the same tokens, so only the lowest level with a report counts.
+// the same tokens, so only the lowest level with a report counts. Telemetry has the level of steps.
 type level int
 
 const (

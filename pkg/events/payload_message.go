@@ -42,6 +42,9 @@ type ResponseCompletedData struct {
 	Text       string  `json:"text,omitempty"`
 	TokensUsed *Tokens `json:"tokens_used,omitempty"`
 	DurationMS int64   `json:"duration_ms,omitempty"`
+	// Telemetry marks an answer that the telemetry of an agent reports. If other events of the run also
+	// have the tokens of answers, only those count.
+	Telemetry bool `json:"telemetry,omitempty"`
 	Notified
 	Common
 }

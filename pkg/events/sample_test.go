@@ -120,7 +120,7 @@ func sampleMessages() map[Kind]any {
 		MessageCreate: message, MessageCreated: message, MessageUpdate: message, MessageUpdated: message,
 		MessagesFilter: history, LLMRequest: history,
 		ResponseCompleted: ResponseCompletedData{
-			Message: "msg_1", Model: "claude-sonnet", StopReason: "end_turn", Text: "Done.", TokensUsed: sampleTokens, DurationMS: 900, Notified: sampleNotified, Common: sampleCommon,
+			Message: "msg_1", Model: "claude-sonnet", StopReason: "end_turn", Text: "Done.", TokensUsed: sampleTokens, DurationMS: 900, Telemetry: true, Notified: sampleNotified, Common: sampleCommon,
 		},
 		CompactBefore: CompactBeforeData{
 			Trigger: "auto", Strategy: "summarise", Tokens: 180000, MaxTokens: 200000, Preserve: []string{"decisions"}, Export: []string{"history"},

@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/otlp"
 	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
@@ -29,6 +31,7 @@ type HandlerOptions struct {
 	Tokens      *tokens.File      // nil if senders need no token
 	Tenants     *admission.Policy // decides which tenants an event may name; nil accepts all
 	Logger      *slog.Logger
+	DataDir     string // where telemetry-calls counts equal calls of telemetry; empty counts in memory
 
 	Decisions http.Handler // handler of POST /v1/decisions; may be nil
 	Hooks     http.Handler // handler of POST /v1/hooks/{tool}; may be nil
@@ -50,7 +53,10 @@ type HandlerOptions struct {
 func Handler(to Appender, opts HandlerOptions) http.Handler {
 	opts.MaxBody = cmp.Or(opts.MaxBody, DefaultMaxBody)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	h := &handler{to: to, opts: opts}
+	h := &handler{to: to, opts: opts, calls: agents.NewCallIDs()}
+	if opts.DataDir != "" {
+		h.calls = agents.SharedCallIDs(filepath.Join(opts.DataDir, "telemetry-calls"))
+	}
 	mux := http.NewServeMux()
 	handle := func(pattern string, next http.HandlerFunc) {
 		mux.Handle(pattern, h.local(drained(h.authorized(h.sizeLimited(next)))))
@@ -68,8 +74,9 @@ func Handler(to Appender, opts HandlerOptions) http.Handler {
 }
 
 type handler struct {
-	to   Appender
-	opts HandlerOptions
+	to    Appender
+	opts  HandlerOptions
+	calls agents.CallIDs // of telemetry
 }
 
 func (h *handler) local(next http.HandlerFunc) http.Handler {

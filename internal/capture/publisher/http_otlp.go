@@ -45,7 +45,7 @@ func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 
 func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string, body []byte) (rejected int, why string, err error) {
 	var done accepted
-	opts := otlp.Options{Tenant: orDefault(TenantOf(ctx)), Now: time.Now().UTC()}
+	opts := otlp.Options{Tenant: orDefault(TenantOf(ctx)), Now: time.Now().UTC(), CallIDs: h.calls}
 	for e, err := range otlp.Events(signal, media, body, opts) {
 		if err == nil {
 			err = h.take(ctx, e, &done)

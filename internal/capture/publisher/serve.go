@@ -203,7 +203,7 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, a handlers, 
 func newMux(opts Options, p *publish.Publisher, senders *tokens.File, a handlers, draining *atomic.Bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", Handler(a.events, HandlerOptions{
-		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger,
+		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger, DataDir: opts.DataDir,
 		Decisions: a.decisions, Hooks: a.hooks, Tokens: senders, Tenants: opts.Tenants,
 	}))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

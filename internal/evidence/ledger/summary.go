@@ -15,7 +15,8 @@ const syntheticModel = "<synthetic>"
 
 type runFold struct {
 	sum       RunSummary
-	tokens    map[string]events.Tokens
+	tokens    map[string]events.Tokens // by response
+	telemetry map[string]events.Tokens // by response that telemetry reports
 	steps     map[string]stepEnd
 	calls     map[string]string // name of the tool, by call id
 	results   map[string]events.ToolStatus
@@ -180,6 +181,10 @@ func (f *runFold) responseCompleted(e events.Event) error {
 		f.model = cmp.Or(d.Model, f.model)
 	}
 	key := f.key(d.Message)
+	if d.Telemetry {
+		f.reported(key, d.TokensUsed)
+		return err
+	}
 	if d.TokensUsed != nil {
 		f.tokens[key] = *d.TokensUsed
 	} else if _, ok := f.tokens[key]; !ok {
@@ -231,6 +236,9 @@ func (f *runFold) summary() RunSummary {
 		}
 	}
 	s.Responses, s.Tokens = len(f.tokens), f.spent()
+	if s.Responses == 0 {
+		s.Responses = len(f.telemetry)
+	}
 	s.Subagents = slices.Sorted(maps.Keys(f.subagents))
 	s.Model, s.State = cmp.Or(s.Model, f.model), f.removal.stateOf(s)
 	return s

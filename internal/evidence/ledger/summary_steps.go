@@ -27,8 +27,20 @@ func (f *runFold) stepFinished(e events.Event) error {
 	return err
 }
 
-// spent returns the tokens of the responses. If they tell none, it returns those of the steps, and
-// otherwise those of the run.
+// reported adds a response that telemetry reports.
+func (f *runFold) reported(key string, used *events.Tokens) {
+	if f.telemetry == nil {
+		f.telemetry = make(map[string]events.Tokens)
+	}
+	var tokens events.Tokens
+	if used != nil {
+		tokens = *used
+	}
+	f.telemetry[key] = tokens
+}
+
+// spent returns the tokens of the responses. If they tell none, it returns those of the steps, then
+// those of telemetry, and otherwise those of the run.
 func (f *runFold) spent() (sum events.Tokens) {
 	for _, t := range f.tokens {
 		sum = sum.Plus(t)
@@ -39,6 +51,11 @@ func (f *runFold) spent() (sum events.Tokens) {
 	for _, step := range f.steps {
 		if step.tokens != nil {
 			sum = sum.Plus(*step.tokens)
+		}
+	}
+	if sum == (events.Tokens{}) {
+		for _, t := range f.telemetry {
+			sum = sum.Plus(t)
 		}
 	}
 	if sum == (events.Tokens{}) && f.sum.Finished != nil && f.sum.Finished.TokensUsed != nil {

@@ -33,13 +33,13 @@ func (t *tracer) finish() {
 // endSteps sets the status of steps without a step.finished event in a finished run. The last
 // step ended like the run, but nothing says how the others ended.
 func (t *Trace) endSteps() {
-	if !t.Finished && t.RemovedAs == "" {
+	if !t.Finished {
 		return
 	}
 	for i, s := range t.Steps {
 		switch {
 		case s.finished:
-		case i < len(t.Steps)-1 || !t.Finished:
+		case i < len(t.Steps)-1:
 			s.Status = events.StepUnknown
 		default:
 			s.Status = events.StepStatus(t.RunStatus) // each status of a run is one of a step
@@ -93,8 +93,16 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses adds the tokens of responses to steps whose step.finished event has none.
+// countResponses adds the tokens of responses to steps whose step.finished event has none. The
+// responses of telemetry count if there are no others, and no step has tokens.
 func (t *tracer) countResponses() {
+	others := slices.ContainsFunc(t.trace.Steps, func(s *Step) bool { return s.counts })
+	for _, x := range t.responses {
+		others = others || !isTelemetry(x)
+	}
+	if others {
+		maps.DeleteFunc(t.responses, func(_ string, x *fact) bool { return isTelemetry(x) })
+	}
 	for _, x := range slices.SortedFunc(maps.Values(t.responses), byTime) {
 		s := t.steps[t.stepOf(x)]
 		if s == nil {
@@ -104,4 +112,9 @@ func (t *tracer) countResponses() {
 			s.Tokens = s.Tokens.Plus(*p.tokens)
 		}
 	}
+}
+
+func isTelemetry(x *fact) bool {
+	p, _ := x.data.(response)
+	return p.telemetry
 }

@@ -17,8 +17,6 @@ type Trace struct {
 	Version     string           `json:"version,omitempty"` // of the engine
 	Model       string           `json:"model,omitempty"`   // of the latest response
 	Cwd         string           `json:"cwd,omitempty"`
-	Branch      string           `json:"branch,omitempty"` // of git
-	User        string           `json:"user,omitempty"`
 	Started     time.Time        `json:"started"`
 	Ended       time.Time        `json:"ended"`
 	Finished    bool             `json:"finished"`
@@ -26,9 +24,7 @@ type Trace struct {
 	RunStatus   events.RunStatus `json:"run_status,omitempty"` // completed, failed, interrupted or unknown; absent if the run is not finished
 	Sealed      bool             `json:"sealed"`               // run.sealed came after all other events
 	Events      int              `json:"events"`
-	Removed     int              `json:"removed,omitempty"`    // erased or pruned events; only Events includes them
-	RemovedAs   string           `json:"removed_as,omitempty"` // erased or pruned, if the end of the run was removed
-	Untimed     int              `json:"untimed,omitempty"`    // events without a time in the source, see [events.Common]
+	Untimed     int              `json:"untimed,omitempty"` // events without a time in the source, see [events.Common]
 	ToolCalls   int              `json:"tool_calls"`
 	ToolErrors  int              `json:"tool_errors"`
 	Denied      int              `json:"denied"`      // tool calls, denied by our hooks or refused by others
@@ -117,7 +113,6 @@ type Row struct {
 	ExitCode   *int              `json:"exit_code,omitempty"`
 	DeniedBy   events.DeniedBy   `json:"denied_by,omitempty"` // source of a refusal that is not of our hooks
 	Verdict    events.Verdict    `json:"verdict,omitempty"`
-	Hook       string            `json:"hook,omitempty"`   // that denied the call
 	Reason     string            `json:"reason,omitempty"` // of a denial
 	Failure    *events.Failure   `json:"failure,omitempty"`
 	Run        string            `json:"run,omitempty"`     // of the sub-agent that the call started

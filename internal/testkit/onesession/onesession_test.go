@@ -61,7 +61,7 @@ func treeOf(list []events.Event) result {
 	return got
 }
 
-// Hooks and transcript of a session are one run with each call once, in any order of arrival and
+// Hooks, transcript and telemetry of a session are one run with each call once, in any order of arrival and
 // whichever clock is ahead.
 //
 //guarantee:one-session
@@ -69,9 +69,16 @@ func TestTrace(t *testing.T) {
 	for agent, s := range samples {
 		t.Run(agent, func(t *testing.T) {
 			live := hooked(t, agent)
+			shifts := []time.Duration{-900 * time.Millisecond, -time.Millisecond, 0, 300 * time.Millisecond, 900 * time.Millisecond}
+			written, sent := map[time.Duration][]events.Event{}, map[time.Duration][]events.Event{}
+			for _, d := range shifts {
+				written[d], sent[d] = imported(t, agent, d), reported(t, agent, d)
+			}
 			rapid.Check(t, func(rt *rapid.T) {
-				shift := time.Duration(rapid.IntRange(-900, 900).Draw(rt, "shift in ms")) * time.Millisecond
-				all := slices.Concat(live, imported(t, agent, shift))
+				all := slices.Concat(live, written[rapid.SampledFrom(shifts).Draw(rt, "transcript")])
+				if rapid.Bool().Draw(rt, "with telemetry") {
+					all = slices.Concat(all, sent[rapid.SampledFrom(shifts).Draw(rt, "telemetry")])
+				}
 				mixed := make([]events.Event, len(all))
 				for from, to := range rapid.Permutation(numbers(len(all))).Draw(rt, "order") {
 					mixed[to] = all[from]
@@ -88,7 +95,8 @@ func TestTrace(t *testing.T) {
 func TestSummary(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	for agent, s := range samples {
-		live, later := hooked(t, agent), imported(t, agent, 100*time.Millisecond)
+		live := hooked(t, agent)
+		later := slices.Concat(imported(t, agent, 100*time.Millisecond), reported(t, agent, 50*time.Millisecond))
 		turns := slices.Concat(live, later)
 		slices.SortStableFunc(turns, func(a, b events.Event) int { return a.Time.Compare(b.Time) })
 		for order, list := range map[string][]events.Event{

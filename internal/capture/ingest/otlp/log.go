@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/gemini"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -79,6 +82,9 @@ func (m *made) emit(r *reader, c *record, kind events.Kind, payload any, changes
 		e.Run = session
 	}
 	e.Subject, e.User = e.Run, r.usable(c.a, userNames)
+	if step := c.a.text("prompt.id"); c.tool == claude.Source && ingest.Usable(step) {
+		e.Step = step
+	}
 	if c.TraceID.isHex(16) && c.SpanID.isHex(8) {
 		e.TraceParent = "00-" + string(c.TraceID) + "-" + string(c.SpanID) + "-01"
 	}
@@ -123,7 +129,7 @@ func (r *reader) ofTool(m *made, c *record) {
 	case r.usable(c.a, sessionNames) == "":
 		r.custom(m, c)
 	case c.name == "user_prompt":
-		m.emit(r, c, events.PromptSubmit, events.PromptSubmitData{Prompt: c.a.text("prompt"), Common: raw})
+		r.prompt(m, c)
 	case c.name == "conversation_starts", c.name == "config":
 		m.emit(r, c, events.RunStarted, events.RunStartedData{Model: c.a.text("model"), Common: raw})
 	case c.name == "tool_decision", c.name == "tool_result", c.name == "tool_call":
@@ -144,19 +150,50 @@ func (r *reader) ofTool(m *made, c *record) {
 	}
 }
 
+// prompt adds a prompt. Its step is the one of hooks and transcript, if that is known.
+func (r *reader) prompt(m *made, c *record) {
+	text := c.a.text("prompt")
+	if text == "<REDACTED>" { // by Claude Code
+		text = ""
+	}
+	step := ""
+	if c.tool == gemini.Source && r.opts.CallIDs != nil {
+		step = r.opts.CallIDs.Prompt(agents.Key{Session: r.sessionKey(c), Call: ingest.PromptKey(text)}, c.id)
+	}
+	m.emit(r, c, events.PromptSubmit, events.PromptSubmitData{Prompt: text, Common: events.Common{Raw: c.raw}}, func(e *events.Event) {
+		e.Step = cmp.Or(e.Step, step)
+	})
+}
+
+func (r *reader) sessionKey(c *record) string {
+	return ingest.SessionKey(r.opts.Tenant, c.tool, r.usable(c.a, sessionNames))
+}
+
+// callID returns the id of the call, which hooks and transcript have too. Gemini CLI sends none.
+func (r *reader) callID(c *record, tool string, args json.RawMessage) string {
+	id := c.a.text("tool_use_id", "call_id", "gen_ai.tool.call.id")
+	switch {
+	case id != "" && ingest.Usable(id):
+		return id
+	case c.tool != gemini.Source || r.opts.CallIDs == nil || len(args) == 0:
+		return ""
+	}
+	return r.opts.CallIDs.Call(agents.Key{Session: r.sessionKey(c), Call: ingest.CallKey(tool, args)}, c.id)
+}
+
 func (r *reader) answer(m *made, c *record) {
 	n := func(names ...string) int64 {
 		count, _ := c.a.number(names...)
 		return bounded(count)
 	}
-	m.emit(r, c, events.StepFinished, events.StepFinishedData{
-		StepStatus: events.StepCompleted, DurationMS: n("duration_ms"),
+	m.emit(r, c, events.ResponseCompleted, events.ResponseCompletedData{
+		Message: c.id, Model: c.a.text("model", "slug"), DurationMS: n("duration_ms"), Telemetry: true,
 		TokensUsed: &events.Tokens{
 			Input: n("input_tokens", "input_token_count"), Output: n("output_tokens", "output_token_count"),
 			CacheRead: n("cache_read_tokens", "cached_content_token_count", "cached_token_count"), CacheCreation: n("cache_creation_tokens"),
 		},
-		Metadata: map[string]any{"model": c.a.text("model", "slug")}, Common: events.Common{Raw: c.raw},
-	}, func(e *events.Event) { e.Step = c.id })
+		Common: events.Common{Raw: c.raw},
+	})
 }
 
 var verdicts = map[string]events.Verdict{
@@ -165,10 +202,12 @@ var verdicts = map[string]events.Verdict{
 }
 
 func (r *reader) toolRecord(m *made, c *record) {
-	name, call := c.a.text("tool_name", "function_name", "tool.name"), c.a.text("tool_use_id", "call_id", "gen_ai.tool.call.id")
+	name := c.a.text("tool_name", "function_name", "tool.name")
+	args := c.a.content("function_args", "arguments", "tool_input", "tool_parameters")
+	call := r.callID(c, name, args)
 	verdict := verdicts[c.a.text("decision")]
 	denied := verdict == events.VerdictDeny
-	hasCall := call != "" && ingest.Usable(call)
+	hasCall := call != ""
 	if name == "" || c.name == "tool_decision" && !hasCall && !denied {
 		r.custom(m, c) // a permission for an unknown call
 		return
@@ -177,7 +216,6 @@ func (r *reader) toolRecord(m *made, c *record) {
 		call = c.id
 	}
 	paired := func(e *events.Event) { e.ToolCall = call }
-	args := c.a.content("function_args", "arguments", "tool_input", "tool_parameters")
 	// A denied call has no result.
 	isResult := c.name == "tool_result" || c.name == "tool_call" && !denied
 	if c.name != "tool_result" {
@@ -202,6 +240,9 @@ func (c *record) result(name string, args json.RawMessage) events.ToolResultData
 		data.Status = events.ToolError
 		data.Error = &events.Failure{
 			Message: ingest.Clip(c.a.text("error", "error.message"), ingest.MaxMessage), Class: c.a.text("error_type", "error.type"),
+		}
+		if strings.HasPrefix(data.Error.Message, "Tool execution blocked: ") { // by a hook of Gemini CLI
+			data.Status, data.DeniedBy = events.ToolDenied, events.DeniedByHook
 		}
 	}
 	return data

@@ -87,7 +87,7 @@ func TestEvents_ToolLogs(t *testing.T) {
 			record("claude_code.user_prompt"),
 		}, []string{
 			"s1 prompt.submit go raw", "s1 tool.before Bash allow raw", "s1 tool.result Bash error exit 1 raw", "s1 tool.before Write deny raw",
-			"s1 custom tool_decision raw", "s1 step.finished {5 6 8 7} raw", "s1 error overloaded 529 raw", "s1 custom new_thing raw", "custom user_prompt raw",
+			"s1 custom tool_decision raw", "s1 response.completed {5 6 8 7} raw", "s1 error overloaded 529 raw", "s1 custom new_thing raw", "custom user_prompt raw",
 		}},
 		"Gemini": {"gemini-cli", []string{
 			record("User prompt.", "session.id", "g1", "event.name", "gemini_cli.user_prompt", "prompt", "go"),
@@ -95,7 +95,7 @@ func TestEvents_ToolLogs(t *testing.T) {
 			record("Tool call", "session.id", "g1", "event.name", "gemini_cli.tool_call", "function_name", "write_file", "decision", "reject", "success", "false"),
 			record("API", "session.id", "g1", "event.name", "gemini_cli.api_response", "input_token_count", "1", "output_token_count", "2", "cached_content_token_count", "3"),
 		}, []string{
-			"g1 prompt.submit go raw", "g1 tool.before run_shell_command", "g1 tool.result run_shell_command success raw", "g1 tool.before write_file deny raw", "g1 step.finished {1 2 0 3} raw",
+			"g1 prompt.submit go raw", "g1 tool.before run_shell_command", "g1 tool.result run_shell_command success raw", "g1 tool.before write_file deny raw", "g1 response.completed {1 2 0 3} raw",
 		}},
 		"Codex": {"codex_cli_rs", []string{
 			record("", "conversation.id", "x1", "event.name", "codex.conversation_starts", "model", "m"),
@@ -104,7 +104,7 @@ func TestEvents_ToolLogs(t *testing.T) {
 			record("", "conversation.id", "x1", "event.name", "codex.sse_event", "event.kind", "response.completed", "input_token_count", "4", "output_token_count", "5"),
 			record("", "conversation.id", "x1", "event.name", "codex.sse_event", "event.kind", "response.created"),
 		}, []string{
-			"x1 run.started raw", "x1 tool.before shell deny raw", "x1 tool.result shell success raw", "x1 step.finished {4 5 0 0} raw", "x1 custom sse_event raw",
+			"x1 run.started raw", "x1 tool.before shell deny raw", "x1 tool.result shell success raw", "x1 response.completed {4 5 0 0} raw", "x1 custom sse_event raw",
 		}},
 		"Other": {"shop", []string{
 			record("hello"), record("hi", "event.name", "gen_ai.user.message", "session.id", "o1"), record("hi", "event.name", "gen_ai.choice"),

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -36,6 +37,9 @@ const (
 type Options struct {
 	Tenant string
 	Now    time.Time // time of events that have none; no id depends on it
+	// CallIDs gives calls and prompts of Gemini CLI the ids of hooks. It must not be the CallIDs of hooks,
+	// because both count equal calls. If nil, such calls are not those of hooks.
+	CallIDs agents.CallIDs
 }
 
 // ErrDocument reports a request that cannot be read.

@@ -45,19 +45,16 @@ const (
 	deniedError = "denied, error"
 )
 
-// withResult returns the status of a call after a result. isSuccess reports whether the result can
-// be read as a success, whatever its status is. A denied call stays denied, because the transcript
-// of a tool reports its refusal as an error.
-func withResult(status string, result events.ToolStatus, isSuccess bool) string {
-	succeeded := isSuccess || hasSucceeded(status)
+// withResult returns the status of a call after a result. A denied call stays denied, because the
+// transcript of a tool reports its refusal as an error.
+func withResult(status string, result events.ToolStatus) string {
+	succeeded := result == events.ToolSuccess || hasSucceeded(status)
 	switch {
 	case isDenied(status) && succeeded:
 		return deniedSuccess
 	case isDenied(status):
 		return denied
-	case isSuccess:
-		result = events.ToolSuccess
-	case result != events.ToolDenied && result != events.ToolInterrupted:
+	case result != events.ToolSuccess && result != events.ToolDenied && result != events.ToolInterrupted:
 		result = events.ToolError
 	}
 	strongest := statusOf(status).Stronger(result)

@@ -44,7 +44,7 @@ var projections = []struct {
 func decoded[T any](apply func(*fold, events.Event, T) error) func(*fold, events.Event) error {
 	return func(f *fold, e events.Event) error {
 		payload, err := events.Payload[T](e)
-		if err != nil && !isAnswer(e) {
+		if err != nil {
 			return &payloadError{fmt.Errorf("data is not that of a %s", e.Kind())}
 		}
 		return apply(f, e, payload)
@@ -136,10 +136,6 @@ func (f *fold) approval(e events.Event) error {
 	return err
 }
 
-// isAnswer reports whether e denies a call or is a successful result. Such an event counts even if
-// the rest of its payload is invalid, because otherwise a denial could be hidden that way.
-func isAnswer(e events.Event) bool { return e.DeniesCall() || e.CallSucceeded() }
-
 func (f *fold) toolResult(e events.Event, p events.ToolResultData) error {
 	_, err := f.change(activityKey{callActivity, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(a *activity) {
 		a.label = events.ToolName(a.label, p.Tool)
@@ -147,7 +143,7 @@ func (f *fold) toolResult(e events.Event, p events.ToolResultData) error {
 			a.ended = e.Time
 		}
 		a.measured = max(a.measured, milliseconds(p.DurationMS))
-		a.status = withResult(a.status, p.Status, e.CallSucceeded())
+		a.status = withResult(a.status, p.Status)
 	})
 	return err
 }
@@ -173,9 +169,6 @@ func (f *fold) executions(e events.Event) error {
 		return nil
 	}
 	outcome, err := events.Payload[events.Outcome](e)
-	if err != nil && isAnswer(e) {
-		return nil
-	}
 	if err != nil {
 		return &payloadError{fmt.Errorf("data of a %s has other executions", e.Kind())}
 	}

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -148,5 +150,40 @@ func BenchmarkHostile_Levels(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A client chooses the texts of run_status and step_status. They must neither have a meaning of the
+// service, nor use up the values of the label that all tenants share.
+//
+//guarantee:one-reading
+func TestState_InventedStatuses(t *testing.T) {
+	dir, mallory := t.TempDir(), func(e *events.Event) { e.Tenant, e.Producer = "mallory", "m" }
+	finished := func(n int, status string) events.Event {
+		return event(t, n, events.RunFinished, events.RunFinishedData{RunStatus: events.RunStatus(status)}, run(fmt.Sprint("r", n)), mallory)
+	}
+	ended := func(n int, status string) events.Event {
+		return event(t, n, events.StepFinished, events.StepFinishedData{StepStatus: events.StepStatus(status)}, step(fmt.Sprint("s", n)), mallory)
+	}
+	const others = 10
+	all := []events.Event{
+		finished(0, deniedSuccess), finished(1, active), finished(2, "FAILED"), ended(3, deniedSuccess), ended(4, active), ended(5, ""),
+	}
+	for n := range others {
+		all = append(all, finished(len(all), fmt.Sprint("text ", n)))
+	}
+	all = append(all, event(t, len(all), events.RunFinished, events.RunFinishedData{RunStatus: events.RunFailed}))
+	if err := apply(t, dir, 5, messages(1, all...)...); err != nil {
+		t.Fatal(err)
+	}
+	got := values(t, dir)
+	maps.DeleteFunc(got, func(k, v string) bool {
+		return v == "0" || !strings.HasPrefix(k, "runs_") && !strings.HasPrefix(k, "steps_") && !strings.HasPrefix(k, "tool_results_after")
+	})
+	if diff := cmp.Diff(map[string]string{
+		`runs_total["mallory","unknown","unknown"]`: "12", `runs_total["mallory","unknown","failed"]`: "1",
+		`steps_total["mallory","CODER","unknown"]`: "3", `runs_total["acme","unknown","failed"]`: "1",
+	}, got); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
 	}
 }

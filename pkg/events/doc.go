@@ -25,5 +25,6 @@ package events
 //
 //	event, attribute, data, kind, payload*, registry, shape       events and payloads
 //	append, decode, direct, scan, text, time, record              the encoding
+//	members, outcome                                              payloads that do not fit their kind
 //	normalize, validate, invalid, fit, id                         what an event must be
 //	manifest*, grant, tree                                        proofs about batches

@@ -70,12 +70,21 @@ func New(k Kind, source string, payload any) (Event, error) {
 
 // Payload decodes the data of e into T and ignores unknown fields. It succeeds for every valid
 // event if T is the payload type of its kind, see [PayloadOf].
+//
+// An event in the stream can have another payload than its kind, because a client may publish
+// without pkg/publish. Payload reads it so that all readers agree: a denial and a success count in
+// every form, as [Event.Denies] and [Event.CallSucceeded] find them, even if other fields are
+// invalid. Other texts of a status mean unknown.
 func Payload[T any](e Event) (T, error) {
 	var p T
-	if len(e.Data) == 0 {
-		return p, nil
+	var err error
+	if len(e.Data) > 0 {
+		err = json.Unmarshal(e.Data, &p)
 	}
-	if err := json.Unmarshal(e.Data, &p); err != nil {
+	if p, ok := any(&p).(interface{ settle(e Event) }); ok {
+		p.settle(e)
+	}
+	if err != nil && !e.DeniesCall() && !e.CallSucceeded() {
 		return p, fmt.Errorf("decode data of %s %s: %w", e.Type, e.ID, err)
 	}
 	return p, nil

@@ -39,16 +39,19 @@ func textOf(value json.RawMessage) (text string, ok bool) {
 	return string(raw), true
 }
 
-// DeniesCall reports whether e denies its tool call. A member "verdict" with the value "deny" is
-// enough. The case of its name, its repetitions and all other members do not matter, so no form of
-// the payload hides a denial.
+// Denies reports whether e denies the action that it is about. A member "verdict" with the value
+// "deny" is enough. The case of its name, its repetitions and all other members do not matter, so
+// no form of the payload hides a denial.
+func (e Event) Denies() bool { return says(e.Data, "verdict", string(VerdictDeny)) }
+
+// DeniesCall reports whether e denies its tool call, in any form that [Event.Denies] finds.
 func (e Event) DeniesCall() bool {
 	k := e.Kind()
-	return (k == ToolBefore || k == Approval) && says(e.Data, "verdict", string(VerdictDeny))
+	return (k == ToolBefore || k == Approval) && e.Denies()
 }
 
 // CallSucceeded reports whether e is a successful result of its tool call. It reads the member
-// "status" as tolerantly as [Event.DeniesCall] does, so that no spelling hides a success.
+// "status" as tolerantly as [Event.Denies] does, so that no spelling hides a success.
 func (e Event) CallSucceeded() bool {
 	return e.Kind() == ToolResult && says(e.Data, "status", string(ToolSuccess))
 }

@@ -91,12 +91,13 @@ type RunFinishedData struct {
 	Common
 }
 
-// Status returns how the run ended. Without a RunStatus, as in events of earlier versions, a run
-// without success has failed.
+// Status returns how the run ended, which is one of the constants. A RunStatus that is not one of
+// them means [RunUnknown]. Without a RunStatus, as in events of earlier versions, a run without
+// success has failed.
 func (d RunFinishedData) Status() RunStatus {
 	switch {
 	case d.RunStatus != "":
-		return d.RunStatus
+		return knownStatus(d.RunStatus, RunUnknown)
 	case d.Success:
 		return RunCompleted
 	}

@@ -91,11 +91,11 @@ func endOf(status events.RunStatus) string {
 		return "going on"
 	case events.RunCompleted:
 		return "finished"
-	case events.RunUnknown:
-		return "end unknown"
 	case events.RunFailed, events.RunInterrupted:
+		return string(status)
+	case events.RunUnknown:
 	}
-	return string(status)
+	return "end unknown"
 }
 
 func traceTotals(t runtree.Trace) []string {

@@ -143,15 +143,15 @@ func (f *fold) stepFinished() error {
 	if err != nil {
 		return fmt.Errorf("read data: %w", err)
 	}
-	status := events.StepStatus(strings.ToLower(string(data.StepStatus)))
+	status := data.StepStatus
 	f.recorder.seen(data.RunType, data.Metadata)
 	role := strings.ToUpper(clean(cmp.Or(data.AgentRole, d.event.AgentRole), 60))
 	late := f.recorder.step(role, status, data)
 	step := stepName(role, d.event.Step)
-	d.say("step "+stepRule(status), step+" "+stepRule(status))
+	d.say("step "+string(status), step+" "+string(status))
 	target := metadata.Name(data.Metadata["target"])
 	f.settle(cause{
-		rule: stepRule(status), name: step, role: role, step: StepKey(d.event), target: target,
+		rule: string(status), name: step, role: role, step: StepKey(d.event), target: target,
 		failure: troubleOf(data.Error, data.OutputSummary, data.Metadata), critical: metadata.IsCritical(data.Metadata),
 	})
 	if late {

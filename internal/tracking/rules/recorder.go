@@ -139,15 +139,6 @@ func (r *recorder) renew(id string, run *Run) {
 	run.Generation = l.Generation
 }
 
-func stepRule(s events.StepStatus) string {
-	switch s {
-	case events.StepCompleted, events.StepFailed, events.StepSkipped, events.StepRunning, events.StepPending,
-		events.StepInterrupted, events.StepUnknown:
-		return string(s)
-	}
-	return "of unknown status"
-}
-
 func stepName(role, step string) string {
 	switch {
 	case role != "":

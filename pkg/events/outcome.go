@@ -1,0 +1,38 @@
+package events
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// settle sets the verdict if e denies its action, whatever the decoder read.
+func (o *Outcome) settle(e Event) {
+	if e.Denies() {
+		o.Verdict = VerdictDeny
+	}
+}
+
+func (d *ToolResultData) settle(e Event) {
+	d.Outcome.settle(e)
+	if e.CallSucceeded() {
+		d.Status = ToolSuccess
+	}
+}
+
+func (d *StepFinishedData) settle(Event) { d.StepStatus = knownStatus(d.StepStatus, StepUnknown) }
+
+func (d *RunFinishedData) settle(Event) {
+	if d.RunStatus != "" {
+		d.SetStatus(d.Status())
+	}
+}
+
+// knownStatus returns the status of an event in lower case, or unknown if it is not a status.
+func knownStatus[T ~string](status, unknown T) T {
+	lower := strings.ToLower(string(status))
+	if slices.Contains(enums[reflect.TypeFor[T]()], lower) {
+		return T(lower)
+	}
+	return unknown
+}

@@ -91,7 +91,8 @@ var (
 	}
 )
 
-// schema needs a new version if the tables, the counting, labelLimit or the buckets change.
+// schema needs a new version if the tables, labelLimit or the buckets change. A change of the counting
+// needs none. Earlier events keep their counts, because the stream no longer has all of them.
 var schema = projection.Schema{Name: "metrics", Version: 2, Tables: tables, Upgrades: map[int64]string{1: separateSeen}}
 
 // Tables of the database:

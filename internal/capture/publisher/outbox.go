@@ -14,18 +14,18 @@ import (
 // Outbox is the state of an outbox.
 type Outbox struct {
 	Name     string            `json:"name"`
-	Producer string            `json:"producer"`
-	Shared   bool              `json:"shared"`
-	Waiting  uint64            `json:"waiting"`
-	Bytes    int64             `json:"bytes"`
-	Oldest   *time.Time        `json:"oldest,omitempty"` // time of the first waiting event
-	Tenants  map[string]uint64 `json:"tenants"`          // by tenant
-	DiskSize int64             `json:"disk_bytes"`
-	Gaps     []publish.Gap     `json:"gaps"`       // not yet in the stream
-	Damaged  uint64            `json:"damaged"`    // waiting records that cannot be read
-	Kept     []string          `json:"quarantine"` // copies of damaged segments
-	Open     bool              `json:"open"`
-	Process  int               `json:"process,omitempty"`
+	Producer string            `json:"producer"`          // id under which it sends
+	Shared   bool              `json:"shared"`            // hook commands append to it too
+	Waiting  uint64            `json:"waiting"`           // events that the stream has not acknowledged
+	Bytes    int64             `json:"bytes"`             // size of the waiting events
+	Oldest   *time.Time        `json:"oldest,omitempty"`  // time of the first waiting event
+	Tenants  map[string]uint64 `json:"tenants"`           // by tenant
+	DiskSize int64             `json:"disk_bytes"`        // size of all records on disk
+	Gaps     []publish.Gap     `json:"gaps"`              // not yet in the stream
+	Damaged  uint64            `json:"damaged"`           // waiting records that cannot be read
+	Kept     []string          `json:"quarantine"`        // copies of damaged segments
+	Open     bool              `json:"open"`              // a process forwards its events
+	Process  int               `json:"process,omitempty"` // id of that process, absent if unknown
 
 	isExpected bool // the process announced that the outbox is open
 

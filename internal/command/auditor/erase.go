@@ -75,22 +75,22 @@ expires by the limits of the stream.`,
 // Change is the result of an erasure or a pruning.
 type Change struct {
 	Tenant string             `json:"tenant"`
-	Action events.AuditAction `json:"action"`
-	Orders []string           `json:"orders"`
+	Action events.AuditAction `json:"action"` // erase or prune
+	Orders []string           `json:"orders"` // ids of the orders
 	// Records is the number of records whose payloads were removed. With --dry-run, it is the
 	// number that an order would remove.
 	Records int64 `json:"records"`
-	DryRun  bool  `json:"dry_run,omitempty"`
+	DryRun  bool  `json:"dry_run,omitempty"` // nothing was ordered
 	// NeedsApproval is set with --dry-run if a second person must approve the order.
 	NeedsApproval bool            `json:"needs_approval,omitempty"`
-	Effects       []ledger.Effect `json:"effects,omitempty"`
-	By            string          `json:"by"`
+	Effects       []ledger.Effect `json:"effects,omitempty"` // of each order: done, void, held, floor or proposed
+	By            string          `json:"by"`                // person that gave the order
 	Reason        string          `json:"reason"`
 	Ticket        string          `json:"ticket,omitempty"`
-	Stream        StreamCopy      `json:"stream_copy,omitempty"`
+	Stream        StreamCopy      `json:"stream_copy,omitempty"` // kept, endless, gone or unknown
 	// Expires is the latest time at which the stream's copy expires.
 	Expires *time.Time            `json:"stream_copy_expires,omitempty"`
-	What    ledger.OrderSelection `json:"selection"`
+	What    ledger.OrderSelection `json:"selection"`         // records that the first order is about
 	Tracker TrackerAnswer         `json:"tracker,omitempty"` // of an erasure
 }
 

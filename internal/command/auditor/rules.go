@@ -174,13 +174,13 @@ func (f *orderFlags) rule(cmd *cobra.Command, shared *cli.Shared, rule ledger.Or
 
 // Rule is an order that sets a rule for later orders.
 type Rule struct {
-	ID     string             `json:"id"`
+	ID     string             `json:"id"` // id of the order
 	Tenant string             `json:"tenant"`
-	Action events.AuditAction `json:"action"`
-	Rule   string             `json:"rule"`
-	Effect ledger.Effect      `json:"effect"`
-	Time   time.Time          `json:"time"`
-	By     string             `json:"by"`
+	Action events.AuditAction `json:"action"` // floor or approvers
+	Rule   string             `json:"rule"`   // description of the rule
+	Effect ledger.Effect      `json:"effect"` // done, void, proposed or expired
+	Time   time.Time          `json:"time"`   // when the order was given
+	By     string             `json:"by"`     // person that gave the order
 	Reason string             `json:"reason"`
 }
 

@@ -17,8 +17,8 @@ import (
 // Report is the coverage of a ledger. A record counts in the hour in which the server stored it.
 type Report struct {
 	Tenant string    `json:"tenant"`
-	From   time.Time `json:"from,omitzero"`
-	To     time.Time `json:"to,omitzero"`
+	From   time.Time `json:"from,omitzero"` // inclusive
+	To     time.Time `json:"to,omitzero"`   // exclusive
 	// The verdicts are about the whole ledger.
 	Integrity    verifier.Integrity    `json:"integrity"`
 	Completeness verifier.Completeness `json:"completeness"`
@@ -33,16 +33,16 @@ type Report struct {
 
 	Absent []verifier.Producer `json:"absent,omitempty"` // producers that are silent or lost
 
-	Unproven []string `json:"unproven_because,omitempty"`
+	Unproven []string `json:"unproven_because,omitempty"` // further reasons why it is not complete
 
 	// Findings that can be acknowledged, the unacknowledged ones first.
 	Matters             []verifier.Matter `json:"acknowledgeable,omitempty"`
 	AcknowledgedCount   int64             `json:"acknowledged_count,omitempty"`
 	UnacknowledgedCount int64             `json:"unacknowledged_count,omitempty"`
-	AllowAcknowledged   bool              `json:"allow_acknowledged,omitempty"`
+	AllowAcknowledged   bool              `json:"allow_acknowledged,omitempty"` // the exit status ignores acknowledged findings
 
 	AsOf *verifier.AsOf `json:"as_of,omitempty"`
-	Open []string       `json:"open_runs"`
+	Open []string       `json:"open_runs"` // runs that may go on
 
 	// Rules are the orders that set a retention floor or require a second person.
 	Rules []verifier.OrderAt `json:"rules,omitempty"`
@@ -58,9 +58,9 @@ type Hour struct {
 	Sealed int `json:"sealed"` // runs that ended with a seal
 	// Runs without a seal that went silent and count as ended.
 	Unsealed  int            `json:"unsealed"`
-	Open      int            `json:"open"`    // runs that have not ended
-	Missing   uint64         `json:"missing"` // events in the gaps
-	Gaps      []verifier.Gap `json:"gaps"`
+	Open      int            `json:"open"`      // runs that have not ended
+	Missing   uint64         `json:"missing"`   // events in the gaps
+	Gaps      []verifier.Gap `json:"gaps"`      // gaps that were noticed in this hour
 	Witnessed bool           `json:"witnessed"` // a cosigned checkpoint covers the whole hour
 	Accesses  []access.Use   `json:"accesses"`  // uses of evidence
 }

@@ -11,22 +11,22 @@ import (
 type Trace struct {
 	Run         string           `json:"run"`
 	Tenant      string           `json:"tenant"`
-	Source      string           `json:"source"`
+	Source      string           `json:"source"` // the agent or engine that sent the run
 	Agent       string           `json:"agent,omitempty"`
-	ParentRun   string           `json:"parent_run,omitempty"`
-	Version     string           `json:"version,omitempty"` // of the engine
-	Model       string           `json:"model,omitempty"`   // of the latest response
-	Cwd         string           `json:"cwd,omitempty"`
-	Started     time.Time        `json:"started"`
-	Ended       time.Time        `json:"ended"`
-	Finished    bool             `json:"finished"`
-	Success     bool             `json:"success"`
+	ParentRun   string           `json:"parent_run,omitempty"` // run that started this one
+	Version     string           `json:"version,omitempty"`    // of the engine
+	Model       string           `json:"model,omitempty"`      // of the latest response
+	Cwd         string           `json:"cwd,omitempty"`        // working directory
+	Started     time.Time        `json:"started"`              // time of the first event
+	Ended       time.Time        `json:"ended"`                // time of the last event
+	Finished    bool             `json:"finished"`             // the run has a run.finished event
+	Success     bool             `json:"success"`              // the run completed
 	RunStatus   events.RunStatus `json:"run_status,omitempty"` // completed, failed, interrupted or unknown; absent if the run is not finished
 	Sealed      bool             `json:"sealed"`               // run.sealed came after all other events
 	Events      int              `json:"events"`
 	Untimed     int              `json:"untimed,omitempty"` // events without a time in the source, see [events.Common]
 	ToolCalls   int              `json:"tool_calls"`
-	ToolErrors  int              `json:"tool_errors"`
+	ToolErrors  int              `json:"tool_errors"` // tool calls that failed
 	Denied      int              `json:"denied"`      // tool calls, denied by our hooks or refused by others
 	Interrupted int              `json:"interrupted"` // tool calls that were stopped
 	Unanswered  int              `json:"unanswered"`  // other tool calls without a result
@@ -88,13 +88,13 @@ func (t Trace) each(yield func(Trace) bool) bool {
 type Step struct {
 	ID         string            `json:"id"`
 	Status     events.StepStatus `json:"status"`
-	Input      string            `json:"input,omitempty"`
-	Output     string            `json:"output,omitempty"`
+	Input      string            `json:"input,omitempty"`  // the prompt, or a summary
+	Output     string            `json:"output,omitempty"` // summary of the answer
 	Started    time.Time         `json:"started"`
 	DurationMS int64             `json:"duration_ms"`
 	Tokens     events.Tokens     `json:"tokens"`
 	Failure    *events.Failure   `json:"failure,omitempty"`
-	Rows       []*Row            `json:"rows"`
+	Rows       []*Row            `json:"rows"` // tool calls, errors and other entries, in order
 
 	n        int  // order of its first event, see fact.n
 	finished bool // step.finished was seen
@@ -105,15 +105,15 @@ type Step struct {
 type Row struct {
 	// Kind is tool.before for a call, and for example error for another row.
 	Kind       events.Kind       `json:"kind"`
-	Name       string            `json:"name"`
-	Detail     string            `json:"detail,omitempty"`
+	Name       string            `json:"name"`             // name of the tool, or of the entry
+	Detail     string            `json:"detail,omitempty"` // the most telling argument
 	Started    time.Time         `json:"started"`
 	DurationMS int64             `json:"duration_ms"`
-	Status     events.ToolStatus `json:"status,omitempty"` // empty without a result
-	ExitCode   *int              `json:"exit_code,omitempty"`
+	Status     events.ToolStatus `json:"status,omitempty"`    // empty without a result
+	ExitCode   *int              `json:"exit_code,omitempty"` // of a command, absent if unknown
 	DeniedBy   events.DeniedBy   `json:"denied_by,omitempty"` // source of a refusal that is not of our hooks
-	Verdict    events.Verdict    `json:"verdict,omitempty"`
-	Reason     string            `json:"reason,omitempty"` // of a denial
+	Verdict    events.Verdict    `json:"verdict,omitempty"`   // deny, ask, allow or none, absent if no hook decided
+	Reason     string            `json:"reason,omitempty"`    // of a denial
 	Failure    *events.Failure   `json:"failure,omitempty"`
 	Run        string            `json:"run,omitempty"`     // of the sub-agent that the call started
 	NoRun      bool              `json:"no_run,omitempty"`  // the ledger has no events of Run

@@ -22,7 +22,7 @@ const (
 
 // Anchor is the verdict on whether the ledger's key can be trusted.
 type Anchor struct {
-	State  AnchorState `json:"state"`
+	State  AnchorState `json:"state"`            // PINNED, GIVEN, NONE or DIVERGED
 	Key    string      `json:"key,omitempty"`    // id of the pinned key
 	Of     string      `json:"of,omitempty"`     // data directory of the pinned key, if known
 	Since  time.Time   `json:"since,omitzero"`   // when the user first saw the key

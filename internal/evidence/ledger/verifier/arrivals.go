@@ -42,7 +42,7 @@ type Break struct {
 	After    uint64    `json:"after"`    // sequence of the tenant's last message in the old stream
 	Until    uint64    `json:"until"`    // reading resumed after this sequence
 	Leaves   int64     `json:"leaves"`   // size of the ledger at the break
-	Noticed  time.Time `json:"noticed"`
+	Noticed  time.Time `json:"noticed"`  // when the auditor signed that
 }
 
 // breaks reports whether a checkpoint records a break of the stream, and adds the break to the

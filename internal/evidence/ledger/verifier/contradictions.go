@@ -18,8 +18,8 @@ type DeniedResult struct {
 	Denied   int64  `json:"denied"` // leaf of the denial
 	Result   int64  `json:"result"` // leaf of the result
 	Run      string `json:"run"`
-	ToolCall string `json:"tool_call"`
-	Producer string `json:"producer"`
+	ToolCall string `json:"tool_call"` // id of the call
+	Producer string `json:"producer"`  // producer of the result
 }
 
 type callKey struct{ run, call string }

@@ -17,12 +17,12 @@ import (
 // proves. It therefore does not affect the verdict on the producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
-	Class          ledger.Class `json:"class"`
-	Producer       string       `json:"producer"`
-	Sequence       uint64       `json:"sequence"` // for a manifest, the last number that it lists
-	StreamSequence uint64       `json:"stream_sequence"`
-	Reason         string       `json:"reason"`
-	SHA256         string       `json:"sha256"` // hash of the record
+	Class          ledger.Class `json:"class"`           // event, conflict or manifest
+	Producer       string       `json:"producer"`        // the name that it used
+	Sequence       uint64       `json:"sequence"`        // for a manifest, the last number that it lists
+	StreamSequence uint64       `json:"stream_sequence"` // its place in the stream
+	Reason         string       `json:"reason"`          // why it is foreign
+	SHA256         string       `json:"sha256"`          // hash of the record
 }
 
 // The reasons why a record counts as foreign.

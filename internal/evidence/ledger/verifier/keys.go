@@ -20,28 +20,28 @@ import (
 type KeyChange struct {
 	Leaf   int64         `json:"leaf"` // leaf of the event that contains the order
 	From   string        `json:"from"` // id of a key
-	To     string        `json:"to"`
-	By     string        `json:"by"`
+	To     string        `json:"to"`   // id of the new key
+	By     string        `json:"by"`   // person that the order names
 	Reason string        `json:"reason"`
 	Ticket string        `json:"ticket,omitempty"`
-	Time   time.Time     `json:"time"`
+	Time   time.Time     `json:"time"`   // when the order was given
 	Effect ledger.Effect `json:"effect"` // void if another key had already replaced the old one
 }
 
 // PendingKey describes a change of the key that the ledger has not recorded yet.
 type PendingKey struct {
 	From   string    `json:"from"` // id of a key
-	To     string    `json:"to"`
-	By     string    `json:"by"`
+	To     string    `json:"to"`   // id of the new key
+	By     string    `json:"by"`   // person that the order names
 	Reason string    `json:"reason"`
 	Ticket string    `json:"ticket,omitempty"`
-	Time   time.Time `json:"time"`
+	Time   time.Time `json:"time"` // when the order was given
 }
 
 // Powerless describes an order without effect because a replaced key signed it.
 type Powerless struct {
-	Leaf   int64              `json:"leaf"`
-	Key    string             `json:"key"`
+	Leaf   int64              `json:"leaf"` // leaf of the event that contains the order
+	Key    string             `json:"key"`  // id of the replaced key
 	Action events.AuditAction `json:"action"`
 }
 

@@ -17,14 +17,14 @@ type Matter struct {
 	// ID is a hash of the facts of the finding. If the facts change, for example because more
 	// events are lost, an earlier acknowledgement no longer applies.
 	ID       string     `json:"id"`
-	Kind     MatterKind `json:"kind"`
+	Kind     MatterKind `json:"kind"` // gap, unsealed, unproven, foreign, misaddressed or id-reused
 	Producer string     `json:"producer,omitempty"`
 	Run      string     `json:"run,omitempty"`
-	First    uint64     `json:"first,omitempty"` // numbers of the producer
-	Last     uint64     `json:"last,omitempty"`
-	Reason   string     `json:"reason,omitempty"`
+	First    uint64     `json:"first,omitempty"`  // numbers of the producer
+	Last     uint64     `json:"last,omitempty"`   // last of these numbers
+	Reason   string     `json:"reason,omitempty"` // cause of a gap, or why the producer or record is a finding
 
-	Acknowledged *Acknowledgement `json:"acknowledged,omitempty"`
+	Acknowledged *Acknowledgement `json:"acknowledged,omitempty"` // the order that acknowledges it, absent for a new finding
 }
 
 // MatterKind is the kind of a [Matter].
@@ -42,12 +42,12 @@ const (
 
 // Acknowledgement describes the signed order that acknowledges a [Matter].
 type Acknowledgement struct {
-	Leaf   int64     `json:"leaf"` // leaf of the event that contains the order
-	Order  string    `json:"order"`
-	By     string    `json:"by"`
+	Leaf   int64     `json:"leaf"`  // leaf of the event that contains the order
+	Order  string    `json:"order"` // id of the order
+	By     string    `json:"by"`    // person that the order names
 	Reason string    `json:"reason"`
 	Ticket string    `json:"ticket,omitempty"`
-	Time   time.Time `json:"time"`
+	Time   time.Time `json:"time"` // when the order was given
 }
 
 const matterHeader = "hooktrail/finding/v1"

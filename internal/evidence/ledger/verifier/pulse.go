@@ -16,12 +16,12 @@ const silentIntervals = 3
 // Lost describes a producer.lost event, which records that a producer's outbox was missing when
 // the data directory was opened.
 type Lost struct {
-	Leaf   int64     `json:"leaf"`
-	By     string    `json:"by"` // producer that recorded it
-	Time   time.Time `json:"time,omitzero"`
-	Outbox string    `json:"outbox,omitempty"`
-	Last   uint64    `json:"last,omitempty"` // last known number of the producer
-	Key    string    `json:"key,omitempty"`  // key of the producer
+	Leaf   int64     `json:"leaf"`             // leaf of the producer.lost event
+	By     string    `json:"by"`               // producer that recorded it
+	Time   time.Time `json:"time,omitzero"`    // when the server stored that
+	Outbox string    `json:"outbox,omitempty"` // name in its data directory
+	Last   uint64    `json:"last,omitempty"`   // last known number of the producer
+	Key    string    `json:"key,omitempty"`    // key of the producer
 
 	at order
 }

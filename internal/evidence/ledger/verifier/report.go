@@ -54,40 +54,40 @@ type Report struct {
 	Tenant string    `json:"tenant"`
 	Run    string    `json:"run,omitempty"` // limits completeness; empty for all
 	From   time.Time `json:"from,omitzero"` // limits completeness
-	To     time.Time `json:"to,omitzero"`
+	To     time.Time `json:"to,omitzero"`   // limits completeness, exclusive
 
-	Integrity    Integrity `json:"integrity"`
+	Integrity    Integrity `json:"integrity"`     // VERIFIED or INVALID
 	Problems     []string  `json:"problems"`      // the first ones
 	ProblemCount int       `json:"problem_count"` // all problems that make the ledger INVALID
 
-	Leaves      int64           `json:"leaves"`
+	Leaves      int64           `json:"leaves"`     // all records
 	Events      int64           `json:"events"`     // records that are events
 	Manifests   int64           `json:"manifests"`  // records that are manifests
 	SeenAgain   int64           `json:"seen_again"` // messages that the ledger had already, which add no leaf
 	Checkpoints int64           `json:"checkpoints"`
-	Checkpoint  *Signed         `json:"checkpoint,omitempty"`
-	Streams     []ledger.Stream `json:"streams"`
-	Breaks      []Break         `json:"breaks,omitempty"`
-	Findings    []FindingAt     `json:"findings"`  // the first records that are set apart, with the reasons
-	SetApart    int64           `json:"set_apart"` // records in quarantine or in conflict with another one
+	Checkpoint  *Signed         `json:"checkpoint,omitempty"` // the newest one
+	Streams     []ledger.Stream `json:"streams"`              // streams that the ledger was read from, in order
+	Breaks      []Break         `json:"breaks,omitempty"`     // places where the stream was replaced or lost messages
+	Findings    []FindingAt     `json:"findings"`             // the first records that are set apart, with the reasons
+	SetApart    int64           `json:"set_apart"`            // records in quarantine or in conflict with another one
 
-	Foreign           []Foreign      `json:"foreign,omitempty"` // the first ones
-	ForeignCount      int64          `json:"foreign_count,omitempty"`
-	Contradictions    int64          `json:"contradictions,omitempty"` // records that claim another one's identity
-	RecordedTwice     int64          `json:"recorded_twice,omitempty"` // hook payloads recorded twice
-	DeniedResults     []DeniedResult `json:"denied_results,omitempty"` // the first ones
-	DeniedResultCount int64          `json:"denied_result_count,omitempty"`
+	Foreign           []Foreign      `json:"foreign,omitempty"`             // the first ones
+	ForeignCount      int64          `json:"foreign_count,omitempty"`       // all foreign records
+	Contradictions    int64          `json:"contradictions,omitempty"`      // records that claim another one's identity
+	RecordedTwice     int64          `json:"recorded_twice,omitempty"`      // hook payloads recorded twice
+	DeniedResults     []DeniedResult `json:"denied_results,omitempty"`      // the first ones
+	DeniedResultCount int64          `json:"denied_result_count,omitempty"` // all successful results of denied calls
 
-	Enrolled        int      `json:"enrolled"`     // producers with a valid grant
-	NotEnrolled     []string `json:"not_enrolled"` // the other producers
-	RequireEnrolled bool     `json:"require_enrolled,omitempty"`
+	Enrolled        int      `json:"enrolled"`                   // producers with a valid grant
+	NotEnrolled     []string `json:"not_enrolled"`               // the other producers
+	RequireEnrolled bool     `json:"require_enrolled,omitempty"` // a producer that is not enrolled makes the exit status at least 11
 
-	Completeness Completeness `json:"completeness"`
-	Producers    []Producer   `json:"producers"`
-	Gaps         []Gap        `json:"gaps"` // missing numbers
+	Completeness Completeness `json:"completeness"` // COMPLETE, EMPTY, UNPROVEN, UNSEALED or GAPS
+	Producers    []Producer   `json:"producers"`    // those that count for the verdict
+	Gaps         []Gap        `json:"gaps"`         // missing numbers
 	Runs         RunCounts    `json:"runs"`
-	Open         []string     `json:"open_runs"`
-	Unsealed     []string     `json:"unsealed_runs"`
+	Open         []string     `json:"open_runs"`                  // runs that may go on, so their events need no seal yet
+	Unsealed     []string     `json:"unsealed_runs"`              // runs that went silent without a seal
 	Unproven     []string     `json:"unproven_because,omitempty"` // further reasons why it is not complete
 
 	Anchor *Anchor `json:"anchor,omitempty"` // nil if no anchor was asked for
@@ -104,9 +104,9 @@ type Report struct {
 	Redacted Redacted `json:"redacted"`
 
 	Keys           []KeyChange  `json:"keys,omitempty"`
-	PendingKeys    []PendingKey `json:"pending_keys,omitempty"` // changes that the ledger has not recorded yet
-	Powerless      []Powerless  `json:"powerless,omitempty"`    // the first orders that replaced keys signed
-	PowerlessCount int64        `json:"powerless_count,omitempty"`
+	PendingKeys    []PendingKey `json:"pending_keys,omitempty"`    // changes that the ledger has not recorded yet
+	Powerless      []Powerless  `json:"powerless,omitempty"`       // the first orders that replaced keys signed
+	PowerlessCount int64        `json:"powerless_count,omitempty"` // all such orders
 
 	// Matters lists findings that can be acknowledged, the unacknowledged ones first, while the
 	// counts also include findings that are not listed.
@@ -128,29 +128,29 @@ type Report struct {
 
 	AsOf *AsOf `json:"as_of,omitempty"` // up to where and when the verdicts hold
 
-	NotProven string `json:"not_proven"`
-	Exit      int    `json:"exit"`
+	NotProven string `json:"not_proven"` // a sentence that is the same for every ledger
+	Exit      int    `json:"exit"`       // exit status of the command
 }
 
 // Signed describes the newest checkpoint in a report.
 type Signed struct {
-	Size int64     `json:"size"`
-	Root string    `json:"root"`
-	Time time.Time `json:"time"`
-	Key  string    `json:"key"`
+	Size int64     `json:"size"` // number of leaves
+	Root string    `json:"root"` // hash of the tree, base64
+	Time time.Time `json:"time"` // when the auditor signed it
+	Key  string    `json:"key"`  // id of the key that signed it
 	Note string    `json:"note"` // users pass it to --trusted
 }
 
 // FindingAt describes a conflict or a message in quarantine.
 type FindingAt struct {
 	Leaf           int64          `json:"leaf"`
-	Class          ledger.Class   `json:"class"`
-	Finding        ledger.Finding `json:"finding"`
+	Class          ledger.Class   `json:"class"`   // conflict or quarantine
+	Finding        ledger.Finding `json:"finding"` // id-reused, sequence-reused, undecodable, unnumbered, oversized or misaddressed
 	Producer       string         `json:"producer"`
-	Sequence       uint64         `json:"sequence,omitempty"`
-	ID             string         `json:"id,omitempty"`
-	StreamSequence uint64         `json:"stream_sequence"`
-	SHA256         string         `json:"sha256"` // hash of the record
+	Sequence       uint64         `json:"sequence,omitempty"` // its number from the producer
+	ID             string         `json:"id,omitempty"`       // id of the event
+	StreamSequence uint64         `json:"stream_sequence"`    // its place in the stream
+	SHA256         string         `json:"sha256"`             // hash of the record
 	Run            string         `json:"-"`
 	Kind           events.Kind    `json:"-"`
 	First          *int64         `json:"first,omitempty"` // leaf of the first content; nil in a bundle
@@ -176,10 +176,10 @@ type Producer struct {
 	// "open", the producer signs a manifest every Interval seconds. Heard is when the server
 	// stored the last one.
 	State    events.State `json:"state,omitempty"`
-	Interval uint64       `json:"interval,omitempty"`
-	Heard    time.Time    `json:"heard,omitzero"`
-	Silent   bool         `json:"silent,omitempty"` // open, but its manifests stopped
-	Lost     *Lost        `json:"lost,omitempty"`   // its lost outbox, if any
+	Interval uint64       `json:"interval,omitempty"` // seconds between its manifests
+	Heard    time.Time    `json:"heard,omitzero"`     // when the server stored its last manifest, absent if it announces nothing
+	Silent   bool         `json:"silent,omitempty"`   // open, but its manifests stopped
+	Lost     *Lost        `json:"lost,omitempty"`     // its lost outbox, if any
 
 	// UnsignedBefore is when the producer's first signed manifest arrived, if it followed
 	// unsigned manifests, for which nothing proves who sent them.
@@ -204,18 +204,18 @@ const (
 // Gap is a range of a producer's numbers whose events are missing or altered.
 type Gap struct {
 	Producer string `json:"producer"`
-	First    uint64 `json:"first"`
-	Last     uint64 `json:"last"`
-	Cause    Cause  `json:"cause"`
+	First    uint64 `json:"first"`            // first missing or altered number
+	Last     uint64 `json:"last"`             // last missing or altered number
+	Cause    Cause  `json:"cause"`            // recorded, producer, stream, altered, manifest or seal
 	Reason   string `json:"reason,omitempty"` // reason that the producer gave, its first 200 bytes
-	Run      string `json:"run,omitempty"`
+	Run      string `json:"run,omitempty"`    // only if the cause is seal
 }
 
 // RunCounts counts runs by their state, but omits runs that neither need nor have a seal.
 type RunCounts struct {
-	Sealed   int `json:"sealed"`
-	Open     int `json:"open"`
-	Unsealed int `json:"unsealed"`
+	Sealed   int `json:"sealed"`   // runs whose end is proved
+	Open     int `json:"open"`     // runs that may go on
+	Unsealed int `json:"unsealed"` // runs that went silent without a seal
 }
 
 const maxProblems = 50

@@ -14,22 +14,22 @@ type AsOf struct {
 	Time time.Time `json:"time"` // time of the newest checkpoint
 	// Age is the age of the checkpoint by the clock of the reader, or 0 if unknown.
 	Age      time.Duration `json:"age_ns,omitempty"`
-	Created  time.Time     `json:"stream"`
+	Created  time.Time     `json:"stream"`   // when the stream was created
 	Position uint64        `json:"position"` // stream sequence of the tenant's last message in the ledger
 
-	Later    *Later `json:"later,omitempty"` // nil if the stream was not asked
-	NotAsked string `json:"not_asked,omitempty"`
+	Later    *Later `json:"later,omitempty"`     // nil if the stream was not asked
+	NotAsked string `json:"not_asked,omitempty"` // why the stream was not asked
 	// OtherStream is true if the asked stream is not the one that the ledger has read.
 	OtherStream bool      `json:"other_stream,omitempty"`
-	Outboxes    []Waiting `json:"outboxes"` // outboxes with unsent events
-	Unread      string    `json:"unread_outbox,omitempty"`
+	Outboxes    []Waiting `json:"outboxes"`                // outboxes with unsent events
+	Unread      string    `json:"unread_outbox,omitempty"` // why an outbox could not be read
 
-	Missing []MissingOutbox `json:"missing_outboxes,omitempty"`
+	Missing []MissingOutbox `json:"missing_outboxes,omitempty"` // outboxes that are gone or damaged
 }
 
 // MissingOutbox describes an outbox that is damaged, or that disappeared without being closed.
 type MissingOutbox struct {
-	Outbox   string `json:"outbox"`
+	Outbox   string `json:"outbox"` // name in the data directory
 	Producer string `json:"producer"`
 	Last     uint64 `json:"last,omitempty"`    // last known number of the tenant
 	Damaged  bool   `json:"damaged,omitempty"` // it exists and cannot be read
@@ -37,9 +37,9 @@ type MissingOutbox struct {
 
 // A Later counts the tenant's messages that are in the stream but not in the ledger.
 type Later struct {
-	Last      uint64 `json:"last"`   // stream sequence of the tenant's last message
-	Events    int64  `json:"events"` // without manifests
-	Manifests int64  `json:"manifests"`
+	Last      uint64 `json:"last"`               // stream sequence of the tenant's last message
+	Events    int64  `json:"events"`             // without manifests
+	Manifests int64  `json:"manifests"`          // can be heartbeats, so they do not make the ledger UNPROVEN
 	AtLeast   bool   `json:"at_least,omitempty"` // counting stopped early
 }
 
@@ -49,8 +49,8 @@ func (l Later) Any() bool { return l.Events > 0 || l.AtLeast }
 
 // Waiting counts the unsent events of the tenant in one outbox.
 type Waiting struct {
-	Outbox  string `json:"outbox"`
-	Events  uint64 `json:"events"`
+	Outbox  string `json:"outbox"`            // name in the data directory
+	Events  uint64 `json:"events"`            // events of the tenant that the stream does not have
 	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
 	// Uses is true if the events only record that someone used the evidence, so that the ledger

@@ -11,8 +11,8 @@ const maxOrders = 1000
 
 // Redacted lists orders and counts the records whose payloads they destroyed.
 type Redacted struct {
-	Erased int64     `json:"erased"`
-	Pruned int64     `json:"pruned"`
+	Erased int64     `json:"erased"` // records whose bytes an order erased
+	Pruned int64     `json:"pruned"` // records whose bytes a retention rule destroyed
 	Holds  int       `json:"holds"`  // holds in force; 0 if Part is true
 	Orders []OrderAt `json:"orders"` // the newest ones
 
@@ -29,21 +29,21 @@ type Redacted struct {
 type OrderAt struct {
 	Leaf      int64                 `json:"leaf"` // leaf of the event that contains the order
 	ID        string                `json:"id"`
-	Action    events.AuditAction    `json:"action"`
-	By        string                `json:"by"`
+	Action    events.AuditAction    `json:"action"` // such as erase, prune, hold or lift
+	By        string                `json:"by"`     // person that the order names
 	Reason    string                `json:"reason"`
 	Ticket    string                `json:"ticket,omitempty"`
 	Time      time.Time             `json:"time"`
-	Selection ledger.OrderSelection `json:"selection,omitzero"`
-	Hold      string                `json:"hold,omitempty"` // id of the hold to lift
-	Issuer    string                `json:"issuer,omitempty"`
-	Findings  []string              `json:"findings,omitempty"`
-	Rule      string                `json:"rule,omitempty"` // description of the rule
-	Approver  string                `json:"approver,omitempty"`
-	Expires   time.Time             `json:"expires,omitzero"` // set while the order waits for approval
-	Effect    ledger.Effect         `json:"effect"`
-	InForce   bool                  `json:"in_force,omitempty"`
-	Records   int64                 `json:"records,omitempty"`
+	Selection ledger.OrderSelection `json:"selection,omitzero"` // records that the order is about
+	Hold      string                `json:"hold,omitempty"`     // id of the hold to lift
+	Issuer    string                `json:"issuer,omitempty"`   // public key, for orders about issuers
+	Findings  []string              `json:"findings,omitempty"` // ids of acknowledged findings
+	Rule      string                `json:"rule,omitempty"`     // description of the rule
+	Approver  string                `json:"approver,omitempty"` // second person, if one approved it
+	Expires   time.Time             `json:"expires,omitzero"`   // set while the order waits for approval
+	Effect    ledger.Effect         `json:"effect"`             // done, void, held, floor, proposed or expired
+	InForce   bool                  `json:"in_force,omitempty"` // the hold or rule still counts
+	Records   int64                 `json:"records,omitempty"`  // records that it destroyed
 }
 
 func (r *Redacted) conclude(all []OrderAt, holds []ledger.Order, rules ledger.Rules) {

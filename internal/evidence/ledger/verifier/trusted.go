@@ -10,15 +10,15 @@ import (
 
 // Trusted is the result of comparing the ledger with a checkpoint from outside.
 type Trusted struct {
-	From       string    `json:"from,omitempty"` // anchor of the checkpoint; empty for --trusted
-	Size       int64     `json:"size"`
-	Root       string    `json:"root"`
-	Time       time.Time `json:"time"`
-	Diverged   bool      `json:"diverged"`
+	From       string    `json:"from,omitempty"`     // anchor of the checkpoint; empty for --trusted
+	Size       int64     `json:"size"`               // number of leaves
+	Root       string    `json:"root"`               // hash of the tree, base64
+	Time       time.Time `json:"time"`               // when it was signed
+	Diverged   bool      `json:"diverged"`           // the ledger does not continue it
 	Unusable   bool      `json:"unusable,omitempty"` // unreadable or signed by another key
 	Absent     bool      `json:"absent,omitempty"`   // unusable, because nothing is stored yet
 	WithLedger bool      `json:"beside,omitempty"`   // stored with the ledger, so a match proves nothing
-	Reason     string    `json:"reason,omitempty"`
+	Reason     string    `json:"reason,omitempty"`   // why it diverged or is unusable
 }
 
 func (t *Trusted) diverge(reason string) { t.Diverged, t.Reason = true, reason }

@@ -16,12 +16,12 @@ const WitnessLag = time.Minute
 type Witnesses struct {
 	// Met means that a recent or complete checkpoint has enough cosignatures.
 	Met    bool                      `json:"met"`
-	By     []transparency.CosignedBy `json:"by"`
-	Of     int                       `json:"of"` // number of witnesses in the policy
-	Quorum bool                      `json:"quorum"`
-	Size   int64                     `json:"size"`
-	Behind int64                     `json:"behind"`
-	Time   time.Time                 `json:"time,omitzero"`
+	By     []transparency.CosignedBy `json:"by"`               // witnesses with a valid cosignature
+	Of     int                       `json:"of"`               // number of witnesses in the policy
+	Quorum bool                      `json:"quorum"`           // enough of them cosigned
+	Size   int64                     `json:"size"`             // leaves of the cosigned checkpoint
+	Behind int64                     `json:"behind"`           // later leaves of the ledger
+	Time   time.Time                 `json:"time,omitzero"`    // when the checkpoint was signed
 	Reason string                    `json:"reason,omitempty"` // why Met is false
 }
 

@@ -167,6 +167,9 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 	if err != nil {
 		return err
 	}
+	if _, err := parseAbout(about); err != nil {
+		return fmt.Errorf("%s: %w: export less, such as a range of time", aboutFile, err)
+	}
 	text := func(text string) func(io.Writer) error {
 		return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
 	}

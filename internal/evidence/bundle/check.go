@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +60,10 @@ const (
 	notProvenOfPart = "that no other record of the ledger contradicts one of these, because an earlier version exported them; "
 )
 
-var errBundle = errors.New("the file is no bundle")
+var (
+	errBundle   = errors.New("the file is no bundle")
+	errTooLarge = errors.New("it is too large")
+)
 
 // maxReadings limits how often Check reads a bundle, because each reading may find more foreign
 // records.
@@ -192,7 +194,7 @@ func (c *checker) small(name string) (data []byte, err error) {
 	}
 	data, err = io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = errors.New("it is too large")
+		err = errTooLarge
 	}
 	return data, err
 }
@@ -240,7 +242,7 @@ func (c *checker) about() error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, &c.report.Bundle); err != nil {
+	if c.report.Bundle, err = parseAbout(text); err != nil {
 		return err
 	}
 	return checkFormat(c.report.Bundle, c.names)

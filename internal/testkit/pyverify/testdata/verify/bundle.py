@@ -1,6 +1,7 @@
 """Bundles."""
-import base64, json, re, zipfile
+import base64, re, zipfile
 from collections import defaultdict
+from about import read_about
 from anchors import consistent, read_continued, vouch
 from judge import Facts, count
 from ledger import digest_of
@@ -175,7 +176,7 @@ def check_files(files, about, c, rows, own, attested):
 
 def verify_bundle(q, key, outside, report):
     files = read_bundle(q.file)
-    about, c = json.loads(files["bundle.json"]), Checkpoint(files["checkpoint.txt"])
+    about, c = read_about(files["bundle.json"]), Checkpoint(files["checkpoint.txt"])
     ranged = bool(about.get("from") or about.get("to"))
     if about["format"] in ("hooktrail/bundle/v4", "hooktrail/bundle/v5"):
         of_run = about["format"].endswith("v5") and not ranged and about.get("run") and not about.get("times")

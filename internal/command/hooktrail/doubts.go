@@ -125,7 +125,11 @@ func foldRun(ctx context.Context, r *ledger.Reader, run string, fold *runtree.Fo
 		if err != nil {
 			return fmt.Errorf("leaf %d of run %q: %w", entry.Leaf, run, err)
 		}
-		fold.Add(e)
+		if entry.Removal.Done() {
+			fold.AddRemoved(e, string(entry.Removal.Word))
+		} else {
+			fold.Add(e)
+		}
 		if len(d.byLeaf[entry.Leaf]) > 0 {
 			doubtful[entry.Leaf] = e
 		}

@@ -26,7 +26,7 @@ const labelWidth = 11
 func writeDemo(w io.Writer, r DemoReport) {
 	paint := cli.PaletteFor(w)
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(w, "%s %s\n", paint.Bold(pad(label, labelWidth)), fmt.Sprintf(format, args...))
+		fmt.Fprintf(w, "%s %s\n", paint.Bold(termtext.Pad(label, labelWidth)), fmt.Sprintf(format, args...))
 	}
 	all := total(r.Runs)
 	line("Session", "%q", shown(r.Title, 76))
@@ -66,7 +66,7 @@ func writeIssues(line func(label, format string, args ...any), r DemoReport, pai
 }
 
 func paintStatus(s rules.Status, paint cli.Palette) string {
-	text := pad(strings.ReplaceAll(string(s), "_", " "), len(rules.InProgress))
+	text := termtext.Pad(strings.ReplaceAll(string(s), "_", " "), len(rules.InProgress))
 	switch s {
 	case rules.Closed:
 		return paint.Good(text)
@@ -80,9 +80,9 @@ func paintStatus(s rules.Status, paint cli.Palette) string {
 func writeVerdicts(line func(label, format string, args ...any), v verifier.Report, paint cli.Palette) {
 	verdict := func(s string, good bool) string {
 		if good {
-			return paint.Good(pad(s, labelWidth))
+			return paint.Good(termtext.Pad(s, labelWidth))
 		}
-		return paint.Bad(pad(s, labelWidth))
+		return paint.Bad(termtext.Pad(s, labelWidth))
 	}
 	checkpoint := "no checkpoint"
 	if c := v.Checkpoint; c != nil {

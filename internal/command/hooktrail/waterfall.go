@@ -24,6 +24,9 @@ const (
 func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	fmt.Fprintf(w, "%s %s\n", paint.Bold("run"), paint.Bold(shown(t.Run, maxDetail)))
 	fmt.Fprintln(w, strings.Join(heading(t), " · "))
+	if where := origin(t); len(where) > 0 {
+		fmt.Fprintln(w, strings.Join(where, " · "))
+	}
 	fmt.Fprintln(w, strings.Join(traceTotals(t), " · "))
 	if t.Untimed > 0 {
 		fmt.Fprintln(w, paint.Dim(fmt.Sprintf("times of %s are invented, because the source has none: the last change of the file, or the import", plural(t.Untimed, "event"))))
@@ -33,7 +36,7 @@ func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	if t.ParentRun != "" {
 		fmt.Fprintf(w, "started by %s\n", shown(t.ParentRun, maxDetail))
 	}
-	p := page{w: w, tenant: t.Tenant, paint: paint, children: make(map[string]*runtree.Trace)}
+	p := page{w: w, tenant: t.Tenant, paint: paint, names: widestName(t), children: make(map[string]*runtree.Trace)}
 	for i := range t.Children {
 		p.children[t.Children[i].Run] = &t.Children[i]
 	}
@@ -55,6 +58,7 @@ type page struct {
 	w        io.Writer
 	tenant   string
 	paint    cli.Palette
+	names    int                       // columns for the names of tools
 	children map[string]*runtree.Trace // runs of sub-agents that are not written yet
 }
 
@@ -73,11 +77,14 @@ func heading(t runtree.Trace) []string {
 	if t.Version != "" {
 		engine += " " + t.Version
 	}
-	parts := []string{shown(engine, nameWidth+detailWidth)}
+	var parts []string
+	if engine != "" {
+		parts = append(parts, shown(engine, nameWidth+detailWidth))
+	}
 	if t.Model != "" {
 		parts = append(parts, shown(t.Model, detailWidth))
 	}
-	state := endOf(t.RunStatus)
+	state := cmp.Or(t.RemovedAs, endOf(t.RunStatus))
 	if t.Sealed {
 		state += ", sealed"
 	}
@@ -115,10 +122,17 @@ func traceTotals(t runtree.Trace) []string {
 	if t.Unanswered > 0 {
 		calls += fmt.Sprintf(", %d without result", t.Unanswered)
 	}
-	return []string{plural(len(t.Steps), "step"), calls, tokens(t.Tokens), plural(t.Events, "event")}
+	all := plural(t.Events, "event")
+	if t.Removed > 0 {
+		all += fmt.Sprintf(", %s erased or pruned", count(int64(t.Removed)))
+	}
+	return []string{plural(len(t.Steps), "step"), calls, tokens(t.Tokens), all}
 }
 
 func tokens(u events.Tokens) string {
+	if u == (events.Tokens{}) {
+		return "tokens " + unknown
+	}
 	s := fmt.Sprintf("tokens %s in, %s out", count(u.Input), count(u.Output))
 	if cached := u.CacheRead + u.CacheCreation; cached > 0 {
 		s += fmt.Sprintf(", %s cached", count(cached))
@@ -141,17 +155,8 @@ func (p page) writeStep(n int, s *runtree.Step) {
 }
 
 func (p page) writeRow(r *runtree.Row, s *runtree.Step) {
-	fmt.Fprintf(p.w, "    %s %s %s %s %7s\n",
-		rowMark(r, p.paint),
-		pad(shown(r.Name, nameWidth), nameWidth),
-		pad(shown(r.Detail, detailWidth), detailWidth),
-		rowBar(r, s, p.paint), rowDuration(r))
-	for _, alarm := range alarms(r) {
-		fmt.Fprintf(p.w, "      %s\n", p.paint.Bad(alarm))
-	}
-	if why := refusal(r); why != "" {
-		fmt.Fprintf(p.w, "      %s\n", p.paint.Bad(shown(why, nameWidth+detailWidth+barWidth)))
-	}
+	fmt.Fprintf(p.w, "    %s %s %s %7s\n", rowMark(r, p.paint), p.nameAndDetail(r), rowBar(r, s, p.paint), rowDuration(r))
+	p.writeNotes("      ", r)
 	if child := p.children[r.Run]; child != nil {
 		p.writeChild(child)
 	} else if r.NoRun {
@@ -159,20 +164,6 @@ func (p page) writeRow(r *runtree.Row, s *runtree.Step) {
 	} else if r.Run != "" {
 		p.writeLink(r.Run)
 	}
-}
-
-// refusal returns who denied the call, and why.
-func refusal(r *runtree.Row) string {
-	switch {
-	case !r.Denied():
-		return ""
-	case r.Verdict == events.VerdictDeny:
-		return r.Reason
-	}
-	if r.DeniedBy == events.DeniedByUser || r.Failure == nil {
-		return "refused by the " + cmp.Or(string(r.DeniedBy), "tool")
-	}
-	return strings.TrimPrefix(string(r.DeniedBy)+": "+r.Failure.Message, ": ")
 }
 
 func (p page) writeLink(run string) {
@@ -185,11 +176,8 @@ func (p page) writeChild(t *runtree.Trace) {
 	p.writeLink(t.Run)
 	for _, s := range t.Steps {
 		for _, r := range s.Rows {
-			fmt.Fprintf(p.w, "      %s %s %s %7s\n",
-				rowMark(r, p.paint), pad(shown(r.Name, nameWidth), nameWidth), pad(shown(r.Detail, detailWidth), detailWidth), rowDuration(r))
-			for _, alarm := range alarms(r) {
-				fmt.Fprintf(p.w, "        %s\n", p.paint.Bad(alarm))
-			}
+			fmt.Fprintf(p.w, "      %s %s %7s\n", rowMark(r, p.paint), p.nameAndDetail(r), rowDuration(r))
+			p.writeNotes("        ", r)
 		}
 	}
 }
@@ -269,10 +257,6 @@ func rowMark(r *runtree.Row, paint cli.Palette) string {
 
 func shown(s string, width int) string {
 	return runtree.Clip(termtext.Printable(runtree.OneLine(s)), width)
-}
-
-func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-len([]rune(s))))
 }
 
 func tenantFlag(tenant string) string {

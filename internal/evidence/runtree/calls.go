@@ -13,7 +13,7 @@ func (t *tracer) called(x *fact) {
 		row.again(x, p, t.relative(p.detail))
 		return
 	}
-	row := t.row(x, Row{Name: p.name, Detail: t.relative(p.detail), Verdict: p.verdict, Reason: reasonOf(p), patched: p.patched})
+	row := t.row(x, Row{Name: p.name, Detail: t.relative(p.detail), Verdict: p.verdict, Hook: p.hook, Reason: reasonOf(p), patched: p.patched})
 	t.addUnanswered(row)
 	if x.call != "" {
 		t.calls[x.call] = row
@@ -25,7 +25,7 @@ func (r *Row) again(x *fact, p call, detail string) {
 	r.mark(x)
 	r.Name = events.ToolName(r.Name, p.name)
 	if rank(p.verdict) > rank(r.Verdict) {
-		r.Verdict, r.Reason = p.verdict, reasonOf(p)
+		r.Verdict, r.Hook, r.Reason = p.verdict, p.hook, reasonOf(p)
 	}
 	r.Reason = cmp.Or(r.Reason, reasonOf(p))
 	if r.Detail == "" || p.patched && !r.patched {
@@ -68,7 +68,7 @@ func (t *tracer) approved(x *fact) {
 		return
 	}
 	if p.verdict == events.VerdictDeny || row.Verdict == events.VerdictAsk {
-		row.Verdict, row.Reason = events.VerdictDeny, p.reason
+		row.Verdict, row.Hook, row.Reason = events.VerdictDeny, p.hook, p.reason
 	}
 }
 

@@ -1,6 +1,7 @@
 package runtree
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -10,6 +11,7 @@ import (
 type (
 	call struct {
 		name, detail, reason string
+		hook                 string // that denied the call
 		verdict              events.Verdict
 		patched              bool // the detail has the arguments as hooks changed them
 	}
@@ -22,6 +24,7 @@ type (
 		durationMS int64
 		subagent   string // id of the sub-agent in the result
 	}
+	started  struct{ version, cwd, model, branch string }
 	subagent struct{ id, name, kind string }
 	response struct {
 		message, model string
@@ -33,7 +36,8 @@ type (
 
 var digests = map[events.Kind]func(events.Event) any{
 	events.RunStarted: digest(func(p events.RunStartedData) any {
-		return events.RunStartedData{Version: p.Version, Cwd: p.Cwd, Model: p.Model}
+		branch, _ := p.Metadata["git_branch"].(string)
+		return started{p.Version, p.Cwd, p.Model, branch}
 	}),
 	events.RunFinished: digest(func(p events.RunFinishedData) any {
 		return events.RunFinishedData{Success: p.Success, RunStatus: p.Status(), Reason: Clip(p.Reason, maxReason), TokensUsed: p.TokensUsed}
@@ -46,10 +50,10 @@ var digests = map[events.Kind]func(events.Event) any{
 		}
 	}),
 	events.ToolBefore: digest(func(p events.ToolBeforeData) any {
-		return call{p.Tool, detail(p.CallArgs()), OneLine(p.Reason), p.Verdict, len(p.PatchedArgs) > 0}
+		return call{p.Tool, detail(p.CallArgs()), OneLine(p.Reason), denier(p.Executions), p.Verdict, len(p.PatchedArgs) > 0}
 	}),
 	events.Approval: digest(func(p events.ApprovalData) any {
-		return call{p.Tool, detail(p.Args), OneLine(p.Reason), p.Verdict, false}
+		return call{p.Tool, detail(p.Args), OneLine(p.Reason), denier(p.Executions), p.Verdict, false}
 	}),
 	events.ToolResult: digest(func(p events.ToolResultData) any {
 		return answer{p.Tool, p.Status, p.DeniedBy, p.ExitCode, short(p.Error), p.DurationMS, named(p.Result)}
@@ -67,6 +71,16 @@ var digests = map[events.Kind]func(events.Event) any{
 		return events.ErrorData{Error: p.Error, ErrorType: p.ErrorType}
 	}),
 	events.CompactBefore: digest(func(p events.CompactBeforeData) any { return plain{p.Trigger} }),
+}
+
+// denier returns the name of the first hook that denied.
+func denier(all []events.Execution) string {
+	for _, x := range all {
+		if x.Verdict == events.VerdictDeny {
+			return cmp.Or(x.Name, x.Hook)
+		}
+	}
+	return ""
 }
 
 func digest[T any](pick func(T) any) func(events.Event) any {

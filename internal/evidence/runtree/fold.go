@@ -39,6 +39,8 @@ type fact struct {
 	source  string
 	agent   string
 	parent  string
+	user    string
+	removed string // how an order destroyed the payload, or empty
 	altered bool
 	doubt   string // status of a Doubt about the event
 	data    any    // parts of the payload; nil if it is invalid
@@ -78,7 +80,7 @@ func (f *Fold) Add(e events.Event) {
 	}
 	x := &fact{
 		kind: kind, n: r.events, at: e.Time, step: e.Step, call: e.ToolCall, session: cmp.Or(e.Session, e.Run),
-		source: e.Source, agent: e.Agent, parent: e.ParentRun, denies: e.DeniesCall(), succeeds: e.CallSucceeded(),
+		source: e.Source, agent: e.Agent, parent: e.ParentRun, user: e.User, denies: e.DeniesCall(), succeeds: e.CallSucceeded(),
 	}
 	if digest, ok := digests[kind]; ok {
 		x.data = digest(e)
@@ -95,6 +97,15 @@ func untimed(e events.Event) bool {
 		Untimed bool `json:"untimed"`
 	}
 	return bytes.Contains(e.Data, []byte(`"untimed"`)) && json.Unmarshal(e.Data, &common) == nil && common.Untimed
+}
+
+// AddRemoved adds an event whose payload an order destroyed. The word says how, such as erased. Such
+// an event only counts, and has no place in a step.
+func (f *Fold) AddRemoved(e events.Event, word string) {
+	f.Add(e)
+	if x := f.runs[e.Run].byID[e.ID]; x != nil {
+		x.data, x.removed = nil, word
+	}
 }
 
 // AddAltered adds an event whose record differs from its leaf. The event's id, kind, run and time

@@ -19,7 +19,7 @@ func (t *tracer) finish() {
 		sum = sum.Plus(s.Tokens)
 		for _, row := range s.Rows {
 			row.NoRun = row.Run != "" && t.all.runs[row.Run] == nil
-			t.count(row)
+			tr.count(row)
 		}
 	}
 	t.markDeniedResults()
@@ -33,13 +33,13 @@ func (t *tracer) finish() {
 // endSteps sets the status of steps without a step.finished event in a finished run. The last
 // step ended like the run, but nothing says how the others ended.
 func (t *Trace) endSteps() {
-	if !t.Finished {
+	if !t.Finished && t.RemovedAs == "" {
 		return
 	}
 	for i, s := range t.Steps {
 		switch {
 		case s.finished:
-		case i < len(t.Steps)-1:
+		case i < len(t.Steps)-1 || !t.Finished:
 			s.Status = events.StepUnknown
 		default:
 			s.Status = events.StepStatus(t.RunStatus) // each status of a run is one of a step
@@ -57,27 +57,26 @@ func (t *tracer) markDeniedResults() {
 	}
 }
 
-func (t *tracer) count(row *Row) {
-	tr := &t.trace
+func (t *Trace) count(row *Row) {
 	if row.Kind != events.ToolBefore && row.Kind != events.ToolResult {
 		return
 	}
 	switch {
 	case row.Status == events.ToolError && !row.Denied():
-		tr.ToolErrors++
+		t.ToolErrors++
 	case row.Status == events.ToolInterrupted && !row.Denied():
-		tr.Interrupted++
+		t.Interrupted++
 	}
 	if row.Kind != events.ToolBefore {
 		return
 	}
-	tr.ToolCalls++
-	tr.Tools[row.Name]++
+	t.ToolCalls++
+	t.Tools[row.Name]++
 	switch {
 	case row.Denied():
-		tr.Denied++
+		t.Denied++
 	case row.Status == "":
-		tr.Unanswered++
+		t.Unanswered++
 	}
 }
 

@@ -17,6 +17,8 @@ type Trace struct {
 	Version     string           `json:"version,omitempty"`    // of the engine
 	Model       string           `json:"model,omitempty"`      // of the latest response
 	Cwd         string           `json:"cwd,omitempty"`        // working directory
+	Branch      string           `json:"branch,omitempty"`     // of git
+	User        string           `json:"user,omitempty"`       // of the operating system or the token
 	Started     time.Time        `json:"started"`              // time of the first event
 	Ended       time.Time        `json:"ended"`                // time of the last event
 	Finished    bool             `json:"finished"`             // the run has a run.finished event
@@ -24,7 +26,9 @@ type Trace struct {
 	RunStatus   events.RunStatus `json:"run_status,omitempty"` // completed, failed, interrupted or unknown; absent if the run is not finished
 	Sealed      bool             `json:"sealed"`               // run.sealed came after all other events
 	Events      int              `json:"events"`
-	Untimed     int              `json:"untimed,omitempty"` // events without a time in the source, see [events.Common]
+	Removed     int              `json:"removed,omitempty"`    // erased or pruned events; only Events includes them
+	RemovedAs   string           `json:"removed_as,omitempty"` // erased or pruned, if the end of the run was removed
+	Untimed     int              `json:"untimed,omitempty"`    // events without a time in the source, see [events.Common]
 	ToolCalls   int              `json:"tool_calls"`
 	ToolErrors  int              `json:"tool_errors"` // tool calls that failed
 	Denied      int              `json:"denied"`      // tool calls, denied by our hooks or refused by others
@@ -113,6 +117,7 @@ type Row struct {
 	ExitCode   *int              `json:"exit_code,omitempty"` // of a command, absent if unknown
 	DeniedBy   events.DeniedBy   `json:"denied_by,omitempty"` // source of a refusal that is not of our hooks
 	Verdict    events.Verdict    `json:"verdict,omitempty"`   // deny, ask, allow or none, absent if no hook decided
+	Hook       string            `json:"hook,omitempty"`      // that denied the call
 	Reason     string            `json:"reason,omitempty"`    // of a denial
 	Failure    *events.Failure   `json:"failure,omitempty"`
 	Run        string            `json:"run,omitempty"`     // of the sub-agent that the call started

@@ -42,6 +42,7 @@ func (t *tracer) fold(r *run) {
 			t.prompts = append(t.prompts, x)
 		}
 	}
+	facts = t.dropRemoved(facts)
 	for _, x := range facts {
 		if do, ok := first[x.kind]; ok {
 			do(t, x)
@@ -76,11 +77,26 @@ var (
 	}
 )
 
+// dropRemoved counts the removed events and returns the others.
+func (t *tracer) dropRemoved(facts []*fact) []*fact {
+	for _, x := range facts {
+		if x.removed == "" {
+			continue
+		}
+		t.trace.Removed++
+		if x.kind == events.RunFinished || t.trace.Removed == len(facts) {
+			t.trace.RemovedAs = x.removed
+		}
+	}
+	return slices.DeleteFunc(facts, func(x *fact) bool { return x.removed != "" })
+}
+
 func (t *tracer) identify(x *fact) {
 	tr := &t.trace
 	tr.Source = cmp.Or(tr.Source, x.source)
 	tr.Agent = cmp.Or(tr.Agent, x.agent)
 	tr.ParentRun = cmp.Or(tr.ParentRun, x.parent)
+	tr.User = cmp.Or(tr.User, x.user)
 	if tr.Started.IsZero() || x.at.Before(tr.Started) {
 		tr.Started = x.at
 	}
@@ -130,10 +146,11 @@ func (t *tracer) row(x *fact, row Row) *Row {
 }
 
 func (t *tracer) runStarted(x *fact) {
-	p, _ := x.data.(events.RunStartedData)
-	t.trace.Version = cmp.Or(t.trace.Version, p.Version)
-	t.trace.Cwd = cmp.Or(t.trace.Cwd, p.Cwd)
-	t.trace.Model = cmp.Or(t.trace.Model, p.Model)
+	p, _ := x.data.(started)
+	t.trace.Version = cmp.Or(t.trace.Version, p.version)
+	t.trace.Cwd = cmp.Or(t.trace.Cwd, p.cwd)
+	t.trace.Model = cmp.Or(t.trace.Model, p.model)
+	t.trace.Branch = cmp.Or(t.trace.Branch, p.branch)
 }
 
 // runFinished is called in the order of time. The latest event therefore decides.
@@ -141,7 +158,7 @@ func (t *tracer) runFinished(x *fact) {
 	p, ok := x.data.(events.RunFinishedData)
 	if ok && (!t.trace.Finished || !p.IsEndOfLog()) {
 		t.trace.Finished, t.trace.Success, t.reported = true, p.Status() == events.RunCompleted, p.TokensUsed
-		t.trace.RunStatus = p.Status()
+		t.trace.RunStatus, t.trace.RemovedAs = p.Status(), ""
 	}
 }
 

@@ -1,0 +1,121 @@
+package hooktrail
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// origin returns who ran the agent, and where.
+func origin(t runtree.Trace) (parts []string) {
+	for _, one := range []struct{ label, text string }{{"by ", t.User}, {"in ", t.Cwd}, {"branch ", t.Branch}} {
+		if one.text != "" {
+			parts = append(parts, one.label+shown(one.text, maxDetail))
+		}
+	}
+	return parts
+}
+
+// widestName returns the columns for the names of tools, which are never cut. A name above the limit
+// moves the rest of its line to the right.
+func widestName(t runtree.Trace) int {
+	widest := nameWidth
+	for one := range t.All() {
+		for _, s := range one.Steps {
+			for _, r := range s.Rows {
+				widest = max(widest, min(termtext.Width(shown(r.Name, maxDetail)), maxName))
+			}
+		}
+	}
+	return widest
+}
+
+const (
+	maxName     = 36
+	leastDetail = nameWidth + detailWidth - maxName
+)
+
+func (p page) nameAndDetail(r *runtree.Row) string {
+	name := shown(r.Name, maxDetail)
+	width := max(leastDetail, nameWidth+detailWidth-p.names)
+	return name + strings.Repeat(" ", max(0, p.names-termtext.Width(name))) + " " + termtext.Pad(shown(r.Detail, maxDetail), width)
+}
+
+// writeNotes writes what is wrong with a row, who denied it, and why it failed.
+func (p page) writeNotes(indent string, r *runtree.Row) {
+	for _, alarm := range alarms(r) {
+		fmt.Fprintf(p.w, "%s%s\n", indent, p.paint.Bad(alarm))
+	}
+	for _, line := range wrapped(termtext.Printable(runtree.OneLine(cmp.Or(refusal(r), failure(r))))) {
+		fmt.Fprintf(p.w, "%s%s\n", indent, p.paint.Bad(line))
+	}
+}
+
+// refusal returns who denied the call, and why.
+func refusal(r *runtree.Row) string {
+	switch {
+	case !r.Denied():
+		return ""
+	case r.Verdict == events.VerdictDeny && r.Hook != "":
+		return strings.TrimSuffix("denied by hook "+r.Hook+": "+r.Reason, ": ")
+	case r.Verdict == events.VerdictDeny:
+		return r.Reason
+	}
+	if r.DeniedBy == events.DeniedByUser || r.Failure == nil {
+		return "refused by the " + cmp.Or(string(r.DeniedBy), "tool")
+	}
+	return strings.TrimPrefix(string(r.DeniedBy)+": "+r.Failure.Message, ": ")
+}
+
+// failure returns the exit code and the error of a failed row.
+func failure(r *runtree.Row) string {
+	if r.Status != events.ToolError {
+		return ""
+	}
+	text := ""
+	if r.Failure != nil {
+		text = r.Failure.Message
+	}
+	if r.Kind == events.Error && text == r.Detail && len([]rune(text)) <= leastDetail {
+		return "" // the row has it
+	}
+	if r.ExitCode == nil {
+		return text
+	}
+	exit := "exit " + strconv.Itoa(*r.ExitCode)
+	if rest := exitLine.ReplaceAllString(text, ""); rest != "" {
+		return exit + ": " + rest
+	}
+	return exit
+}
+
+// exitLine is the line with the exit code that agents put in front of the error.
+var exitLine = regexp.MustCompile(`(?i)^\s*(error:\s*)?(command failed with )?exit code:?\s*\d+\.?\s*`)
+
+const (
+	noteWidth = 88
+	noteLines = 4
+)
+
+// wrapped cuts a text into lines.
+func wrapped(text string) (lines []string) {
+	for words := strings.Fields(text); len(words) > 0; {
+		line := termtext.Fit(words[0], noteWidth)
+		words = words[1:]
+		for len(words) > 0 && termtext.Width(line)+1+termtext.Width(words[0]) <= noteWidth {
+			line += " " + words[0]
+			words = words[1:]
+		}
+		if lines = append(lines, line); len(lines) == noteLines && len(words) > 0 {
+			lines[noteLines-1] = termtext.Fit(line+" "+words[0]+strings.Repeat(" ", noteWidth), noteWidth)
+			break
+		}
+	}
+	return lines
+}

@@ -1,0 +1,116 @@
+package hooktrail
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+func (l *timeline) waterfall() string {
+	var b bytes.Buffer
+	waterfall(&b, l.trace(), cli.Palette{})
+	return b.String()
+}
+
+func wantLines(t *testing.T, text string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("it lacks %q:\n%s", line, text)
+		}
+	}
+}
+
+func TestWaterfall_WhoAndWhy(t *testing.T) {
+	const tool = "mcp__playwright__browser_navigate"
+	l := newTimeline(t)
+	l.add(events.RunStarted, "", "", events.RunStartedData{Cwd: "/src/\x1b[2Japp", Metadata: map[string]any{"git_branch": "fix/ü"}})
+	l.all[0].User = "alice"
+	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: tool, Outcome: events.Outcome{
+		Verdict: events.VerdictDeny, Reason: "not on a Friday",
+		Executions: []events.Execution{{Hook: "h1", Verdict: events.VerdictAllow}, {Hook: "h2", Name: "calendar", Verdict: events.VerdictDeny}},
+	}})
+	l.add(events.ToolBefore, "s", "c2", events.ToolBeforeData{Tool: "Bash"})
+	exit := 127
+	l.add(events.ToolResult, "s", "c2", events.ToolResultData{
+		Status: events.ToolError, ExitCode: &exit, Error: &events.Failure{Message: "Exit code 127\n" + strings.Repeat("make: not found ", 40)},
+	})
+	l.add(events.ToolBefore, "s", "c3", events.ToolBeforeData{Tool: "Read"})
+	l.add(events.ToolResult, "s", "c3", events.ToolResultData{Status: events.ToolError, Error: &events.Failure{Message: "no such file\x1b[2J"}})
+	text := l.waterfall()
+	wantLines(t, text, `by alice · in /src/\x1b[2Japp · branch fix/ü`, "      denied by hook calendar: not on a Friday", `      no such file\x1b[2J`)
+	if !strings.Contains(text, "✗ "+tool+" ") || !strings.Contains(text, "      exit 127: make: not found make") || !strings.Contains(text, "tokens –") {
+		t.Errorf("got:\n%s", text)
+	}
+	for line := range strings.Lines(text) {
+		if n := termtext.Width(strings.TrimSuffix(line, "\n")); n > 100 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}
+
+// A run that ended has no step that goes on, also if no event names a step.
+func TestWaterfall_FinishedWithoutSteps(t *testing.T) {
+	l := newTimeline(t)
+	l.add(events.ToolBefore, "", "c1", events.ToolBeforeData{Tool: "Bash"})
+	l.add(events.RunFinished, "", "", events.RunFinishedData{Success: true})
+	if text := l.waterfall(); strings.Contains(text, "running") || !strings.Contains(text, "completed") {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
+// An erased run neither failed nor goes on. What is left of it is shown.
+func TestWaterfall_Erased(t *testing.T) {
+	l := newTimeline(t)
+	l.add(events.ToolBefore, "", "c1", events.ToolBeforeData{Tool: "Bash"})
+	l.add(events.ToolResult, "", "c1", events.ToolResultData{Status: events.ToolSuccess})
+	l.add(events.RunFinished, "", "", events.RunFinishedData{Success: true})
+	for _, test := range []struct {
+		name    string
+		removed []int
+		want    string
+	}{
+		{"All", []int{0, 1, 2}, "0 steps · 0 tool calls · tokens – · 3 events, 3 erased or pruned"},
+		{"End", []int{2}, "1 step · 1 tool call · tokens – · 3 events, 1 erased or pruned"},
+		{"Begin", []int{0}, "1 step · 0 tool calls · tokens – · 3 events, 1 erased or pruned"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			fold := runtree.Fold{Tenant: "acme"}
+			for i, e := range l.all {
+				if len(test.removed) > 0 && test.removed[0] == i {
+					test.removed = test.removed[1:]
+					fold.AddRemoved(events.Event{ID: e.ID, Type: e.Type, Time: e.Time, Run: e.Run}, "erased")
+				} else {
+					fold.Add(e)
+				}
+			}
+			var b bytes.Buffer
+			trace := fold.Trace("r1")
+			waterfall(&b, trace, cli.Palette{})
+			wantLines(t, b.String(), test.want)
+			if isEnd := test.name != "Begin"; strings.Contains(b.String(), " · erased\n") != isEnd || strings.Contains(b.String(), "running") || trace.Finished == isEnd {
+				t.Errorf("got:\n%s", b.String())
+			}
+		})
+	}
+}
+
+func TestWrapped(t *testing.T) {
+	word := strings.Repeat("日", 100)
+	for _, line := range wrapped("a " + word + strings.Repeat(" and so on", 100)) {
+		if n := termtext.Width(line); n > noteWidth {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	if lines := wrapped(strings.Repeat("word ", 500)); len(lines) != noteLines || !strings.HasSuffix(lines[noteLines-1], "…") {
+		t.Errorf("got %q", lines)
+	}
+	if lines := wrapped(""); lines != nil {
+		t.Errorf("got %q", lines)
+	}
+}

@@ -3,7 +3,6 @@ package hooktrail
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -97,9 +96,9 @@ func (c *pointCounter) add(e events.Event) {
 	}
 	p.Fired++
 	// Only decisions and transforms have a verdict.
-	var said events.Outcome
-	if json.Unmarshal(e.Data, &said) != nil {
-		return
+	said, err := events.Payload[events.Outcome](e)
+	if err != nil {
+		said.Executions = nil
 	}
 	switch said.Verdict {
 	case hooks.Deny:

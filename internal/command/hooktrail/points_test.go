@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -125,5 +126,16 @@ func TestFired_HostileText(t *testing.T) {
 	c.result("acme", evil).write(&b, cli.Palette{})
 	if got := b.String(); got != termtext.Printable(got) || strings.Contains(got, "\nforged") {
 		t.Errorf("text of a hook moves the terminal:\n%q", got)
+	}
+}
+
+//guarantee:one-reading
+func TestFired_FormsOfDenials(t *testing.T) {
+	c := newPointCounter()
+	for _, form := range ledgertest.Denials() {
+		c.add(form.Event("c"))
+	}
+	if p := c.points[events.ToolBefore]; p.Fired != len(ledgertest.Denials()) || p.Denied != p.Fired {
+		t.Errorf("%d of %d denied", p.Denied, p.Fired)
 	}
 }

@@ -1,8 +1,8 @@
 package daily
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/access"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
@@ -57,14 +57,12 @@ func (f *Facts) read(ctx context.Context, r *ledger.Reader, during ledger.Stored
 		}
 		if e.Kind == events.RunFinished {
 			f.finished(e)
-		} else if bytes.Contains(e.Bytes, denyWord) {
+		} else {
 			f.denied(e)
 		}
 	}
 	return nil
 }
-
-var denyWord = []byte(events.VerdictDeny)
 
 func (f *Facts) finished(e ledger.Entry) {
 	event, err := events.Decode(e.Bytes)
@@ -84,16 +82,13 @@ func (f *Facts) finished(e ledger.Entry) {
 
 func (f *Facts) denied(e ledger.Entry) {
 	event, err := events.Decode(e.Bytes)
-	if err != nil {
+	if err != nil || !event.Denies() {
 		return
 	}
-	d, err := events.Payload[struct {
-		Tool    string         `json:"tool"`
-		Verdict events.Verdict `json:"verdict"`
-	}](event)
-	if err != nil || d.Verdict != events.VerdictDeny {
-		return
+	var d struct {
+		Tool string `json:"tool"`
 	}
+	_ = json.Unmarshal(event.Data, &d) // the name stays empty if it is not a text
 	if f.DeniedCount++; len(f.Denied) < maxCalls {
 		f.Denied = append(f.Denied, Denied{
 			Leaf: e.Leaf, Time: e.Time, Kind: e.Kind, Run: e.Run, Agent: event.Agent, Tool: d.Tool, ToolCall: event.ToolCall,

@@ -46,16 +46,14 @@ func (f *runFold) addEntry(entry Entry) error {
 		return nil
 	}
 	e, err := events.Decode(entry.Bytes)
-	if err == nil {
-		err = f.add(e)
-	}
 	if err != nil {
 		return fmt.Errorf("leaf %d: %w", entry.Leaf, err)
 	}
+	f.add(e)
 	return nil
 }
 
-func (f *runFold) add(e events.Event) error {
+func (f *runFold) add(e events.Event) {
 	k := e.Kind()
 	if !IsServiceRecord(k) {
 		f.attributes(e)
@@ -63,14 +61,9 @@ func (f *runFold) add(e events.Event) error {
 	f.sum.Events++
 	f.sum.Kinds[k]++
 	f.sum.Sealed = k == events.RunSealed || f.sum.Sealed && IsServiceRecord(k)
-	add, ok := folds[k]
-	if !ok {
-		return nil
+	if add, ok := folds[k]; ok {
+		add(f, e)
 	}
-	if err := add(f, e); err != nil {
-		return fmt.Errorf("payload of %s: %w", k, err)
-	}
-	return nil
 }
 
 func (f *runFold) addRemoved(e Entry) {
@@ -84,18 +77,28 @@ func (f *runFold) addRemoved(e Entry) {
 	}
 }
 
-var folds = map[events.Kind]func(*runFold, events.Event) error{
-	events.RunStarted:        (*runFold).runStarted,
-	events.SessionStart:      (*runFold).sessionStart,
-	events.PromptSubmit:      (*runFold).promptSubmit,
-	events.RunFinished:       (*runFold).runFinished,
-	events.StepFinished:      (*runFold).stepFinished,
+var folds = map[events.Kind]func(*runFold, events.Event){
+	events.RunStarted:        decoded((*runFold).runStarted),
+	events.SessionStart:      decoded((*runFold).sessionStart),
+	events.PromptSubmit:      decoded((*runFold).promptSubmit),
+	events.RunFinished:       decoded((*runFold).runFinished),
+	events.StepFinished:      decoded((*runFold).stepFinished),
 	events.ToolBefore:        (*runFold).toolBefore,
-	events.ToolResult:        (*runFold).toolResult,
-	events.Approval:          (*runFold).approval,
-	events.ResponseCompleted: (*runFold).responseCompleted,
-	events.SubagentStart:     (*runFold).subagentStart,
-	events.Error:             func(f *runFold, _ events.Event) error { f.sum.Errors++; return nil },
+	events.ToolResult:        decoded((*runFold).toolResult),
+	events.Approval:          decoded((*runFold).approval),
+	events.ResponseCompleted: decoded((*runFold).responseCompleted),
+	events.SubagentStart:     decoded((*runFold).subagentStart),
+	events.Error:             func(f *runFold, _ events.Event) { f.sum.Errors++ },
+}
+
+// decoded returns a function that decodes an event's payload and calls add. It ignores invalid
+// payloads, because any client can send one.
+func decoded[T any](add func(*runFold, events.Event, T)) func(*runFold, events.Event) {
+	return func(f *runFold, e events.Event) {
+		if d, err := events.Payload[T](e); err == nil {
+			add(f, e, d)
+		}
+	}
 }
 
 func (f *runFold) attributes(e events.Event) {
@@ -118,85 +121,69 @@ func (f *runFold) attributes(e events.Event) {
 	}
 }
 
-func (f *runFold) runStarted(e events.Event) error {
-	d, err := events.Payload[events.RunStartedData](e)
+func (f *runFold) runStarted(_ events.Event, d events.RunStartedData) {
 	s := &f.sum
 	s.Title, s.Model, s.Cwd = cmp.Or(d.Title, s.Title), cmp.Or(d.Model, s.Model), cmp.Or(s.Cwd, d.Cwd)
 	if branch, ok := d.Metadata["git_branch"].(string); ok {
 		s.Branch = cmp.Or(s.Branch, branch)
 	}
-	return err
 }
 
-func (f *runFold) promptSubmit(e events.Event) error {
-	d, err := events.Payload[events.PromptSubmitData](e)
+func (f *runFold) promptSubmit(e events.Event, d events.PromptSubmitData) {
 	if f.sum.Prompt == "" || e.Time.Before(f.prompted) {
 		f.sum.Prompt, f.prompted = clipPrompt(d.Prompt), e.Time
 	}
-	return err
 }
 
-func (f *runFold) sessionStart(e events.Event) error {
-	d, err := events.Payload[events.SessionStartData](e)
+func (f *runFold) sessionStart(_ events.Event, d events.SessionStartData) {
 	if f.sum.Model == "" {
 		f.sum.Model = d.Model
 	}
-	return err
 }
 
-func (f *runFold) runFinished(e events.Event) error {
-	d, err := events.Payload[events.RunFinishedData](e)
+func (f *runFold) runFinished(e events.Event, d events.RunFinishedData) {
 	if last := f.sum.Finished; last == nil || !d.IsEndOfLog() && (last.IsEndOfLog() || !e.Time.Before(f.finished)) {
 		f.sum.Finished, f.finished = &d, e.Time
 	}
-	return err
 }
 
-func (f *runFold) toolBefore(e events.Event) error {
-	d, err := events.Payload[events.ToolBeforeData](e)
+// toolBefore counts the call also if its payload is invalid, as run show does.
+func (f *runFold) toolBefore(e events.Event) {
+	d, _ := events.Payload[events.ToolBeforeData](e)
 	key := f.key(e.ToolCall)
 	f.calls[key] = events.ToolName(f.calls[key], d.Tool)
 	f.denied[key] = f.denied[key] || d.Verdict == events.VerdictDeny
-	return err
 }
 
-func (f *runFold) approval(e events.Event) error {
-	d, err := events.Payload[events.ApprovalData](e)
+func (f *runFold) approval(e events.Event, d events.ApprovalData) {
 	if e.ToolCall != "" && d.Verdict == events.VerdictDeny {
 		f.denied[e.ToolCall] = true
 	}
-	return err
 }
 
-func (f *runFold) toolResult(e events.Event) error {
-	d, err := events.Payload[events.ToolResultData](e)
+func (f *runFold) toolResult(e events.Event, d events.ToolResultData) {
 	key := f.key(e.ToolCall)
 	f.results[key] = f.results[key].Stronger(d.Status)
-	return err
 }
 
-func (f *runFold) responseCompleted(e events.Event) error {
-	d, err := events.Payload[events.ResponseCompletedData](e)
+func (f *runFold) responseCompleted(_ events.Event, d events.ResponseCompletedData) {
 	if d.Model != syntheticModel {
 		f.model = cmp.Or(d.Model, f.model)
 	}
 	key := f.key(d.Message)
 	if d.Telemetry {
 		f.reported(key, d.TokensUsed)
-		return err
+		return
 	}
 	if d.TokensUsed != nil {
 		f.tokens[key] = *d.TokensUsed
 	} else if _, ok := f.tokens[key]; !ok {
 		f.tokens[key] = events.Tokens{}
 	}
-	return err
 }
 
-func (f *runFold) subagentStart(e events.Event) error {
-	d, err := events.Payload[events.SubagentStartData](e)
+func (f *runFold) subagentStart(_ events.Event, d events.SubagentStartData) {
 	f.subagents[d.Subagent] = true
-	return err
 }
 
 func (f *runFold) key(id string) string {

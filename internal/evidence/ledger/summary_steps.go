@@ -13,8 +13,7 @@ type stepEnd struct {
 	tokens *events.Tokens
 }
 
-func (f *runFold) stepFinished(e events.Event) error {
-	d, err := events.Payload[events.StepFinishedData](e)
+func (f *runFold) stepFinished(e events.Event, d events.StepFinishedData) {
 	key := f.key(e.Step)
 	end := f.steps[key]
 	if !e.Time.Before(end.at) {
@@ -24,7 +23,6 @@ func (f *runFold) stepFinished(e events.Event) error {
 		end.tokens = d.TokensUsed
 	}
 	f.steps[key] = end
-	return err
 }
 
 // reported adds a response that telemetry reports.

@@ -37,26 +37,30 @@ func (m *mapper) classify() {
 }
 
 type data struct {
-	Tool       string             `json:"tool"`
-	Args       json.RawMessage    `json:"args"`
-	Status     string             `json:"status"`
-	ExitCode   *int               `json:"exit_code"`
-	Model      string             `json:"model"`
-	Success    *bool              `json:"success"`
-	Reason     string             `json:"reason"`
-	StepStatus events.StepStatus  `json:"step_status"`
-	RunStatus  events.RunStatus   `json:"run_status"`
-	Verdict    events.Verdict     `json:"verdict"`
-	Action     events.AuditAction `json:"action"`
-	By         string             `json:"by"`
-	User       string             `json:"user"`
-	Ticket     string             `json:"ticket"`
-	Hook       string             `json:"hook"`
+	Tool     string             `json:"tool"`
+	Args     json.RawMessage    `json:"args"`
+	Status   string             `json:"status"`
+	ExitCode *int               `json:"exit_code"`
+	Model    string             `json:"model"`
+	Success  *bool              `json:"success"`
+	Reason   string             `json:"reason"`
+	Verdict  events.Verdict     `json:"verdict"`
+	Action   events.AuditAction `json:"action"`
+	By       string             `json:"by"`
+	User     string             `json:"user"`
+	Ticket   string             `json:"ticket"`
+	Hook     string             `json:"hook"`
 }
 
 // data decodes the payload, but leaves invalid fields empty.
 func (m *mapper) data() (d data) {
 	_ = json.Unmarshal(m.event.Data, &d) // Unmarshal continues after fields of wrong types
+	if m.event.Denies() {
+		d.Verdict = events.VerdictDeny
+	}
+	if m.event.CallSucceeded() {
+		d.Status = string(events.ToolSuccess)
+	}
 	for _, text := range []*string{&d.Tool, &d.Model, &d.Reason, &d.By, &d.User, &d.Ticket, &d.Hook} {
 		*text = m.short(*text)
 	}
@@ -140,16 +144,28 @@ func (m *mapper) lifecycle(activity int) {
 	m.is(applicationLifecycle, activity)
 	d := m.data()
 	m.row.App = &product{Name: m.app(), UID: m.entry.Run}
-	switch {
-	case d.Success != nil:
-		m.outcome(*d.Success, d.RunStatus != events.RunInterrupted && d.RunStatus != events.RunUnknown)
-	case d.StepStatus != "":
-		m.outcome(d.StepStatus == events.StepCompleted, d.StepStatus == events.StepCompleted || d.StepStatus == events.StepFailed)
-	}
+	m.ended()
 	if m.row.StatusID == statusFailure {
 		m.row.StatusDetail = m.errorText()
 	}
 	m.judged(d)
+}
+
+// ended sets the outcome of a run or a step. An event with an invalid payload tells none.
+func (m *mapper) ended() {
+	if len(m.event.Data) == 0 {
+		return
+	}
+	switch m.entry.Kind { //nolint:exhaustive // all others do not end with an outcome
+	case events.RunFinished:
+		if d, err := events.Payload[events.RunFinishedData](m.event); err == nil {
+			m.outcome(d.Status() == events.RunCompleted, d.Status() == events.RunCompleted || d.Status() == events.RunFailed)
+		}
+	case events.StepFinished:
+		if d, err := events.Payload[events.StepFinishedData](m.event); err == nil {
+			m.outcome(d.StepStatus == events.StepCompleted, d.StepStatus == events.StepCompleted || d.StepStatus == events.StepFailed)
+		}
+	}
 }
 
 func (m *mapper) failure() {

@@ -1,0 +1,81 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Any client can send a payload that is not of its kind. Such an event counts, and hides no other.
+//
+//guarantee:one-reading
+func TestReader_SummaryOfInvalidPayloads(t *testing.T) {
+	f := ledgertest.NewFeed("acme")
+	f.Open("p", time.Hour)
+	for kind, data := range map[events.Kind]string{
+		events.RunStarted: `{"title":5}`, events.SessionStart: `{"model":5}`, events.PromptSubmit: `{"prompt":5}`,
+		events.ToolBefore: `{"tool":5}`, events.ToolResult: `{"status":"error","duration_ms":"x"}`, events.Approval: `{"tool":5}`,
+		events.StepFinished: `{"step_status":5}`, events.ResponseCompleted: `{"tokens_used":5}`, events.SubagentStart: `{"subagent":5}`,
+		events.RunFinished: `{"success":5}`, events.Error: `5`,
+	} {
+		f.Publish("p", ledgertest.Form{Kind: kind, Data: data}.Event("c1"))
+	}
+	f.Publish("p", ledgertest.Form{Kind: events.ToolBefore, Data: `{"tool":"Bash"}`}.Event("c2"))
+	f.Manifest("p")
+	s, err := readerOf(t, f).Summary(t.Context(), "r9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []any{s.Events, s.State, s.ToolCalls, s.ToolResults, s.ToolErrors, s.Unanswered, s.Errors}
+	if diff := gocmp.Diff([]any{12, ledger.RunOpen, 2, 0, 0, 2, 1}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// No form of a payload hides a denial or a success.
+//
+//guarantee:one-reading
+func TestReader_SummaryOfForms(t *testing.T) {
+	for _, form := range ledgertest.Denials() {
+		if s := summaryOf(t, form); s.ToolCalls != 1 || s.ToolDenied != 1 {
+			t.Errorf("%s: %d calls, %d denied", form.Data, s.ToolCalls, s.ToolDenied)
+		}
+	}
+	for _, form := range ledgertest.Successes() {
+		if s := summaryOf(t, form); s.ToolResults != 1 || s.ToolErrors != 0 {
+			t.Errorf("%s: %d results, %d errors", form.Data, s.ToolResults, s.ToolErrors)
+		}
+	}
+}
+
+func summaryOf(t *testing.T, form ledgertest.Form) ledger.RunSummary {
+	t.Helper()
+	f := ledgertest.NewFeed("acme")
+	f.Open("p", time.Hour)
+	f.Publish("p", form.Event("c"))
+	f.Manifest("p")
+	s, err := readerOf(t, f).Summary(t.Context(), "r9")
+	if err != nil {
+		t.Errorf("%s: %v", form.Data, err)
+	}
+	return s
+}
+
+func readerOf(t *testing.T, f *ledgertest.Feed) *ledger.Reader {
+	t.Helper()
+	r, err := ledger.OpenReader(ledgertest.Write(t, t.TempDir(), ledgertest.NewKey(t), f, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}

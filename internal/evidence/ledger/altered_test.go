@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
@@ -46,6 +47,44 @@ func TestReader_ReportsAlteredRecords(t *testing.T) {
 			}
 			if _, _, err := r.Find(t.Context(), entries[3].ID); !errors.As(err, &wrong) {
 				t.Errorf("Find: got %v", err)
+			}
+		})
+	}
+}
+
+//guarantee:readers-check
+func TestReader_CheckLeaves(t *testing.T) {
+	f, key := ledgertest.GauntletFeed(), ledgertest.NewKey(t)
+	path := ledgertest.Write(t, t.TempDir(), key, f, 40)
+	size := int64(len(ledgertest.Leaves(t, path)))
+	for what, tt := range map[string]struct {
+		statement string
+		missing   int64 // -1 if none
+	}{
+		"Intact":          {`DELETE FROM seen`, -1},
+		"First":           {`DELETE FROM leaves WHERE leaf = 0`, 0},
+		"Middle":          {`DELETE FROM leaves WHERE leaf BETWEEN 3 AND 5`, 3},
+		"Last":            {fmt.Sprintf(`DELETE FROM leaves WHERE leaf = %d`, size-1), size - 1},
+		"All":             {`DELETE FROM leaves`, 0},
+		"Moved":           {`UPDATE leaves SET leaf = 9999 WHERE leaf = 3`, 3},
+		"MovedInFront":    {`UPDATE leaves SET leaf = -1 WHERE leaf = 3`, 3},
+		"MovedToLeafSize": {fmt.Sprintf(`UPDATE leaves SET leaf = %d WHERE leaf = 3`, size), 3},
+	} {
+		t.Run(what, func(t *testing.T) {
+			to, ok := ledgertest.Attack(t, path, tt.statement)
+			if !ok {
+				t.Fatal("SQLite refused the attack")
+			}
+			err := openReader(t, to).CheckLeaves(t.Context())
+			if tt.missing < 0 {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			wrong, ok := errors.AsType[*ledger.RecordError](err)
+			if !ok || wrong.Leaf != tt.missing || !errors.Is(err, ledger.ErrDamaged) || wrong.ExitStatus() != verifier.ExitInvalid {
+				t.Errorf("got %v, want leaf %d", err, tt.missing)
 			}
 		})
 	}

@@ -51,7 +51,7 @@ func gapLines(r verifier.Report) []string {
 		}
 	}
 	if r.Run != "" && slices.ContainsFunc(r.Gaps, func(g verifier.Gap) bool { return g.Run == "" }) {
-		texts = append(texts, "of which run the missing events are is unknown")
+		texts = append(texts, "the ledger does not show the run of a missing event")
 	}
 	return texts
 }

@@ -71,7 +71,7 @@ vuln: $(BIN)/govulncheck-$(GOVULNCHECK) ## known vulnerabilities; needs the data
 		exit $$status; }
 
 agents: ## the tests with the real agents, from npm (600 MB, kept in the user's cache)
-	HOOKTRAIL_TEST_AGENTS=all go test ./internal/testkit/e2e -run TestAgents_ -count 1 -v
+	HOOKTRAIL_TEST_AGENTS=all go test ./internal/testkit/e2e -run TestAgents_ -count 1 -timeout 20m -v
 
 check: vet lint fmt-check race ## what has to pass: vet, lint, format, race tests
 

@@ -37,7 +37,12 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-o", dir, "../../../cmd/publisher").CombinedOutput()
+	packages, err := filepath.Glob("../../../cmd/hooktrail-*") // smaller commands for hooks
+	if err != nil {
+		return "", err
+	}
+	args := append([]string{"build", "-o", dir, "../../../cmd/publisher"}, packages...)
+	out, err := exec.Command("go", args...).CombinedOutput()
 	if err != nil {
 		err = errors.Join(err, errors.New(string(out)))
 	}
@@ -75,7 +80,7 @@ func newAgentTest(t *testing.T, a *agents.Agent, modules, dir, tail string) *age
 		t.Fatal(err)
 	}
 	for _, p := range all {
-		if err := os.Symlink(filepath.Join(built, p.Name()), filepath.Join(at.Bin, p.Name())); err != nil {
+		if err := os.Link(filepath.Join(built, p.Name()), filepath.Join(at.Bin, p.Name())); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,6 +2,7 @@ package anchor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -171,6 +172,10 @@ func (u *uploads) record(ctx context.Context, tenant string, err error) {
 		if delete(u.failed, tenant); before != nil {
 			u.logger.InfoContext(ctx, "checkpoint upload works again", "where", u.where, "tenant", tenant)
 		}
+		return
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		u.pending[tenant] = true // the process stops, and finish uploads it
 		return
 	}
 	u.failed[tenant] = fmt.Errorf("checkpoint of tenant %q is not kept %s: %w", tenant, u.where, err)

@@ -51,3 +51,22 @@ func TestUploads_LastTakesItsTime(t *testing.T) {
 		}
 	})
 }
+
+// A stop interrupts an upload. That is no failure, because the last round repeats it.
+func TestUploads_Stopped(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	uploaded := 0
+	u := newUploads(Options{}.withDefaults(), "somewhere", func(ctx context.Context, _ string) error {
+		stop()
+		uploaded++
+		return ctx.Err()
+	})
+	u.changed("acme")
+	u.round(ctx)
+	if err := u.failure(); err != nil {
+		t.Errorf("after a stop: %v", err)
+	}
+	if u.finish(t.Context()); uploaded != 2 || u.failure() != nil {
+		t.Errorf("%d uploads, %v", uploaded, u.failure())
+	}
+}

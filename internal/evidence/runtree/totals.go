@@ -117,3 +117,17 @@ func isTelemetry(x *fact) bool {
 	p, _ := x.data.(response)
 	return p.telemetry
 }
+
+// dropRemoved counts the removed events and returns the others.
+func (t *Trace) dropRemoved(facts []*fact) []*fact {
+	for _, x := range facts {
+		if x.removed == "" {
+			continue
+		}
+		t.Removed++
+		if x.kind == events.RunFinished || t.Removed == len(facts) {
+			t.RemovedAs = x.removed
+		}
+	}
+	return slices.DeleteFunc(facts, func(x *fact) bool { return x.removed != "" })
+}

@@ -42,7 +42,7 @@ func (t *tracer) fold(r *run) {
 			t.prompts = append(t.prompts, x)
 		}
 	}
-	facts = t.dropRemoved(facts)
+	facts = t.trace.dropRemoved(facts)
 	for _, x := range facts {
 		if do, ok := first[x.kind]; ok {
 			do(t, x)
@@ -76,20 +76,6 @@ var (
 		events.SubagentStopped: (*tracer).delegated,
 	}
 )
-
-// dropRemoved counts the removed events and returns the others.
-func (t *tracer) dropRemoved(facts []*fact) []*fact {
-	for _, x := range facts {
-		if x.removed == "" {
-			continue
-		}
-		t.trace.Removed++
-		if x.kind == events.RunFinished || t.trace.Removed == len(facts) {
-			t.trace.RemovedAs = x.removed
-		}
-	}
-	return slices.DeleteFunc(facts, func(x *fact) bool { return x.removed != "" })
-}
 
 func (t *tracer) identify(x *fact) {
 	tr := &t.trace

@@ -43,6 +43,7 @@ type Options struct {
 	Tenant       string            // empty means all tenants
 	DrainTimeout time.Duration
 	Heartbeat    time.Duration // of all outboxes, as in [publish.Options]
+	Quota        int64         // of the publisher's outbox, as in [publish.Options]
 	Redactor     publish.Redactor
 	Hooks        *hookfile.File  // nil allows everything
 	Audit        auditor.Options // anchors, retention and tiles only
@@ -221,7 +222,7 @@ func (a *app) drain(ctx context.Context, stops []func()) {
 func (a *app) publish(ctx context.Context, report report) error {
 	opts := publisher.Options{
 		Broker: a.consumers.Broker, DataDir: a.opts.DataDir, Tenant: a.opts.Tenant, Tenants: a.opts.Tenants, Redactor: a.opts.Redactor,
-		Heartbeat: a.opts.Heartbeat, Logger: a.opts.Logger.With("part", publisherName),
+		Heartbeat: a.opts.Heartbeat, Quota: a.opts.Quota, Logger: a.opts.Logger.With("part", publisherName),
 	}
 	p, err := publisher.Open(ctx, opts)
 	if err != nil {
@@ -236,7 +237,7 @@ func (a *app) publish(ctx context.Context, report report) error {
 		a.gate.open(publisher.Handler(sent, publisher.HandlerOptions{
 			Tenant: a.opts.Tenant, AllowRemote: a.opts.AllowRemote, Logger: a.opts.Logger, Decisions: d.Handler(), Hooks: h,
 			Tokens: a.tokens, Tenants: a.opts.Tenants, DataDir: a.opts.DataDir,
-		}))
+		}), func() error { return p.Stats().Full })
 		report(nil, 0)
 		err = d.Run(ctx)
 	}

@@ -275,7 +275,7 @@ func TestGate(t *testing.T) {
 	if got := get(); got != http.StatusServiceUnavailable {
 		t.Errorf("closed: got %d", got)
 	}
-	g.open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
+	g.open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }), func() error { return nil })
 	if got := get(); got != http.StatusAccepted || g.draining() {
 		t.Errorf("open: got %d, draining %v", got, g.draining())
 	}

@@ -7,8 +7,9 @@ import (
 )
 
 type gate struct {
-	mu       sync.RWMutex // guards handler and deadline
+	mu       sync.RWMutex // guards all fields below
 	handler  http.Handler // nil while the publisher does not run
+	full     func() error // why the publisher refuses events, or nil
 	deadline time.Time    // when the publisher must end. Zero before the drain
 }
 
@@ -25,10 +26,20 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(w, r)
 }
 
-func (g *gate) open(handler http.Handler) {
+func (g *gate) open(handler http.Handler, full func() error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.handler = handler
+	g.handler, g.full = handler, full
+}
+
+// refusal returns why the running publisher refuses events, or nil.
+func (g *gate) refusal() error {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.handler == nil {
+		return nil
+	}
+	return g.full()
 }
 
 func (g *gate) close() (deadline time.Time) {

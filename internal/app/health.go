@@ -45,6 +45,9 @@ func (a *app) readiness() Readiness {
 	r.Ready = !r.Draining
 	for _, s := range a.services {
 		status := s.current()
+		if err := a.gate.refusal(); err != nil && s.name == publisherName && status.State == Running {
+			status.State, status.Error = Stuck, err.Error()
+		}
 		r.Services = append(r.Services, status)
 		r.Ready = r.Ready && status.State == Running
 	}

@@ -91,6 +91,7 @@ func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *seg
 		return nil, 0, nil, ErrDuplicate
 	}
 	err = in.admit(batch)
+	o.refusal.note(err)
 	switch {
 	case err == nil:
 		return o.log, o.log.End(), nil, nil
@@ -119,6 +120,7 @@ func (in *intake) admit(batch []*events.Event) error {
 		return fmt.Errorf("%w: %d bytes, the quota is %d", ErrTooLarge, size, o.opts.Quota)
 	}
 	if o.backlog.bytes+size > o.opts.Quota {
+		o.refusal.size = size
 		return fmt.Errorf("%w: %d bytes wait, %d are allowed", errQuota, o.backlog.bytes, o.opts.Quota)
 	}
 	return o.write(buf, batch)

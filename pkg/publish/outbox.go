@@ -33,6 +33,7 @@ type outbox struct {
 	numbers numbering
 	losses  lossLog
 	backlog backlog
+	refusal refusal
 
 	appended, shed, damaged uint64 // for Stats
 }
@@ -158,7 +159,7 @@ func (o *outbox) stats() Stats {
 	defer o.mu.Unlock()
 	return Stats{
 		Producer: o.id.Producer, Appended: o.appended, Pending: o.backlog.records, Bytes: o.backlog.bytes,
-		Shed: o.shed, Damaged: o.damaged,
+		Shed: o.shed, Damaged: o.damaged, Full: o.full(),
 	}
 }
 

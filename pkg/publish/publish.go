@@ -195,6 +195,7 @@ type Stats struct {
 	Foreign   uint64 // ignored manifests of other writers
 	Suspended int    // suspended tenants
 	LastError error  // cause of a pause or of a suspended tenant, or nil
+	Full      error  // why the outbox has no room for the last refused event, or nil if it has
 	LastAck   time.Time
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -101,6 +102,8 @@ func TestRun(t *testing.T) {
 
 // TestRun_Full fills the outbox while the broker is away. Senders then get 503, and
 // each acknowledged event arrives once.
+//
+//guarantee:outbox-full
 func TestRun_Full(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()
@@ -125,7 +128,20 @@ func TestRun_Full(t *testing.T) {
 	if len(taken) == 0 || len(taken) == 100 {
 		t.Errorf("got %d events taken, want some", len(taken))
 	}
+	// Nobody sends events to a publisher that is not ready, so it must become ready by itself.
+	if status, body := r.get(t, "/readyz"); status != 503 || !strings.HasPrefix(body, "events are refused: outbox is full: quota reached") {
+		t.Errorf("readyz of a full outbox: got %d %s", status, body)
+	}
 	srv.Restart(t)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		status, body := r.get(t, "/readyz")
+		if status == 200 && strings.HasPrefix(body, "ok\n") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("readyz does not recover: got %d %s", status, body)
+		}
+	}
 	r.end(t)
 	if diff := cmp.Diff(taken, without(srv.Events(t))); diff != "" {
 		t.Errorf("in the stream (-want +got):\n%s", diff)

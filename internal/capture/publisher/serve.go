@@ -222,14 +222,19 @@ func newServer(ctx context.Context, opts Options, p *publish.Publisher, a handle
 	return opts.Access.Server(ctx, newMux(opts, p, senders, a, draining), opts.Logger)
 }
 
-// ready reports ok even without a broker, because the outbox stores the events.
+// ready reports ok even without a broker, because the outbox stores the events until it is full.
 func ready(w http.ResponseWriter, s publish.Stats, draining bool) {
-	if draining {
+	first := "ok"
+	switch {
+	case draining:
 		w.WriteHeader(http.StatusServiceUnavailable)
 		fmt.Fprintln(w, "draining")
 		return
+	case s.Full != nil:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		first = "events are refused: " + s.Full.Error()
 	}
-	fmt.Fprintf(w, "ok\nwaiting %d\nacknowledged %d\n", s.Pending, s.Acked)
+	fmt.Fprintf(w, "%s\nwaiting %d\nacknowledged %d\n", first, s.Pending, s.Acked)
 	if s.Foreign > 0 {
 		fmt.Fprintf(w, "foreign manifests ignored %d\n", s.Foreign)
 	}

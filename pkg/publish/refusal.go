@@ -1,0 +1,39 @@
+package publish
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// refusal is the last event that found no room in the outbox.
+type refusal struct {
+	err  error // nil if the last event was written
+	at   time.Time
+	size int64 // of an event that reached the quota
+}
+
+// note notes the result of an attempt to write an event.
+func (r *refusal) note(err error) {
+	switch {
+	case err == nil:
+		*r = refusal{}
+	case hasNoRoom(err):
+		r.err, r.at = err, time.Now()
+	}
+}
+
+// diskRefusal is how long a disk counts as full. Only another attempt shows whether it has room, and
+// a caller that waits for room may attempt nothing.
+const diskRefusal = 10 * time.Second
+
+// full returns why the outbox has no room for the last refused event, or nil if it may have. The
+// caller has locked o.mu.
+func (o *outbox) full() error {
+	r := o.refusal
+	switch isQuota := errors.Is(r.err, errQuota); {
+	case r.err == nil, isQuota && o.backlog.bytes+r.size <= o.opts.Quota, !isQuota && time.Since(r.at) > diskRefusal:
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrFull, r.err)
+}

@@ -174,7 +174,7 @@ func (u *uploads) record(ctx context.Context, tenant string, err error) {
 		}
 		return
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		u.pending[tenant] = true // the process stops, and finish uploads it
 		return
 	}

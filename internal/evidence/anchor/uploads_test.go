@@ -2,6 +2,7 @@ package anchor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -58,8 +59,10 @@ func TestUploads_Stopped(t *testing.T) {
 	uploaded := 0
 	u := newUploads(Options{}.withDefaults(), "somewhere", func(ctx context.Context, _ string) error {
 		stop()
-		uploaded++
-		return ctx.Err()
+		if uploaded++; ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		return nil
 	})
 	u.changed("acme")
 	u.round(ctx)

@@ -11,6 +11,7 @@ type family struct {
 	help    string
 	labels  []string
 	gauge   bool
+	micros  bool // the stored value is in millionths
 	buckets []time.Duration
 }
 
@@ -65,6 +66,10 @@ var (
 		name: "hooktrail_tokens_total", labels: []string{"tenant", "agent_role", "kind"},
 		help: "Model tokens by kind (input, output, cache_creation, cache_read).",
 	}
+	costTotal = &family{
+		name: "hooktrail_cost_usd_total", labels: []string{"tenant", "estimated"}, micros: true,
+		help: "Cost of ended runs in US dollars, as the source stated it, or estimated from tokens and list prices.",
+	}
 	hookFailures = &family{
 		name: "hooktrail_hook_failures_total", labels: []string{"tenant", "point", "hook"},
 		help: "Hook executions that failed or timed out.",
@@ -73,7 +78,7 @@ var (
 
 var families = []*family{
 	runsTotal, runsActive, runDuration, stepsTotal, stepsActive, stepDuration,
-	callsTotal, deniedResults, callsActive, callDuration, tokensTotal, hookFailures, numbersReused,
+	callsTotal, deniedResults, callsActive, callDuration, tokensTotal, costTotal, hookFailures, numbersReused,
 }
 
 // These are the upper bounds of the buckets of all histograms. The stored counts belong to them, so
@@ -93,7 +98,7 @@ var (
 
 // schema needs a new version if the tables, labelLimit or the buckets change. A change of the counting
 // needs none. Earlier events keep their counts, because the stream no longer has all of them.
-var schema = projection.Schema{Name: "metrics", Version: 2, Tables: tables, Upgrades: map[int64]string{1: separateSeen}}
+var schema = projection.Schema{Name: "metrics", Version: 3, Tables: tables, Upgrades: map[int64]string{1: separateSeen, 2: costTable}}
 
 // Tables of the database:
 //
@@ -101,6 +106,7 @@ var schema = projection.Schema{Name: "metrics", Version: 2, Tables: tables, Upgr
 //	seen     events that were applied to an activity
 //	tokens   token counts of an activity, and which level (response, step or run) reported them
 //	sums     tokens of each run by level and role
+//	costs    cost of each ended run
 //	series   values of all metrics
 //	label    accepted values of each label of a metric
 //	about    the tenant that is counted, and the time of the last message
@@ -131,7 +137,7 @@ CREATE TABLE label (
 	PRIMARY KEY (metric, label, value)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-` + sumTables
+` + sumTables + costTable
 
 const thingTables = `
 CREATE TABLE thing (

@@ -83,7 +83,11 @@ func (c *collector) metric(s *series) prometheus.Metric {
 	if s.family.gauge {
 		kind = prometheus.GaugeValue
 	}
-	m, err := prometheus.NewConstMetric(desc, kind, float64(s.value), exposedAll(s.labels)...)
+	value := float64(s.value)
+	if s.family.micros {
+		value /= 1e6
+	}
+	m, err := prometheus.NewConstMetric(desc, kind, value, exposedAll(s.labels)...)
 	if err != nil {
 		return prometheus.NewInvalidMetric(desc, err)
 	}

@@ -86,6 +86,9 @@ func (f *fold) runFinished(e events.Event, p events.RunFinishedData) error {
 	if err != nil || !isNew {
 		return err
 	}
+	if err := f.cost(e, p.Cost); err != nil {
+		return err
+	}
 	return f.tokens(e, runLevel, "", e.AgentRole, p.TokensUsed)
 }
 

@@ -73,7 +73,7 @@ func TestState_GrowingRunReplaces(t *testing.T) {
 	more := []events.Event{
 		event(t, 12, events.ToolResult, events.ToolResultData{Status: events.ToolSuccess}, call("c3")),
 		event(t, 13, events.StepFinished, events.StepFinishedData{StepStatus: events.StepCompleted, DurationMS: 12_000}, step("s1")),
-		event(t, 14, events.RunFinished, events.RunFinishedData{Success: true, DurationMS: 14_000}),
+		event(t, 14, events.RunFinished, events.RunFinishedData{Success: true, DurationMS: 14_000, Cost: &events.Cost{USD: 1.5}}),
 	}
 	// The first snapshot arrives again with other sequences.
 	again := recorded(t)
@@ -89,6 +89,8 @@ func TestState_GrowingRunReplaces(t *testing.T) {
 	delete(want, `steps_total["acme","CODER","failed"]`)
 	delete(want, `tool_calls_active["acme","Read"]`)
 	want[`runs_total["acme","RESOLVE","completed"]`] = "1"
+	delete(want, `cost_usd_total["acme","true"]`)
+	want[`cost_usd_total["acme","false"]`] = "1500000"
 	want[`steps_total["acme","CODER","completed"]`] = "1"
 	want[`tool_calls_total["acme","Read","success"]`] = "1"
 	if diff := cmp.Diff(want, values(t, dir)); diff != "" {

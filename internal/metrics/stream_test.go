@@ -126,7 +126,7 @@ func recorded(tb testing.TB) []events.Event {
 		event(tb, 10, events.StepFinished, events.StepFinishedData{
 			AgentRole: "CODER", StepStatus: events.StepFailed, DurationMS: 9000, TokensUsed: &events.Tokens{Input: 7, Output: 9},
 		}, step("s1")),
-		event(tb, 11, events.RunFinished, events.RunFinishedData{DurationMS: 11_000, TokensUsed: &events.Tokens{Input: 7, Output: 9}}),
+		event(tb, 11, events.RunFinished, events.RunFinishedData{DurationMS: 11_000, TokensUsed: &events.Tokens{Input: 7, Output: 9}, Cost: &events.Cost{USD: 0.25, Estimated: true}}),
 	}
 }
 
@@ -142,6 +142,7 @@ var recordedValues = map[string]string{
 	`tokens_total["acme","CODER","cache_read"]`:        "100",
 	`tokens_total["acme","CODER","cache_creation"]`:    "10",
 	`hook_failures_total["acme","tool.before","lint"]`: "1",
+	`cost_usd_total["acme","true"]`:                    "250000",
 }
 
 func history(t *testing.T, rt *rapid.T) []events.Event {

@@ -29,6 +29,7 @@ func toVersion1(t *testing.T, dir string) {
 		DROP TABLE thing2;
 		DROP TABLE seen;
 		DROP TABLE sums;
+		DROP TABLE costs;
 		DROP TRIGGER tokens_added;
 		DROP TRIGGER tokens_removed;
 		PRAGMA user_version = 1;`, nil)

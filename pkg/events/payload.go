@@ -15,6 +15,14 @@ func (t Tokens) Plus(u Tokens) Tokens {
 	return Tokens{t.Input + u.Input, t.Output + u.Output, t.CacheCreation + u.CacheCreation, t.CacheRead + u.CacheRead}
 }
 
+// Cost is the price of model tokens.
+type Cost struct {
+	USD float64 `json:"usd"`
+	// Estimated means that the source stated tokens only, so the cost is their list price.
+	Estimated bool   `json:"estimated,omitempty"`
+	Prices    string `json:"prices,omitempty"` // date of the price table of an estimate
+}
+
 // Failure describes an error. Class identifies an infrastructure failure, such as "rate_limit" or
 // "timeout", because its Message varies.
 type Failure struct {

@@ -41,6 +41,7 @@ type ResponseCompletedData struct {
 	StopReason string  `json:"stop_reason,omitempty"`
 	Text       string  `json:"text,omitempty"`
 	TokensUsed *Tokens `json:"tokens_used,omitempty"`
+	Cost       *Cost   `json:"cost,omitempty"` // absent if the source states none
 	DurationMS int64   `json:"duration_ms,omitempty"`
 	// Telemetry marks an answer that the telemetry of an agent reports. If other events of the run also
 	// have the tokens of answers, only those count.

@@ -84,6 +84,7 @@ type RunFinishedData struct {
 	ToolDenied      int            `json:"tool_denied,omitempty"`      // calls with the status denied
 	ToolInterrupted int            `json:"tool_interrupted,omitempty"` // calls with the status interrupted
 	Unanswered      int            `json:"unanswered,omitempty"`       // tool calls without a result
+	Cost            *Cost          `json:"cost,omitempty"`             // absent if unknown
 	Files           []string       `json:"files,omitempty"`            // files that the run changed
 	Error           *Failure       `json:"error,omitempty"`
 	Metadata        map[string]any `json:"metadata,omitempty"`

@@ -48,6 +48,7 @@ var (
 	}
 	sampleNotified = Notified{Executions: sampleOutcome.Executions}
 	sampleTokens   = &Tokens{Input: 1200, Output: 340, CacheCreation: 56, CacheRead: 78}
+	sampleCost     = &Cost{USD: 0.25, Estimated: true, Prices: "2026-10-24"}
 	sampleFailure  = Failure{Message: "connection reset by peer", Class: "network"}
 	sampleMetadata = map[string]any{"complexity": 4, "work_item": "AUTH-12", "partial_success": true}
 )
@@ -63,7 +64,7 @@ func sampleRuns() map[Kind]any {
 			DurationMS: 4200, TokensUsed: sampleTokens, ToolCalls: 3, ToolErrors: 1, ToolDenied: 1, ToolInterrupted: 1, Error: &sampleFailure, Metadata: sampleMetadata, Notified: sampleNotified, Common: sampleCommon,
 		},
 		RunFinished: RunFinishedData{
-			RunType: "RESOLVE", Success: true, RunStatus: RunCompleted, Reason: "completed", OutputSummary: "fixed", DurationMS: 9000, TokensUsed: sampleTokens,
+			RunType: "RESOLVE", Success: true, RunStatus: RunCompleted, Reason: "completed", OutputSummary: "fixed", DurationMS: 9000, Cost: sampleCost, TokensUsed: sampleTokens,
 			Steps: 2, ToolCalls: 5, ToolErrors: 1, ToolDenied: 1, ToolInterrupted: 1, Unanswered: 1, Files: []string{"session.go"}, Error: &sampleFailure, Metadata: sampleMetadata, Notified: sampleNotified, Common: sampleCommon,
 		},
 		StepBefore: StepBeforeData{
@@ -120,7 +121,7 @@ func sampleMessages() map[Kind]any {
 		MessageCreate: message, MessageCreated: message, MessageUpdate: message, MessageUpdated: message,
 		MessagesFilter: history, LLMRequest: history,
 		ResponseCompleted: ResponseCompletedData{
-			Message: "msg_1", Model: "claude-sonnet", StopReason: "end_turn", Text: "Done.", TokensUsed: sampleTokens, DurationMS: 900, Telemetry: true, Notified: sampleNotified, Common: sampleCommon,
+			Message: "msg_1", Model: "claude-sonnet", StopReason: "end_turn", Text: "Done.", Cost: sampleCost, TokensUsed: sampleTokens, DurationMS: 900, Telemetry: true, Notified: sampleNotified, Common: sampleCommon,
 		},
 		CompactBefore: CompactBeforeData{
 			Trigger: "auto", Strategy: "summarise", Tokens: 180000, MaxTokens: 200000, Preserve: []string{"decisions"}, Export: []string{"history"},

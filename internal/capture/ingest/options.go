@@ -1,6 +1,10 @@
 package ingest
 
-import "time"
+import (
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/prices"
+)
 
 // Options describe the input of an adapter.
 type Options struct {
@@ -13,6 +17,10 @@ type Options struct {
 	Records bool
 
 	HookKey []byte // secret for the event ids of stored hook payloads; may be nil
+
+	// Prices estimates the cost of runs whose input states tokens but no cost. Nil estimates
+	// none. No event id depends on an estimate.
+	Prices *prices.Table
 
 	// Now returns a time, such as the last change of the file, for events whose input has
 	// no time. No event id depends on this time. The default is the start of 1970.

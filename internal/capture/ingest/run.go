@@ -31,6 +31,7 @@ type Run struct {
 	Output  string
 	Status  events.RunStatus // of the latest step; empty counts as unknown
 	About   json.RawMessage  // the raw member of run.finished
+	Cost    *events.Cost     // as the input states it; nil if it does not
 	// PerAnswer is set for tools whose steps are single answers of the model. Such a step is complete
 	// when its calls have results, which says nothing about the end of the run.
 	PerAnswer bool
@@ -47,6 +48,8 @@ type Run struct {
 	steps, toolCalls, answered  int
 	errors, denied, interrupted int // results by status
 	tokens                      events.Tokens
+	told                        bool // the input states tokens
+	bills                       map[string]events.ResponseCompletedData
 }
 
 // call is kept after its result, so that a second result is detected.
@@ -89,10 +92,18 @@ func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, paylo
 	e := r.event(at, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, name, string(kind), r.m.stamp(at), string(e.Data))
 	e.Step = step
+	if end, ok := payload.(events.RunFinishedData); ok && end.Cost == nil {
+		if cost := r.cost(); cost != nil { // an estimate is not part of the id, because prices change
+			e.Data = withMember(e.Data, "cost", JSON(cost))
+		}
+	}
 	r.m.Send(e)
 }
 
 func (r *Run) event(at time.Time, kind events.Kind, payload any) events.Event {
+	if answer, ok := payload.(events.ResponseCompletedData); ok {
+		r.bill(answer)
+	}
 	e := events.Event{
 		Source: r.m.source, Type: kind.Type(), Subject: r.Run, Time: at, Tenant: r.m.opts.Tenant,
 		Run: r.Run, Session: r.Session, Agent: r.Agent, ParentAgent: r.ParentAgent, ParentRun: r.ParentRun,
@@ -185,30 +196,38 @@ func (r *Run) count(s *Step, status events.ToolStatus) {
 
 // Spend adds tokens to the run and to its open step.
 func (r *Run) Spend(tokens events.Tokens) {
-	r.tokens = r.tokens.Plus(tokens)
+	r.tokens, r.told = r.tokens.Plus(tokens), true
 	if r.step != nil {
-		r.step.Tokens = r.step.Tokens.Plus(tokens)
+		r.step.Tokens, r.step.told = r.step.Tokens.Plus(tokens), true
 	}
 }
 
 // Finished returns the data of a run.finished event for the current state.
 func (r *Run) Finished() events.RunFinishedData {
-	tokens := r.tokens
 	data := events.RunFinishedData{
 		OutputSummary:   r.Output,
 		DurationMS:      r.last.Sub(r.first).Milliseconds(),
-		TokensUsed:      &tokens,
+		TokensUsed:      toldTokens(r.tokens, r.told),
 		Steps:           r.steps,
 		ToolCalls:       r.toolCalls,
 		ToolErrors:      r.errors,
 		ToolDenied:      r.denied,
 		ToolInterrupted: r.interrupted,
 		Unanswered:      r.toolCalls - r.answered,
+		Cost:            r.Cost,
 		Error:           r.Failure,
 		Common:          events.Common{Raw: r.About},
 	}
 	data.SetStatus(r.status())
 	return data
+}
+
+// toldTokens returns nil if the input states no tokens.
+func toldTokens(t events.Tokens, told bool) *events.Tokens {
+	if !told {
+		return nil
+	}
+	return &t
 }
 
 func (r *Run) status() events.RunStatus {

@@ -24,6 +24,7 @@ type Step struct {
 
 	perAnswer bool // see Run.PerAnswer
 	answered  int  // calls of this step with a result
+	told      bool // the input states tokens
 
 	name string // derived from the origin, for event ids
 
@@ -100,13 +101,12 @@ func (r *Run) CloseStep() {
 }
 
 func (s *Step) finished() events.StepFinishedData {
-	tokens := s.Tokens
 	data := events.StepFinishedData{
 		StepStatus:    s.status(),
 		InputSummary:  s.Input,
 		OutputSummary: s.Output,
 		DurationMS:    s.DurationMS,
-		TokensUsed:    &tokens,
+		TokensUsed:    toldTokens(s.Tokens, s.told),
 		ToolCalls:     s.ToolCalls,
 		ToolErrors:    s.ToolErrors,
 		ToolDenied:    s.ToolDenied, ToolInterrupted: s.ToolInterrupted,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/capture/prices"
 	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -36,6 +37,7 @@ type ImportOptions struct {
 	Rest   time.Duration // the runs of a file end after this time without a change; default 1 minute
 
 	Redactor publish.Redactor // nil for all rules of pkg/redact
+	Prices   *prices.Table    // for the costs of runs that state none; nil estimates none
 
 	Progress func(done, total uint64) // in bytes of input; may be nil
 	Logger   *slog.Logger
@@ -197,7 +199,7 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 	}
 	feed := feed{sink: im.sink, runs: im.runs}
 	err = feed.take(work, in.path, format.events(work, im.counted(o), ingest.Options{
-		File: inputName(in.path), Tenant: im.opts.Tenant, Now: o.now, Open: open, HookKey: im.hookKey,
+		File: inputName(in.path), Tenant: im.opts.Tenant, Now: o.now, Open: open, HookKey: im.hookKey, Prices: im.opts.Prices,
 	}))
 	err = o.failure(err)
 	if err == nil || feed.counts.Events > 0 {

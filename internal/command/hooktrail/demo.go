@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/app"
+	"github.com/hooktrail/hooktrail/internal/capture/prices"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	publishercmd "github.com/hooktrail/hooktrail/internal/command/publisher"
 	trackercmd "github.com/hooktrail/hooktrail/internal/command/tracker"
@@ -137,10 +138,14 @@ func (d demo) flow(ctx context.Context) (report DemoReport, err error) {
 	if d.session == "" {
 		report.Session = sessionFile
 	}
+	table, err := prices.Builtin()
+	if err != nil {
+		return report, err
+	}
 	err = broker.Use(ctx, broker.Options{DataDir: d.dir, Name: "demo", Logger: d.log}, func(b *broker.Broker) error {
 		report.Imported, err = publisher.Import(ctx, publisher.ImportOptions{
 			Broker: b, DataDir: d.dir, Tenant: d.tenant, Paths: files,
-			Redactor: d.redactor, Progress: d.progress, Logger: d.log,
+			Redactor: d.redactor, Prices: table, Progress: d.progress, Logger: d.log,
 		})
 		if err != nil {
 			return err

@@ -126,7 +126,25 @@ func traceTotals(t runtree.Trace) []string {
 	if t.Removed > 0 {
 		all += fmt.Sprintf(", %s erased or pruned", count(int64(t.Removed)))
 	}
-	return []string{plural(len(t.Steps), "step"), calls, tokens(t.Tokens), all}
+	return []string{plural(len(t.Steps), "step"), calls, tokens(t.Tokens), cost(t.Cost), all}
+}
+
+// cost names the cost of a run, and marks an estimate.
+func cost(c *events.Cost) string {
+	if c == nil {
+		return "cost " + unknown
+	}
+	text := fmt.Sprintf("cost $%.2f", c.USD)
+	if c.USD < 0.1 {
+		text = fmt.Sprintf("cost $%.4f", c.USD)
+	}
+	if c.Estimated {
+		text += " estimated"
+		if c.Prices != "" {
+			text += " with prices of " + shown(c.Prices, nameWidth)
+		}
+	}
+	return text
 }
 
 func tokens(u events.Tokens) string {

@@ -12,7 +12,7 @@ import (
 func Command() *cobra.Command {
 	shared := &cli.Shared{}
 	cmd := cli.Group("publisher", "Take events in and send them to the stream",
-		hookCommand(shared), importCommand(shared), installCommand(shared), pipeCommand(shared), serveCommand(shared), tokenCommand(shared), outboxCommand(shared))
+		hookCommand(shared), importCommand(shared), installCommand(shared), pipeCommand(shared), pricesCommand(shared), serveCommand(shared), tokenCommand(shared), outboxCommand(shared))
 	cmd.Long = "publisher takes events in and sends them to the stream, once and in order. It stores them in\n" +
 		"an outbox until the broker has them, so they survive a broker that is away for a while."
 	cmd.Example = "  publisher install claude-code\n  publisher import ~/.claude/projects"

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/capture/prices"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
@@ -18,6 +19,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 		lines     strictness
 		redaction Redaction
 		wait      waiting
+		table     string
 	)
 	cmd := &cobra.Command{
 		Use:   "import [--format FORMAT] FILE…",
@@ -40,6 +42,10 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 			if err := opts.Validate(); err != nil {
 				return cli.Usage("%w", err)
 			}
+			var err error
+			if opts.Prices, err = prices.Load(table, shared.DataDir); err != nil {
+				return err
+			}
 			return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.PublisherRole), func(b *broker.Broker) error {
 				bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
 				if opts.Follow {
@@ -61,6 +67,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.Format, "format", publisher.AutoFormat, "`format` of the transcripts; auto detects it for each file")
+	flags.StringVar(&table, "prices", "", "JSON `file` with the prices of models, for runs that state no cost; prices.json in the data directory, or the built-in table if empty")
 	flags.BoolVar(&opts.Force, "force", false, "with --format: import a file also if it looks like another format")
 	flags.BoolVar(&opts.Follow, "follow", false, "go on with added lines, and with new files in the folders")
 	flags.DurationVar(&opts.Rest, "rest", publisher.DefaultRest, "with --follow: `time` without a change after which the runs of a file are finished")

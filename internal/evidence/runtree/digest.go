@@ -30,6 +30,7 @@ type (
 		message, model string
 		tokens         *events.Tokens
 		telemetry      bool
+		cost           *events.Cost
 	}
 	plain struct{ text string } // text of a prompt, or trigger of a compaction
 )
@@ -40,7 +41,7 @@ var digests = map[events.Kind]func(events.Event) any{
 		return started{p.Version, p.Cwd, p.Model, branch}
 	}),
 	events.RunFinished: digest(func(p events.RunFinishedData) any {
-		return events.RunFinishedData{Success: p.Success, RunStatus: p.Status(), Reason: Clip(p.Reason, maxReason), TokensUsed: p.TokensUsed}
+		return events.RunFinishedData{Success: p.Success, RunStatus: p.Status(), Reason: Clip(p.Reason, maxReason), TokensUsed: p.TokensUsed, Cost: p.Cost}
 	}),
 	events.PromptSubmit: digest(func(p events.PromptSubmitData) any { return plain{p.Prompt} }),
 	events.StepFinished: digest(func(p events.StepFinishedData) any {
@@ -65,7 +66,7 @@ var digests = map[events.Kind]func(events.Event) any{
 		return subagent{id: p.Subagent, name: p.Name}
 	}),
 	events.ResponseCompleted: digest(func(p events.ResponseCompletedData) any {
-		return response{p.Message, p.Model, p.TokensUsed, p.Telemetry}
+		return response{p.Message, p.Model, p.TokensUsed, p.Telemetry, p.Cost}
 	}),
 	events.Error: digest(func(p events.ErrorData) any {
 		return events.ErrorData{Error: p.Error, ErrorType: p.ErrorType}

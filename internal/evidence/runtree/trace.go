@@ -35,6 +35,7 @@ type Trace struct {
 	Interrupted int              `json:"interrupted"` // tool calls that were stopped
 	Unanswered  int              `json:"unanswered"`  // other tool calls without a result
 	Tokens      events.Tokens    `json:"tokens"`
+	Cost        *events.Cost     `json:"cost,omitempty"` // absent if unknown
 	Steps       []*Step          `json:"steps"`
 	Tools       map[string]int   `json:"tools"`              // number of calls by tool
 	Children    []Trace          `json:"children,omitempty"` // runs of sub-agents, by start

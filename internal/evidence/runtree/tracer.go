@@ -145,6 +145,9 @@ func (t *tracer) runFinished(x *fact) {
 	if ok && (!t.trace.Finished || !p.IsEndOfLog()) {
 		t.trace.Finished, t.trace.Success, t.reported = true, p.Status() == events.RunCompleted, p.TokensUsed
 		t.trace.RunStatus, t.trace.RemovedAs = p.Status(), ""
+		if p.Cost != nil {
+			t.trace.Cost = p.Cost
+		}
 	}
 }
 
@@ -178,7 +181,7 @@ func (t *tracer) responded(x *fact) {
 	if p.model != "" && p.model != syntheticModel {
 		t.trace.Model = p.model
 	}
-	if p.tokens != nil {
+	if p.tokens != nil || p.cost != nil {
 		// Responses without an id count separately.
 		t.responses[cmp.Or(p.message, "\x00"+strconv.Itoa(x.n))] = x
 	}

@@ -37,6 +37,9 @@ func brief(tb testing.TB, e events.Event) string {
 		s += " " + ingesttest.Payload[events.SubagentStartData](tb, e).Subagent
 	case events.StepFinished:
 		p := ingesttest.Payload[events.StepFinishedData](tb, e)
+		if p.TokensUsed == nil {
+			p.TokensUsed = &events.Tokens{}
+		}
 		s += fmt.Sprintf(" %s %d/%d %d", p.StepStatus, p.TokensUsed.Input, p.TokensUsed.Output, p.ToolErrors)
 	case events.RunFinished:
 		p := ingesttest.Payload[events.RunFinishedData](tb, e)

@@ -114,6 +114,11 @@ func (t *transcript) translate(r *run, l *line) {
 		t.progress(r, l)
 	case l.Type == "system":
 		t.system(r, l)
+	case l.Type == "cost-state":
+		if r.Cost = ingest.Told(l.TotalCost); l.PartialCost {
+			r.Cost = nil
+		}
+		t.custom(r, l)
 	case l.Type == "file-history-snapshot":
 		t.checkpoint(r, l)
 	default:

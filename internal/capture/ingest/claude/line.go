@@ -44,6 +44,9 @@ type line struct {
 	Snapshot     json.RawMessage `json:"snapshot"` // file-history-snapshot
 	Update       json.RawMessage `json:"isSnapshotUpdate"`
 
+	TotalCost   float64 `json:"totalCostUSD"` // of a cost-state, with the sub-agents
+	PartialCost bool    `json:"hasUnknownModelCost"`
+
 	number int
 	raw    []byte
 	id     string

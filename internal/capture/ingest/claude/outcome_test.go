@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/ingesttest"
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
@@ -209,5 +210,23 @@ func TestEvents_OtherHook(t *testing.T) {
 	}
 	if denied != 8 {
 		t.Errorf("another hook refused %d calls, want 8", denied)
+	}
+}
+
+// The latest cost that Claude Code states is the cost of the session, unless it is incomplete.
+func TestEvents_StatedCost(t *testing.T) {
+	const prompt = `{"type":"user","sessionId":"s","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"go"}}` + "\n"
+	for lines, want := range map[string]*events.Cost{
+		``: nil,
+		`{"type":"cost-state","sessionId":"s","totalCostUSD":0.25,"modelUsage":{}}`:                                                     {USD: 0.25},
+		`{"type":"cost-state","sessionId":"s","totalCostUSD":0.25}` + "\n" + `{"type":"cost-state","sessionId":"s","totalCostUSD":0.5}`: {USD: 0.5},
+		`{"type":"cost-state","sessionId":"s","totalCostUSD":0.25,"hasUnknownModelCost":true}`:                                          nil,
+		`{"type":"cost-state","sessionId":"s","totalCostUSD":0}`:                                                                        nil,
+	} {
+		list, _ := ingesttest.Read(t, claude.Events, []byte(prompt+lines), ingest.Options{})
+		got := ingesttest.Payload[events.RunFinishedData](t, list[len(list)-1]).Cost
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", lines, diff)
+		}
 	}
 }

@@ -261,7 +261,7 @@ func (d *dialogue) spend(r *run, p ingest.Origin, e entry) {
 		r.Spend(*e.tokens)
 	}
 	r.Aggregate(p.ID, r.StepID(), p.Time, events.ResponseCompleted, events.ResponseCompletedData{
-		Message: p.ID, Model: e.model, StopReason: e.stop, TokensUsed: e.tokens, Common: events.Common{Raw: e.usage},
+		Message: p.ID, Model: e.model, StopReason: e.stop, TokensUsed: e.tokens, Cost: ingest.Told(e.cost), Common: events.Common{Raw: e.usage},
 	})
 }
 

@@ -171,6 +171,9 @@ func Check(tb testing.TB, list []events.Event) {
 	}
 	for run, said := range finished {
 		got := Count(tb, byRun[run], nil)
+		if said.TokensUsed == nil {
+			said.TokensUsed = &events.Tokens{}
+		}
 		if got.Tokens == (events.Tokens{}) {
 			got.Tokens = *said.TokensUsed // some tools have only the sum
 		}

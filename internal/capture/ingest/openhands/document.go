@@ -115,9 +115,10 @@ func (d *document) started(version string) events.RunStartedData {
 func (d *document) end(data *events.RunFinishedData) {
 	data.Raw = d.after.JSON()
 	data.Files = ingest.PatchedFiles(d.Patch + "\n" + d.Test.Patch)
-	if total := d.Metrics.Usage.tokens(); *data.TokensUsed == (events.Tokens{}) {
+	if total := d.Metrics.Usage.tokens(); data.TokensUsed == nil && total != (events.Tokens{}) {
 		data.TokensUsed = &total // no answer had tokens
 	}
+	data.Cost = ingest.Told(number(d.Metrics.Cost))
 	if cost := number(d.Metrics.Cost); cost > 0 {
 		if data.Metadata == nil {
 			data.Metadata = map[string]any{}

@@ -66,9 +66,10 @@ func (i info) end(data *events.RunFinishedData, r *run) {
 	}
 	data.Files, data.Metadata = ingest.PatchedFiles(patch), i.metadata()
 	total := events.Tokens{Input: ingest.Number(i.Stats.Sent), Output: ingest.Number(i.Stats.Received)}
-	if *data.TokensUsed == (events.Tokens{}) {
+	if data.TokensUsed == nil && total != (events.Tokens{}) {
 		data.TokensUsed = &total // no answer had tokens
 	}
+	data.Cost = ingest.Told(i.Stats.Cost)
 }
 
 func (i info) metadata() map[string]any {

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"github.com/hooktrail/hooktrail/internal/capture/prices"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -16,37 +17,36 @@ func Told(usd float64) *events.Cost {
 	return &events.Cost{USD: usd}
 }
 
-// bill notes an answer of the model. The latest version of an answer counts.
-func (r *Run) bill(data events.ResponseCompletedData) {
+// bills are the answers of the model by their message. The latest version of an answer counts.
+type bills map[string]events.ResponseCompletedData
+
+func (b bills) add(data events.ResponseCompletedData) {
 	if data.TokensUsed == nil && data.Cost == nil {
 		return
 	}
-	if r.bills == nil {
-		r.bills = map[string]events.ResponseCompletedData{}
-	}
-	r.bills[data.Message] = events.ResponseCompletedData{Model: data.Model, TokensUsed: data.TokensUsed, Cost: data.Cost}
+	b[data.Message] = events.ResponseCompletedData{Model: data.Model, TokensUsed: data.TokensUsed, Cost: data.Cost}
 }
 
 // cost returns the sum of the answers, or nil if the cost of an answer is unknown. It
 // estimates the cost of answers without one.
-func (r *Run) cost() *events.Cost {
+func (b bills) cost(table *prices.Table) *events.Cost {
 	var sum events.Cost
-	for _, b := range r.bills {
+	for _, answer := range b {
 		switch {
-		case b.Cost != nil:
-			sum.USD += b.Cost.USD
+		case answer.Cost != nil:
+			sum.USD += answer.Cost.USD
 			continue
-		case *b.TokensUsed == (events.Tokens{}):
+		case *answer.TokensUsed == (events.Tokens{}):
 			continue
-		case r.m.opts.Prices == nil:
+		case table == nil:
 			return nil
 		}
-		usd, ok := r.m.opts.Prices.Of(b.Model, *b.TokensUsed)
+		usd, ok := table.Of(answer.Model, *answer.TokensUsed)
 		if !ok {
 			return nil
 		}
 		sum.USD += usd
-		sum.Estimated, sum.Prices = true, r.m.opts.Prices.Date
+		sum.Estimated, sum.Prices = true, table.Date
 	}
 	if sum.USD == 0 {
 		return nil

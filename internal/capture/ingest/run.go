@@ -49,7 +49,7 @@ type Run struct {
 	errors, denied, interrupted int // results by status
 	tokens                      events.Tokens
 	told                        bool // the input states tokens
-	bills                       map[string]events.ResponseCompletedData
+	bills                       bills
 }
 
 // call is kept after its result, so that a second result is detected.
@@ -66,7 +66,7 @@ func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run
 	if r := m.runs[id.Run]; r != nil {
 		return r
 	}
-	r := &Run{Identity: id, m: m, first: p.Time, last: p.Time, calls: map[string]*call{}}
+	r := &Run{Identity: id, m: m, first: p.Time, last: p.Time, calls: map[string]*call{}, bills: bills{}}
 	m.runs[id.Run] = r
 	m.order = append(m.order, r)
 	r.Emit(p, events.RunStarted, "", started)
@@ -93,7 +93,7 @@ func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, paylo
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, name, string(kind), r.m.stamp(at), string(e.Data))
 	e.Step = step
 	if end, ok := payload.(events.RunFinishedData); ok && end.Cost == nil {
-		if cost := r.cost(); cost != nil { // an estimate is not part of the id, because prices change
+		if cost := r.bills.cost(r.m.opts.Prices); cost != nil { // an estimate is not part of the id, because prices change
 			e.Data = withMember(e.Data, "cost", JSON(cost))
 		}
 	}
@@ -102,7 +102,7 @@ func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, paylo
 
 func (r *Run) event(at time.Time, kind events.Kind, payload any) events.Event {
 	if answer, ok := payload.(events.ResponseCompletedData); ok {
-		r.bill(answer)
+		r.bills.add(answer)
 	}
 	e := events.Event{
 		Source: r.m.source, Type: kind.Type(), Subject: r.Run, Time: at, Tenant: r.m.opts.Tenant,

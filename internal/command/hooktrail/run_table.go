@@ -54,6 +54,7 @@ func runColumns() []runColumn {
 		{"FAILED", essential, 6, func(s ledger.RunSummary) string { return orDash(s.ToolErrors) }},
 		{"STOPPED", 9, 7, func(s ledger.RunSummary) string { return some(s.ToolInterrupted) }},
 		{"TOKENS", 10, 20, spent},
+		{"COST", 10, 10, paid},
 		{titleName, essential, maxCell, func(s ledger.RunSummary) string { return cmp.Or(s.Title, s.Prompt) }},
 	}
 }
@@ -79,6 +80,18 @@ func spent(s ledger.RunSummary) string {
 		return ""
 	}
 	return count(s.Tokens.Input) + "/" + count(s.Tokens.Output)
+}
+
+// paid returns the cost. An estimate begins with "~".
+func paid(s ledger.RunSummary) string {
+	if s.Finished == nil || s.Finished.Cost == nil {
+		return ""
+	}
+	text := strings.TrimPrefix(cost(&events.Cost{USD: s.Finished.Cost.USD}), "cost ")
+	if s.Finished.Cost.Estimated {
+		return "~" + text
+	}
+	return text
 }
 
 func some(n int) string {

@@ -75,9 +75,9 @@ func TestWaterfall_Erased(t *testing.T) {
 		removed []int
 		want    string
 	}{
-		{"All", []int{0, 1, 2}, "0 steps · 0 tool calls · tokens – · 3 events, 3 erased or pruned"},
-		{"End", []int{2}, "1 step · 1 tool call · tokens – · 3 events, 1 erased or pruned"},
-		{"Begin", []int{0}, "1 step · 0 tool calls · tokens – · 3 events, 1 erased or pruned"},
+		{"All", []int{0, 1, 2}, "0 steps · 0 tool calls · tokens – · cost – · 3 events, 3 erased or pruned"},
+		{"End", []int{2}, "1 step · 1 tool call · tokens – · cost – · 3 events, 1 erased or pruned"},
+		{"Begin", []int{0}, "1 step · 0 tool calls · tokens – · cost – · 3 events, 1 erased or pruned"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fold := runtree.Fold{Tenant: "acme"}

@@ -21,7 +21,7 @@ var pure = map[string][]string{
 // maxLinked limits the packages outside the standard library that public packages and the publisher
 // link. Raise a limit only for a dependency that was added on purpose.
 var maxLinked = map[string]int{
-	"cmd/publisher":          219, // no SQLite
+	"cmd/publisher":          220, // no SQLite
 	"pkg/events":             1,
 	"pkg/hooks":              2,
 	"pkg/hooks/hookfile":     112,

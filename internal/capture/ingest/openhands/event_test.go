@@ -65,3 +65,20 @@ func TestEvents_ConversationWithBrokenLine(t *testing.T) {
 		t.Errorf("got %d events and %v", len(list), bad)
 	}
 }
+
+// An edit that the tool refused is a failure, and its text elsewhere is not.
+func TestEvents_RefusedEdit(t *testing.T) {
+	for content, want := range map[string]string{
+		"Your proposed edit has introduced new syntax error(s). Please understand the errors.": "error",
+		"The log says: Your proposed edit has introduced new syntax error(s).":                 "success",
+	} {
+		data := `{"instance_id":"i","instruction":"go","history":[{"id":1,"source":"agent","action":"edit","args":{"path":"a.py"}},` +
+			`{"id":2,"cause":1,"source":"agent","observation":"edit","content":"` + content + `"}]}`
+		list, _ := ingesttest.Read(t, openhands.Events, []byte(data), ingest.Options{File: "f.json"})
+		for _, e := range list {
+			if e.Kind() == events.ToolResult && !strings.HasPrefix(ingesttest.Outcome(t, e), want) {
+				t.Errorf("%q: got %s, want %s", content, ingesttest.Outcome(t, e), want)
+			}
+		}
+	}
+}

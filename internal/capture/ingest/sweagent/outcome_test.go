@@ -46,3 +46,29 @@ func TestEvents_Ends(t *testing.T) {
 		}
 	}
 }
+
+// Each step of a finished run has ended, also the last one, which submits the work.
+func TestEvents_StepsEnd(t *testing.T) {
+	for name, data := range map[string]string{
+		"Trajectory": `{"environment":"e","trajectory":[{"response":"r","action":"ls","observation":"x"},{"response":"r","action":"submit","observation":""}],"history":[],"info":{"exit_status":"submitted"}}`,
+		"Mini": `{"info":{"exit_status":"Submitted","mini_version":"1"},"messages":[{"role":"user","content":"go"},` +
+			`{"role":"assistant","content":"` + "```mswea_bash_command\\necho COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT\\n```" + `"},{"role":"exit","content":"done","extra":{"exit_status":"Submitted"}}]}`,
+	} {
+		list, _ := ingesttest.Read(t, sweagent.Events, []byte(data), ingest.Options{File: "f.traj"})
+		ingesttest.Check(t, list)
+		ended := map[string]events.StepStatus{}
+		for _, e := range list {
+			if e.Kind() == events.StepFinished {
+				ended[e.Step] = ingesttest.Payload[events.StepFinishedData](t, e).StepStatus
+			}
+		}
+		for _, e := range list {
+			if status, ok := ended[e.Step]; e.Step != "" && (!ok || status.Open()) {
+				t.Errorf("%s: step %s ended %t with %q", name, e.Step, ok, status)
+			}
+		}
+		if len(ended) == 0 {
+			t.Errorf("%s: no steps", name)
+		}
+	}
+}

@@ -93,8 +93,7 @@ func (t *tracer) dropStarts() {
 }
 
 // countResponses adds the tokens of responses to steps whose step.finished event has none. The
-// responses of telemetry count if there are no others, and no step has tokens. countResponses also
-// sums up the costs of responses.
+// responses of telemetry count if there are no others, and no step has tokens.
 func (t *tracer) countResponses() {
 	others := slices.ContainsFunc(t.trace.Steps, func(s *Step) bool { return s.counts })
 	for _, x := range t.responses {
@@ -103,24 +102,33 @@ func (t *tracer) countResponses() {
 	if others {
 		maps.DeleteFunc(t.responses, func(_ string, x *fact) bool { return isTelemetry(x) })
 	}
-	var told events.Cost // of a run whose end has no cost
+	if t.trace.Cost == nil {
+		t.trace.Cost = costOf(t.responses)
+	}
 	for _, x := range slices.SortedFunc(maps.Values(t.responses), byTime) {
 		s := t.steps[t.stepOf(x)]
 		if s == nil {
 			s = t.step(x)
 		}
-		p, ok := x.data.(response)
-		if ok && !s.counts && p.tokens != nil {
+		if p, ok := x.data.(response); ok && !s.counts && p.tokens != nil {
 			s.Tokens = s.Tokens.Plus(*p.tokens)
 		}
-		if ok && p.cost != nil {
-			told.USD += p.cost.USD
-			told.Estimated = told.Estimated || p.cost.Estimated
+	}
+}
+
+// costOf returns the sum of the costs that responses state, or nil.
+func costOf(responses map[string]*fact) *events.Cost {
+	var sum events.Cost
+	for _, x := range responses {
+		if p, ok := x.data.(response); ok && p.cost != nil {
+			sum.USD += p.cost.USD
+			sum.Estimated = sum.Estimated || p.cost.Estimated
 		}
 	}
-	if t.trace.Cost == nil && told.USD > 0 {
-		t.trace.Cost = &told
+	if sum.USD == 0 {
+		return nil
 	}
+	return &sum
 }
 
 func isTelemetry(x *fact) bool {

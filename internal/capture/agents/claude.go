@@ -115,10 +115,11 @@ func (r *claudeReader) subagent() {
 }
 
 // claudeResult reads a PostToolUse payload. Claude Code sends one for successful and interrupted
-// calls, while other failures arrive as PostToolUseFailure.
-func claudeResult(in object, _ toolCall) result {
+// calls, while other failures arrive as PostToolUseFailure. The answer of an MCP server says nothing
+// about an interrupt, because the server chooses its members.
+func claudeResult(in object, c toolCall) result {
 	r := result{output: in.raw("tool_response"), durationMS: in.number("duration_ms")}
-	if response := in.object("tool_response"); response.yes("interrupted") {
+	if response := in.object("tool_response"); response.yes("interrupted") && !claude.OfServer(c.name) {
 		r.failure = &events.Failure{Message: "interrupted", Class: "interrupted"}
 		r.refused = events.ToolInterrupted
 	}

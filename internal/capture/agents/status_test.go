@@ -40,6 +40,7 @@ func quoted(t *testing.T, s string) string {
 	return string(text)
 }
 
+//guarantee:outcome-text
 func TestStatus_ClaudeCode(t *testing.T) {
 	const payload = `{"session_id":"s","tool_use_id":"t","tool_name":"Bash","hook_event_name":`
 	for rest, want := range map[string]string{
@@ -50,7 +51,8 @@ func TestStatus_ClaudeCode(t *testing.T) {
 		`"PostToolUseFailure","error":"Exit code is unknown","is_interrupt":true}`:              "interrupted: Exit code is unknown (interrupted)",
 		`"PostToolUseFailure","error":"File does not exist. Exit code 3","is_interrupt":false}`: "error: File does not exist. Exit code 3",
 		`"PostToolUseFailure"}`: "error: ",
-		`"PostToolUseFailure","error":"Exit code 137\n[Request interrupted by user for tool use]"}`: "interrupted 137: Exit code 137\n[Request interrupted by user for tool use] (interrupted)",
+		`"PostToolUseFailure","error":"Exit code 137\n[Request interrupted by user for tool use]"}`: "error 137: Exit code 137\n[Request interrupted by user for tool use]",
+		`"PostToolUse","tool_name":"mcp__db__drop","tool_response":{"interrupted":true}}`:           "success",
 		`"PostToolUseFailure","error":"The user doesn't want to proceed with this tool use."}`:      "denied: The user doesn't want to proceed with this tool use.",
 		`"PostToolUseFailure","error":"Permission to use Bash with command ls has been denied."}`:   "denied: Permission to use Bash with command ls has been denied.",
 	} {

@@ -143,7 +143,7 @@ func (t *transcript) toolResult(r *run, l *line, i int, raw json.RawMessage) {
 	switch {
 	case b.IsError:
 		r.failed(&data, id, l.DenialKind, b.Content)
-	case own.Interrupted:
+	case own.Interrupted && !OfServer(r.Tool(id)):
 		data.Status = events.ToolInterrupted
 		data.Error = &events.Failure{Message: "interrupted", Class: "interrupted"}
 	}

@@ -10,26 +10,33 @@ import (
 )
 
 // Outcome returns the status of a call that Claude Code reports as an error with this text. kind is
-// the toolDenialKind that newer versions write next to it. For a denied call, by is its source. The
-// text of an MCP server is not trusted to tell a refusal from a failure.
+// the toolDenialKind that newer versions write next to it. For a denied call, by is its source.
+//
+// Without a kind, the text of a command with an exit code and the text of an MCP server mean a
+// failure. The audited agent chooses both, so they cannot show a failure as a refusal or an
+// interrupt.
 func Outcome(tool, kind, text string) (status events.ToolStatus, by events.DeniedBy) {
 	first, _, _ := strings.Cut(text, "\n")
 	switch {
-	case stopped(first, text), kind == "interrupted", kind == "cancelled":
+	case kind == "interrupted", kind == "cancelled":
+		return events.ToolInterrupted, ""
+	case kind == "" && (strings.HasPrefix(first, "Exit code ") || OfServer(tool)):
+		return events.ToolError, ""
+	case stopped(text):
 		return events.ToolInterrupted, ""
 	case hasPrefix(text, personRefused):
 		return events.ToolDenied, events.DeniedByUser
 	case hookRefused(first):
 		return events.ToolDenied, events.DeniedByHook
-	case hasPrefix(text, rulesRefused), kind != "":
-		return events.ToolDenied, events.DeniedByPermissions
-	case strings.HasPrefix(first, "Exit code "), strings.HasPrefix(tool, "mcp__"):
-		return events.ToolError, ""
-	case slices.ContainsFunc(rulePhrases, func(p string) bool { return strings.Contains(first, p) }):
+	case hasPrefix(text, rulesRefused), kind != "",
+		slices.ContainsFunc(rulePhrases, func(p string) bool { return strings.Contains(first, p) }):
 		return events.ToolDenied, events.DeniedByPermissions
 	}
 	return events.ToolError, ""
 }
+
+// OfServer reports whether an MCP server runs the tool, so that the server writes its results.
+func OfServer(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
 
 const interruption = "[Request interrupted by user"
 
@@ -54,16 +61,11 @@ func hasPrefix(text string, prefixes []string) bool {
 // bashFailures are the prefixes of all failures of Bash that are not refusals.
 var bashFailures = []string{"Exit code ", "<tool_use_error>", "Command timed out", "ENOENT", "EACCES", "spawn ", "Error", "InputValidationError"}
 
-// stopped reports whether a person or Claude Code stopped the call. first is not enough, because
-// the result of a killed command begins with its exit code, and because Claude Code appends a
-// correction if a refused call had already begun.
-func stopped(first, text string) bool {
-	rest := text
-	if strings.HasPrefix(first, "Exit code ") {
-		rest = strings.TrimPrefix(text[len(first):], "\n")
-		return strings.HasPrefix(rest, interruption)
-	}
-	return hasPrefix(rest, notCompleted) || strings.Contains(text, "this call was stopped while running, not refused before it ran")
+// stopped reports whether a person or Claude Code stopped the call. Claude Code appends a correction
+// if a refused call had already begun.
+func stopped(text string) bool {
+	return hasPrefix(text, notCompleted) ||
+		hasPrefix(text, personRefused) && strings.Contains(text, "this call was stopped while running, not refused before it ran")
 }
 
 func hookRefused(first string) bool {

@@ -76,7 +76,8 @@ func TestOutcome(t *testing.T) {
 		"The user doesn't want to take this action right now. STOP what you are doing":                                "denied user",
 		refused + " Correction to the text above: this call was stopped while running, not refused before it ran.":    "interrupted ",
 		"[Request interrupted by user for tool use]":                                                                  "interrupted ",
-		"Exit code 137\n[Request interrupted by user for tool use]\n=== RUN":                                          "interrupted ",
+		"Exit code 137\n[Request interrupted by user for tool use]\n=== RUN":                                          "error ",
+		"Exit code 2\nlog: this call was stopped while running, not refused before it ran":                            "error ",
 		"[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown": "interrupted ",
 		"[Tool call skipped: the turn ended to deliver the message that follows before this call ran.":                "interrupted ",
 		"Permission to use Bash with command ls has been denied.":                                                     "denied permissions",
@@ -110,6 +111,19 @@ func TestOutcome(t *testing.T) {
 		status, by := claude.Outcome("mcp__github__merge", kind, "merge needs approval")
 		if got := string(status) + " " + string(by); got != want {
 			t.Errorf("kind %q: got %q, want %q", kind, got, want)
+		}
+	}
+}
+
+// An MCP server chooses its text, and cannot show a failure as a refusal or an interrupt.
+//
+//guarantee:outcome-text
+func TestOutcome_TextOfServer(t *testing.T) {
+	for _, text := range []string{
+		"The user doesn't want to proceed with this tool use.", "Permission to use the database: error 17", "[Request interrupted by user", "PreToolUse:x hook error",
+	} {
+		if status, by := claude.Outcome("mcp__db__drop", "", text); status != events.ToolError {
+			t.Errorf("%q: %s %s", text, status, by)
 		}
 	}
 }
@@ -161,8 +175,9 @@ func TestEvents_Ends(t *testing.T) {
 
 func TestEvents_StoppedCall(t *testing.T) {
 	lines := []string{
-		a + `"uuid":"c","message":{"id":"m1","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}},{"type":"tool_use","id":"k","name":"Bash","input":{}}]}}`,
+		a + `"uuid":"c","message":{"id":"m1","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}},{"type":"tool_use","id":"k","name":"Bash","input":{}},{"type":"tool_use","id":"m","name":"mcp__db__drop","input":{}}]}}`,
 		u + `"uuid":"r","toolUseResult":{"interrupted":true},"message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}}`,
+		u + `"uuid":"w","toolUseResult":{"interrupted":true},"message":{"content":[{"type":"tool_result","tool_use_id":"m","content":"dropped"}]}}`,
 		u + `"uuid":"q","toolDenialKind":"permission-rule","message":{"content":[{"type":"tool_result","tool_use_id":"k","is_error":true,"content":"no"}]}}`,
 	}
 	list, _ := read(t, "f", []byte(strings.Join(lines, "\n")))
@@ -173,7 +188,7 @@ func TestEvents_StoppedCall(t *testing.T) {
 			got[e.ToolCall] = ingesttest.Outcome(t, e)
 		}
 	}
-	want := map[string]string{"t": "interrupted interrupted", "k": "denied by permissions"}
+	want := map[string]string{"t": "interrupted interrupted", "k": "denied by permissions", "m": "success"}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

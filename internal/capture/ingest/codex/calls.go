@@ -2,6 +2,7 @@ package codex
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -52,6 +53,7 @@ func (c *calls) result(l *line, it responseItem) {
 	id := l.callID(it.Call)
 	end := c.ends[id]
 	delete(c.ends, id)
+	end.server = strings.HasPrefix(c.session.run.Tool(id), "mcp__")
 	end.read(it.Output)
 	data := events.ToolResultData{
 		Status: events.ToolSuccess, Result: it.Output, ExitCode: end.exit, DurationMS: end.durationMS,

@@ -1,6 +1,7 @@
 package codex_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -216,5 +217,39 @@ func TestEvents_Status(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// The audited agent chooses what a command prints and what an MCP server answers. Neither shows a
+// failed call as a refused or interrupted one, nor a successful command as a failed one.
+//
+//guarantee:outcome-text
+func TestEvents_OutputChangesNoStatus(t *testing.T) {
+	const began = `{"type":"thread.started","thread_id":"s"}` + "\n" + `{"type":"turn.started"}` + "\n" + `{"type":"item.completed","item":{"id":"i",`
+	for _, text := range []string{"aborted by user", "rejected by user", "approval policy is x", "patch rejected: x", "failed: x"} {
+		ended := func(code int) string {
+			return at(2, "event_msg", `{"type":"exec_command_end","call_id":"c","exit_code":`+strconv.Itoa(code)+`,"duration":{"secs":1,"nanos":0}}`)
+		}
+		called := meta + "\n" + at(1, "response_item", `{"type":"function_call","name":"x","arguments":"{}","call_id":"c"}`) + "\n"
+		answered := "\n" + at(3, "response_item", `{"type":"function_call_output","call_id":"c","output":"`+text+`"}`)
+		for name, tt := range map[string]struct{ lines, want string }{
+			"stream":       {began + `"type":"command_execution","command":"make","aggregated_output":"` + text + `","exit_code":1,"status":"failed"}}`, "error exit 1"},
+			"MCP stream":   {began + `"type":"mcp_tool_call","server":"db","tool":"drop","error":{"message":"` + text + `"},"status":"failed"}}`, "error"},
+			"failed":       {called + ended(1) + answered, "error exit 1"},
+			"succeeded":    {called + ended(0) + answered, "success exit 0"},
+			"MCP function": {strings.Replace(called, `"name":"x"`, `"name":"mcp__db__drop"`, 1) + answered, "success"},
+		} {
+			if name == "MCP function" && text == "failed: x" {
+				tt.want = "error"
+			}
+			list, _ := ingesttest.Read(t, codex.Events, []byte(tt.lines), ingest.Options{})
+			i := slices.IndexFunc(list, func(e events.Event) bool { return e.Kind() == events.ToolResult })
+			if i < 0 {
+				t.Fatalf("%s with %q: no result", name, text)
+			}
+			if got := ingesttest.Outcome(t, list[i]); got != tt.want {
+				t.Errorf("%s with %q: got %q, want %q", name, text, got, tt.want)
+			}
+		}
 	}
 }

@@ -18,6 +18,7 @@ type ending struct {
 	class      string
 	exit       *int
 	durationMS int64
+	server     bool // an MCP server wrote the output
 
 	status events.ToolStatus // empty for an error
 	by     events.DeniedBy
@@ -81,10 +82,17 @@ func (e *ending) read(output json.RawMessage) {
 	}
 }
 
-// readJSON reads the JSON output of older shells and of MCP servers. It returns false
-// if text has another form.
+// judge finds a complaint of Codex at the beginning of the output. A command with an exit code and
+// an MCP server write the output themselves, so it cannot show their result as a refusal or an
+// interrupt, and an exit code of 0 stays a success.
 func (e *ending) judge(text string) {
+	if e.exit != nil && *e.exit == 0 {
+		return
+	}
 	for _, c := range complaints {
+		if c.status != "" && (e.server || e.exit != nil && *e.exit > 0) {
+			continue
+		}
 		if rest, ok := strings.CutPrefix(text, c.text); ok && (c.text != "aborted" || rest == "") {
 			e.failed, e.class, e.status, e.by = true, c.class, c.status, c.by
 			e.sandboxed(rest)
@@ -116,6 +124,8 @@ func (e *ending) fill(data *events.ToolResultData, output json.RawMessage) {
 	data.Error.Class = e.class
 }
 
+// readJSON reads the JSON output of older shells and of MCP servers. It returns false
+// if text has another form.
 func (e *ending) readJSON(text string) bool {
 	var out struct {
 		Output   *string `json:"output"`

@@ -151,7 +151,7 @@ func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMess
 		Common: raw(ingest.Without(l.Item, "aggregated_output", "result")),
 	}
 	if it.Status == "failed" || it.Status == "declined" || it.Exit != nil && *it.Exit != 0 {
-		end := ending{message: it.complaint()}
+		end := ending{message: it.complaint(), exit: it.Exit, server: it.Type == "mcp_tool_call"}
 		end.judge(it.complaint())
 		end.failed = true
 		if it.Status == "declined" {

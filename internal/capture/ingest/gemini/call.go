@@ -98,16 +98,21 @@ func Outcome(tool, status, said string, result json.RawMessage) events.ToolResul
 	data.Status = events.ToolError
 	data.Error, data.Result = ingest.Failed(cmp.Or(said, status), result)
 	switch {
-	case status == "cancelled" && (strings.Contains(said, "User did not allow tool call") || strings.Contains(said, "User denied execution")):
+	case status == "cancelled" && personRefused(said):
 		data.Status, data.DeniedBy, data.Error.Class = events.ToolDenied, events.DeniedByUser, "rejected"
 	case status == "cancelled":
 		data.Status, data.Error.Class = events.ToolInterrupted, "interrupted"
+	case data.ExitCode != nil: // the command ran, and chose its output
 	case strings.HasPrefix(said, "Tool execution blocked: "), strings.HasPrefix(said, "Agent execution stopped by hook: "):
 		data.Status, data.DeniedBy, data.Error.Class = events.ToolDenied, events.DeniedByHook, "blocked_by_hook"
 	case strings.Contains(said, "Tool execution denied by policy"):
 		data.Status, data.DeniedBy = events.ToolDenied, events.DeniedByPermissions
 	}
 	return data
+}
+
+func personRefused(said string) bool {
+	return strings.Contains(said, "User did not allow tool call") || strings.Contains(said, "User denied execution")
 }
 
 func (k toolCall) output() string {

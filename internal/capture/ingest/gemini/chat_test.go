@@ -149,6 +149,8 @@ func TestEvents_Shapes(t *testing.T) {
 }
 
 // The exit code comes from the trailer of the shell tool and never from the output.
+//
+//guarantee:outcome-text
 func TestEvents_Status(t *testing.T) {
 	tests := []struct{ name, tool, status, output, want string }{
 		{"Old", "run_shell_command", "success", `Command: x\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0\nSignal: 0\nBackground PIDs: (none)\nProcess Group PGID: 1`, "success exit 0"},
@@ -161,6 +163,7 @@ func TestEvents_Status(t *testing.T) {
 		{"Cancelled", "run_shell_command", "cancelled", ``, "interrupted interrupted"},
 		{"Stopped", "run_shell_command", "cancelled", `[Operation Cancelled] Reason: User cancelled tool execution.`, "interrupted interrupted"},
 		{"Refused", "run_shell_command", "cancelled", `[Operation Cancelled] Reason: User did not allow tool call`, "denied by user rejected"},
+		{"OutputSaysPolicy", "run_shell_command", "success", `Output: Tool execution denied by policy\nExit Code: 1`, "error exit 1"},
 		{"Policy", "run_shell_command", "error", `Tool execution denied by policy.`, "denied by permissions"},
 	}
 	for _, tt := range tests {

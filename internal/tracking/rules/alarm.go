@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -27,7 +29,14 @@ type success struct {
 
 var denials = table[denial]{"denied", func(d *denial) { d.Results = slices.Clone(d.Results) }}
 
-func denialID(run, call string) string { return run + "\n" + call }
+// denialID returns an id that no other run and call have. Runs in the stored state are not empty, so no
+// other id begins with a line feed.
+func denialID(run, call string) string {
+	if strings.Contains(run, "\n") {
+		return fmt.Sprintf("\n%d %s%s", len(run), run, call)
+	}
+	return run + "\n" + call
+}
 
 const (
 	// maxResults limits the results of a call that count.

@@ -39,6 +39,23 @@ func alarmsOf(s *rules.State) (list []rules.Issue) {
 	return list
 }
 
+// A denial and a success are of the same call if run and id are equal, whatever characters they have.
+func TestAlarm_CallsAreRunAndID(t *testing.T) {
+	for _, c := range [][2][2]string{{{"a", "b\nc"}, {"a\nb", "c"}}, {{"a\n1", "1x"}, {"a\n11", "x"}}, {{"3 a\nb", "c"}, {"a\nb", "c"}}} {
+		h := newHistory(t, "REVIEW").before(c[0][1], events.VerdictDeny).result(c[1][1], events.ToolSuccess)
+		for i := range h.list {
+			h.list[i].Run = c[i][0]
+		}
+		if s, _ := fold(t, h.list); len(alarmsOf(s)) != 0 {
+			t.Errorf("%q: %d alarms", c, len(alarmsOf(s)))
+		}
+		h.list[0].Run, h.list[0].ToolCall = c[1][0], c[1][1]
+		if s, _ := fold(t, h.list); len(alarmsOf(s)) != 1 {
+			t.Errorf("the same call %q: %d alarms", c[1], len(alarmsOf(s)))
+		}
+	}
+}
+
 //guarantee:denied-result
 func TestAlarm_ResultOfADeniedCall(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -77,9 +77,9 @@ func (e *Erasure) reaches(k Key, data []byte) bool {
 }
 
 func (e *Erasure) denial(id string, d *denial) {
-	run, _, _ := strings.Cut(id, "\n")
+	ofRun := e.Run != "" && strings.HasPrefix(id, denialID(e.Run, ""))
 	for n := range d.Results {
-		if r := &d.Results[n]; e.Run != "" && run == e.Run || slices.Contains(e.Events, r.Event) {
+		if r := &d.Results[n]; ofRun || slices.Contains(e.Events, r.Event) {
 			r.Tool = erasedIf(r.Tool, e.Text)
 		}
 	}

@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"zombiezen.com/go/sqlite"
@@ -60,7 +61,7 @@ func (c *calls) add(f fact, producer string, isQuarantined bool) (d DeniedResult
 	if c.denied == nil {
 		c.denied, c.succeeded = make(map[events.Hash]int64), make(map[events.Hash]success)
 	}
-	key := events.HashOf([]byte(f.call.run + "\n" + f.call.call))
+	key := events.HashOf(fmt.Appendf(nil, "%d %s%s", len(f.call.run), f.call.run, f.call.call))
 	denial, isDenied := c.denied[key]
 	found := success{f.leaf, producer}
 	switch {

@@ -40,9 +40,11 @@ type seal struct {
 
 type order struct{ epoch, stream int64 }
 
-func (o order) before(p order) bool {
-	return o.epoch < p.epoch || o.epoch == p.epoch && o.stream < p.stream
+func (o order) compare(p order) int {
+	return cmp.Or(cmp.Compare(o.epoch, p.epoch), cmp.Compare(o.stream, p.stream))
 }
+
+func (o order) before(p order) bool { return o.compare(p) < 0 }
 
 type tally struct {
 	count, first, last uint64
@@ -161,13 +163,18 @@ func (c *completeness) count(key producerRunKey, last uint64) (t tally, err erro
 	return t, err
 }
 
-func (c *completeness) runs(r *Report, silent time.Time) {
-	byRun := make(map[int64][]*producerRun)
+// byRun returns the parts of each run, one for each producer.
+func (c *completeness) byRun() map[int64][]*producerRun {
+	runs := make(map[int64][]*producerRun)
 	for key, p := range c.producerRuns {
-		byRun[key.run] = append(byRun[key.run], p)
+		runs[key.run] = append(runs[key.run], p)
 	}
+	return runs
+}
+
+func (c *completeness) runs(r *Report, silent time.Time) {
 	c.extents = make(map[string][]detail)
-	for run, parts := range byRun {
+	for _, parts := range c.byRun() {
 		switch name := parts[0].name; stateOf(parts, silent) {
 		case runSealed:
 			r.Runs.Sealed++
@@ -175,13 +182,34 @@ func (c *completeness) runs(r *Report, silent time.Time) {
 			r.Open = append(r.Open, name)
 		case runSilent:
 			r.Unsealed = append(r.Unsealed, name)
-			c.extents[name] = c.extentOf(run)
+			c.extents[name] = extentOf(parts)
 		case runUnknown:
 		}
 	}
 	slices.Sort(r.Open)
 	slices.Sort(r.Unsealed)
 	r.Runs.Open, r.Runs.Unsealed = len(r.Open), len(r.Unsealed)
+}
+
+// extend adds the extents of these runs, unless there is no verdict about runs.
+func (c *completeness) extend(runs []string) {
+	if c.extents == nil {
+		return
+	}
+	named := setOf(runs)
+	for _, parts := range c.byRun() {
+		if name := parts[0].name; named[name] && c.extents[name] == nil {
+			c.extents[name] = extentOf(parts)
+		}
+	}
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 type runState int
@@ -201,6 +229,7 @@ func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown
 	pending := false
+	seals := sealsOf(parts)
 	for _, p := range parts {
 		if p.alive || p.seal != nil {
 			state = runSealed
@@ -208,9 +237,7 @@ func stateOf(parts []*producerRun, silent time.Time) runState {
 		if p.lastStored.After(last) {
 			last = p.lastStored
 		}
-		pending = pending || p.pending() && !slices.ContainsFunc(parts, func(o *producerRun) bool {
-			return o != p && o.seal != nil && p.aliveOrder.before(o.sealOrder) && settles(o.by, p.by, o.sealOrder)
-		})
+		pending = pending || p.pending() && !seals.settle(p)
 	}
 	switch {
 	case !pending:
@@ -219,4 +246,38 @@ func stateOf(parts []*producerRun, silent time.Time) runState {
 		return runOpen
 	}
 	return runSilent
+}
+
+// sealsByStanding has the sealed parts of a run by the standing of their producers, in the order of
+// their seals. A run can have many parts, so not every part can look at all others.
+type sealsByStanding [standingEnrolled + 1][]*producerRun
+
+func sealsOf(parts []*producerRun) (s sealsByStanding) {
+	for _, p := range parts {
+		if p.seal != nil {
+			s[p.by.standing()] = append(s[p.by.standing()], p)
+		}
+	}
+	for _, list := range s {
+		slices.SortFunc(list, func(a, b *producerRun) int { return a.sealOrder.compare(b.sealOrder) })
+	}
+	return s
+}
+
+// settle reports whether a later seal of another producer also ends the run for p. If the first one
+// of a standing does not, no later one does.
+func (s *sealsByStanding) settle(p *producerRun) bool {
+	for _, list := range s[p.by.standing():] {
+		i, found := slices.BinarySearchFunc(list, p.aliveOrder, func(o *producerRun, at order) int { return o.sealOrder.compare(at) })
+		if found {
+			i++
+		}
+		if i < len(list) && list[i] == p {
+			i++
+		}
+		if i < len(list) && settles(list[i].by, p.by, list[i].sealOrder) {
+			return true
+		}
+	}
+	return false
 }

@@ -34,6 +34,9 @@ func BenchmarkHostile(b *testing.B) {
 		"Skipped":         {skippedManifests, whole},
 		"WindowGaps":      {descendingNumbers, window},
 		"WindowProducers": {manyProducers, window},
+		"UnsealedRuns":    {unsealedRuns, verifier.Options{Tenant: "acme", Silence: 1}},
+		"WindowRuns":      {unsealedRuns, verifier.Options{Tenant: "acme", From: window.From, Silence: 1}},
+		"PartsOfRun":      {partsOfRun, whole},
 	} {
 		b.Run(name, func(b *testing.B) {
 			key := ledgertest.NewKey(b)
@@ -113,6 +116,35 @@ func manyProducers(f *ledgertest.Feed, n int) {
 	for i := range 2000 * n {
 		ghostly(f, fmt.Sprint("ghost", i), 2, i)
 	}
+}
+
+// prompt adds a prompt, which requires a seal.
+func prompt(f *ledgertest.Feed, producer, run string, i int) {
+	e := events.Event{
+		ID: fmt.Sprint("id", i), Type: events.PromptSubmit.Type(), Source: "/forged", Data: []byte(`{"prompt":"x"}`), Tenant: "acme", Run: run, Subject: run,
+		Producer: producer, Sequence: uint64(i + 1), Salt: "c2FsdHNhbHRzYWx0c2FsdA", Time: f.Now,
+	}
+	f.Add(subjects.Address{Tenant: "acme", Producer: producer, Run: run, Kind: e.Kind()}, e.Encode())
+}
+
+func unsealedRuns(f *ledgertest.Feed, n int) {
+	for i := range 4000 * n {
+		prompt(f, "ghost", fmt.Sprint("r", i), i)
+	}
+}
+
+// partsOfRun adds a run of many producers. Half of them seal it early, and so only the last seal ends
+// it for the others.
+func partsOfRun(f *ledgertest.Feed, n int) {
+	n *= 2000
+	f.Open("first", time.Hour)
+	for i := range n {
+		f.Event(fmt.Sprint("s", i), "r", events.RunSealed, events.RunSealedData{})
+	}
+	for i := range n {
+		prompt(f, fmt.Sprint("p", i), "r", i)
+	}
+	f.Run("last", "r", 1)
 }
 
 // missingRanges adds manifests of many missing ranges.

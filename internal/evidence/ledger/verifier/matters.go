@@ -202,13 +202,11 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// extentOf describes how many events a run has so far. The id of a finding about the run contains
-// this, so that an acknowledgement of the finding no longer applies if the run continues.
-func (c *completeness) extentOf(run int64) (facts []detail) {
-	for key, p := range c.producerRuns {
-		if key.run == run {
-			facts = append(facts, detail{"part", fmt.Sprintf("%d %d %s", p.all, p.last, c.producers[key.producer].name)})
-		}
+// extentOf describes how many events the parts of a run have so far. The id of a finding about the
+// run contains this, so that an acknowledgement of the finding no longer applies if the run continues.
+func extentOf(parts []*producerRun) (facts []detail) {
+	for _, p := range parts {
+		facts = append(facts, detail{"part", fmt.Sprintf("%d %d %s", p.all, p.last, p.by.name)})
 	}
 	slices.SortFunc(facts, func(a, b detail) int { return strings.Compare(fmt.Sprint(a.value), fmt.Sprint(b.value)) })
 	return facts

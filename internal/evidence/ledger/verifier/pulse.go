@@ -64,16 +64,24 @@ func settles(s, other *sender, seal order) bool {
 	return seal.before(other.at)
 }
 
-// standing ranks producers by the proof of their identity. A seal ends a run only for producers of
-// the same or a lower rank, so that an unknown client cannot seal the runs of others.
-func (s *sender) standing() int {
+// A standing ranks producers by the proof of their identity. A seal ends a run only for producers of
+// the same or a lower standing, so that an unknown client cannot seal the runs of others.
+type standing int
+
+const (
+	standingUnknown standing = iota
+	standingSigning
+	standingEnrolled
+)
+
+func (s *sender) standing() standing {
 	switch {
 	case s.enrolment.Enrolled:
-		return 2
+		return standingEnrolled
 	case s.key != "":
-		return 1
+		return standingSigning
 	}
-	return 0
+	return standingUnknown
 }
 
 // lostOutboxes has the latest loss for each producer and key, so that a forged loss with another

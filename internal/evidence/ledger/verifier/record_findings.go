@@ -83,11 +83,7 @@ func (c *ExportChecker) TakeOver(r *Report, f RecordFindings) {
 	}
 	contrary.twice, contrary.twiceCount = nil, f.RecordedTwice
 	contrary.denied, contrary.deniedCount = f.DeniedResults, f.DeniedResultCount
-	for key, part := range c.facts.producerRuns {
-		if _, ok := c.facts.extents[part.name]; !ok && c.facts.extents != nil && slices.Contains(r.Unsealed, part.name) {
-			c.facts.extents[part.name] = c.facts.extentOf(key.run)
-		}
-	}
+	c.facts.extend(r.Unsealed)
 	c.Findings(r)
 	r.Foreign, r.ForeignCount = f.Foreign[:min(len(f.Foreign), maxFindings)], f.ForeignCount
 }

@@ -136,9 +136,9 @@ func (w *window) isUnproven(p Producer, breaks []Break) bool {
 }
 
 func (w *window) sealed(r *Report) (n int) {
-	done := make(map[string]bool)
+	done, unfinished := make(map[string]bool), setOf(slices.Concat(r.Open, r.Unsealed))
 	for _, p := range w.facts.producerRuns {
-		if w.runs[p.name] && (r.Run == "" || r.Run == p.name) && !slices.Contains(r.Open, p.name) && !slices.Contains(r.Unsealed, p.name) && p.seal != nil {
+		if p.seal != nil && w.runs[p.name] && (r.Run == "" || r.Run == p.name) && !unfinished[p.name] {
 			done[p.name] = true
 		}
 	}

@@ -1,4 +1,4 @@
-# One image with the five commands, and NATS with the settings they count on.
+# One image with the five commands and the hook programs, and NATS with the settings they count on.
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./

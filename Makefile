@@ -10,7 +10,7 @@ GOVULNCHECK   := v1.1.4
 FUZZTIME      ?= 5s
 BENCHTIME     ?= 1x
 BENCH         ?= .
-COMMANDS      := hooktrail publisher auditor tracker metrics
+COMMANDS      := hooktrail publisher auditor tracker metrics hooktrail-hook hooktrail-capture
 SLOWEST       := ./internal/testkit/e2e ./internal/tracking/... # begin first, so that no core is idle at the end
 
 help: ## list the targets
@@ -19,7 +19,7 @@ help: ## list the targets
 demo: ## a recorded agent session through the whole pipeline, and its proof
 	@go run ./cmd/hooktrail demo
 
-build: ## the five commands, into bin/
+build: ## the five commands and the hook programs, into bin/
 	@for c in $(COMMANDS); do CGO_ENABLED=0 go build -trimpath -o bin/$$c ./cmd/$$c; done
 
 test: ## the tests

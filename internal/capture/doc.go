@@ -4,6 +4,7 @@
 //
 //	agents, install     know the hook payloads and the configuration of each agent
 //	hookclient          answers one hook payload of an agent and records it
+//	hooksocket          passes a payload to a publisher over its socket
 //	decision            lets engines in other processes ask the hooks of a registry
 //	ingest              reads transcripts, CloudEvents and OpenTelemetry logs
 //	tokens              maps a bearer token to a tenant

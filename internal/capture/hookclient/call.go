@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -19,9 +20,9 @@ import (
 
 const (
 	// DefaultTimeout is how long an agent waits for a decision by default.
-	DefaultTimeout = 5 * time.Second
+	DefaultTimeout = hooksocket.DefaultTimeout
 	// MaxPayload is the size limit of a hook payload in bytes.
-	MaxPayload = 16 << 20
+	MaxPayload = hooksocket.MaxPayload
 )
 
 // Options configure [Answer].
@@ -37,6 +38,7 @@ type Options struct {
 	Publisher  string           // URL of a publisher, empty for the socket in DataDir, see [CheckURL]
 	Token      string           // bearer token for Publisher
 	Redactor   publish.Redactor // nil for all rules of pkg/redact
+	Parts      Parts            // without them, hooks files and http URLs do not work
 
 	Problems []string // problems of the command line, to be recorded
 	Invalid  error    // error in the command line; denies the call if FailClosed is set
@@ -80,7 +82,7 @@ type call struct {
 }
 
 func newCall(opts Options) *call {
-	p := &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir}
+	p := &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir, parts: opts.Parts}
 	r := &recorder{publisher: p, dataDir: opts.DataDir, tenant: opts.Tenant, redactor: opts.Redactor}
 	c := &call{Options: opts, publisher: p, recorder: r, problems: opts.Problems}
 	if isSocket(opts.Publisher) && opts.Hooks != "" {

@@ -8,14 +8,10 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 )
 
-const (
-	// grace is the time that a call may take in addition to the timeout of the
-	// decision.
-	grace         = 2 * time.Second
-	reportTimeout = 200 * time.Millisecond
-)
+const reportTimeout = 200 * time.Millisecond
 
 var errLate = errors.New("not done in time; the event of this hook is missing")
 
@@ -30,7 +26,7 @@ func (c *call) setFallback(run string, r agents.Reply) { c.fallback.Store(&fallb
 // reply. It returns within opts.Timeout plus 2.2 seconds, even if stdin stays open or a
 // disk hangs. After a timeout or a panic, it returns the best reply known so far.
 func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
-	return answer(ctx, stdin, opts, opts.Timeout+grace)
+	return answer(ctx, stdin, opts, opts.Timeout+hooksocket.Grace)
 }
 
 // answer implements Answer with a time limit. It starts a goroutine, which owns the call

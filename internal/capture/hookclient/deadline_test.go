@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
 const limit = 300 * time.Millisecond
@@ -25,7 +26,14 @@ func shortCall(t *testing.T) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{DataDir: t.TempDir(), Tool: tool, Timeout: 200 * time.Millisecond}
+	load := func(path string, r *hooks.Registry) error {
+		file, err := hookfile.Load(path)
+		if err != nil {
+			return err
+		}
+		return file.Register(r, hookfile.Options{})
+	}
+	return Options{DataDir: t.TempDir(), Tool: tool, Timeout: 200 * time.Millisecond, Parts: Parts{Load: load}}
 }
 
 // recorded returns the events that earlier calls left in a data directory.

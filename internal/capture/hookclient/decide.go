@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
 // Source is the source of events about hooks that run in the background.
@@ -83,12 +82,11 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 	if c.Hooks == "" {
 		return nil, nil //nolint:nilnil // no hooks, no opinion
 	}
-	file, err := hookfile.Load(c.Hooks)
-	if err != nil {
-		return nil, err
+	if c.Parts.Load == nil {
+		return nil, errNoParts
 	}
 	r := hooks.NewRegistry(hooks.Options{Appender: LateOnly{To: c.recorder}, Source: Source, ChainTimeout: c.Timeout})
-	if err := file.Register(r, hookfile.Options{}); err != nil {
+	if err := c.Parts.Load(c.Hooks, r); err != nil {
 		return nil, err
 	}
 	c.hooks = r

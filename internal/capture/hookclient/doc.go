@@ -1,5 +1,6 @@
 // Package hookclient answers one hook payload of an agent in a short-lived process,
-// and records it. It implements the command publisher hook.
+// and records it. It implements the command publisher hook. The program hooktrail-hook runs it
+// only if no publisher answers, see package hooksocket.
 //
 // The agent waits for the answer, so [Answer] returns within the timeout of the
 // decision plus 2.2 seconds. First the hooks file of the call decides, and then the

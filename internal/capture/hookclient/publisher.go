@@ -1,14 +1,11 @@
 package hookclient
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
-	"net/http"
 	"net/url"
 	"path/filepath"
 	"sync/atomic"
@@ -16,15 +13,15 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 	"github.com/hooktrail/hooktrail/internal/platform/groupsocket"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
 const (
-	// quickResponse limits the wait for a response if the request needs no decision.
-	quickResponse = 250 * time.Millisecond
-	maxAnswer     = 2 * MaxPayload
+	quickResponse  = hooksocket.QuickResponse
+	statusMultiple = 300
 )
 
 var errSilent = errors.New("publisher does not answer")
@@ -34,6 +31,7 @@ type publisherClient struct {
 	url     string // empty for the socket in dataDir
 	token   string
 	dataDir string
+	parts   Parts
 
 	unreachable atomic.Bool // a request got no response
 }
@@ -75,52 +73,45 @@ func (p *publisherClient) send(ctx context.Context, list []events.Event, tenant 
 }
 
 func (p *publisherClient) post(ctx context.Context, path, contentType string, body []byte, wait time.Duration) ([]byte, error) {
-	_, reply, err := p.do(ctx, path, http.Header{"Content-Type": {contentType}}, body, wait)
-	return reply, err
+	resp, err := p.do(ctx, hooksocket.Request{Path: path, Header: map[string]string{"Content-Type": contentType}, Body: body}, wait)
+	return resp.Body, err
 }
 
 // do sends a POST request. It fails if the response does not start within wait.
-func (p *publisherClient) do(ctx context.Context, path string, header http.Header, body []byte, wait time.Duration) (http.Header, []byte, error) {
-	base, client, err := p.connect()
+func (p *publisherClient) do(ctx context.Context, req hooksocket.Request, wait time.Duration) (hooksocket.Response, error) {
+	send, err := p.transport()
 	if err != nil {
-		return nil, nil, err
+		return hooksocket.Response{}, err
 	}
-	b := p.breaker()
+	b := hooksocket.BreakerOf(p.dataDir, p.url)
 	decision, start := wait > quickResponse, time.Now()
-	if wait, err = b.wait(wait); err != nil {
+	if wait, err = b.Wait(wait); err != nil {
 		p.unreachable.Store(true)
-		return nil, nil, fmt.Errorf("ask a publisher: %w", err)
+		return hooksocket.Response{}, fmt.Errorf("ask a publisher: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silence := time.AfterFunc(wait, func() { cancel(errSilent) })
 	defer silence.Stop()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, nil, fmt.Errorf("ask a publisher: %w", err)
-	}
-	req.Header = header
 	if p.token != "" && p.url != "" {
-		req.Header.Set("Authorization", "Bearer "+p.token)
+		req.Header["Authorization"] = "Bearer " + p.token
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		if decision && isHang(ctx) && time.Since(start) >= quickResponse {
-			b.hung()
-		}
-		return nil, nil, p.failed(ctx, err)
-	}
-	defer resp.Body.Close()
-	b.answered()
-	silence.Stop()
-	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	var responds atomic.Bool
+	resp, err := send(ctx, req, func() {
+		responds.Store(true)
+		silence.Stop()
+		b.Answered()
+	})
 	switch {
 	case err != nil:
-		return nil, nil, p.failed(ctx, err)
-	case resp.StatusCode >= http.StatusMultipleChoices:
-		return nil, nil, fmt.Errorf("ask a publisher: %w", &statusError{resp.StatusCode, resp.Status})
+		if !responds.Load() && decision && isHang(ctx) && time.Since(start) >= quickResponse {
+			b.Hung()
+		}
+		return resp, p.failed(ctx, err)
+	case resp.Code >= statusMultiple:
+		return resp, fmt.Errorf("ask a publisher: %w", &statusError{resp.Code, resp.Status})
 	}
-	return resp.Header, reply, nil
+	return resp, nil
 }
 
 // isHang reports whether a request ended because no response came. A hang can also use up
@@ -145,28 +136,34 @@ func (p *publisherClient) failed(ctx context.Context, err error) error {
 	return fmt.Errorf("ask a publisher: %w", err)
 }
 
-func (p *publisherClient) connect() (string, *http.Client, error) {
-	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+// transport returns a function that sends a request to the publisher.
+func (p *publisherClient) transport() (func(context.Context, hooksocket.Request, func()) (hooksocket.Response, error), error) {
 	if p.url == "" {
-		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return Dial(ctx, p.dataDir)
-		}
-		return "http://localhost", client, nil
+		return overSocket(func(ctx context.Context) (net.Conn, error) { return hooksocket.Dial(ctx, p.dataDir) }), nil
 	}
 	u, err := parseURL(p.url)
-	if err != nil {
-		return "", nil, err
+	switch {
+	case err != nil:
+		return nil, err
+	case u.Scheme == unixScheme:
+		return overSocket(func(ctx context.Context) (net.Conn, error) { return groupsocket.Dial(ctx, u.Path) }), nil
+	case p.parts.Post == nil:
+		return nil, errNoParts
 	}
-	if u.Scheme == unixScheme {
-		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return groupsocket.Dial(ctx, u.Path)
+	return func(ctx context.Context, req hooksocket.Request, started func()) (hooksocket.Response, error) {
+		return p.parts.Post(ctx, u, req, started)
+	}, nil
+}
+
+func overSocket(dial func(context.Context) (net.Conn, error)) func(context.Context, hooksocket.Request, func()) (hooksocket.Response, error) {
+	return func(ctx context.Context, req hooksocket.Request, started func()) (hooksocket.Response, error) {
+		conn, err := dial(ctx)
+		if err != nil {
+			return hooksocket.Response{}, err
 		}
-		return "http://localhost", client, nil
+		defer conn.Close()
+		return hooksocket.Exchange(ctx, conn, req, started)
 	}
-	transport.DialContext = (&net.Dialer{Timeout: quickResponse}).DialContext
-	transport.Proxy = http.ProxyFromEnvironment
-	return u.Scheme + "://" + u.Host + u.Path, client, nil
 }
 
 const unixScheme = "unix"

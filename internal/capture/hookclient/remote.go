@@ -4,18 +4,11 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"net/http"
 	"net/url"
 	"strconv"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
-)
-
-// Headers of a request with a hook payload, and of its response.
-const (
-	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
-	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
-	IDKeyHeader  = "Hooktrail-Id-Key" // sender's id key in hexadecimal, for the same event ids at the publisher
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 )
 
 // errOwnHooks rejects a hooks file if a publisher at a socket decides, because the user
@@ -38,20 +31,20 @@ func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (
 	if c.Tenant != "" {
 		query.Set("tenant", c.Tenant)
 	}
-	header := http.Header{"Content-Type": {"application/json"}}
+	header := map[string]string{"Content-Type": "application/json", hooksocket.ProgressHeader: "required"}
 	if c.idKey != nil {
-		header.Set(IDKeyHeader, hex.EncodeToString(c.idKey))
+		header[hooksocket.IDKeyHeader] = hex.EncodeToString(c.idKey)
 	}
-	got, body, err := c.publisher.do(ctx, "/v1/hooks/"+c.Tool.Name()+"?"+query.Encode(), header, raw, wait)
+	resp, err := c.publisher.do(ctx, hooksocket.Request{Path: "/v1/hooks/" + c.Tool.Name() + "?" + query.Encode(), Header: header, Body: raw}, wait)
 	if err != nil {
 		return agents.Reply{}, err
 	}
-	exit, errExit := strconv.Atoi(got.Get(ExitHeader))
-	stderr, errText := url.QueryUnescape(got.Get(StderrHeader))
+	exit, errExit := strconv.Atoi(resp.Header.Get(hooksocket.ExitHeader))
+	stderr, errText := url.QueryUnescape(resp.Header.Get(hooksocket.StderrHeader))
 	if errExit != nil || errText != nil {
 		return agents.Reply{}, errOutcome
 	}
-	return agents.Reply{Stdout: body, Stderr: stderr, Exit: exit}, nil
+	return agents.Reply{Stdout: resp.Body, Stderr: stderr, Exit: exit}, nil
 }
 
 // runRemote returns false if the publisher at the socket could not be asked.

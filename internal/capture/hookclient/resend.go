@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,12 +18,15 @@ const refusedSuffix = ".refused"
 const maxResend = 200
 
 // ResendOptions configure [Resend].
-type ResendOptions struct{ DataDir, Tenant, Publisher, Token string }
+type ResendOptions struct {
+	DataDir, Tenant, Publisher, Token string
+	Parts                             Parts
+}
 
 // Resend sends all spooled events of a data directory to the publisher, which drops
 // duplicates. It returns the number of files.
 func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
-	r := &recorder{dataDir: opts.DataDir, tenant: opts.Tenant, publisher: &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir}}
+	r := &recorder{dataDir: opts.DataDir, tenant: opts.Tenant, publisher: &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir, parts: opts.Parts}}
 	for {
 		n, err := r.sendSpool(ctx)
 		files += n
@@ -103,10 +105,11 @@ type statusError struct {
 // Error returns the status.
 func (e *statusError) Error() string { return "it answered " + e.status }
 
+const (
+	statusBadRequest = 400
+	statusTooLarge   = 413
+)
+
 func (e *statusError) permanent() bool {
-	switch e.code {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
-		return true
-	}
-	return false
+	return e.code == statusBadRequest || e.code == statusTooLarge
 }

@@ -12,6 +12,11 @@ const (
 	// the shell finds it.
 	lookup = "command -v "
 	found  = " >/dev/null 2>&1 && "
+	// ifFound, orElse and end surround a faster program and its replacement.
+	ifFound = "if " + lookup
+	then    = " >/dev/null 2>&1; then "
+	orElse  = "; else "
+	end     = "; fi"
 	// sh runs a command line in the shell of the system, because the syntax of the line may mean
 	// something else in the user's shell.
 	sh = "sh -c "
@@ -23,14 +28,17 @@ const (
 // command prints a denial in the dialect of the agent, at the events where the agent
 // accepts one. The status 2 is the program's own denial.
 func (t *tool) commandLine(opts Options, event string) string {
-	words := []string{opts.Program, "hook", t.name}
+	args := t.name
 	if t.eventArgument {
-		words = append(words, event)
+		args += " " + event
 	}
 	if opts.Flags != "" {
-		words = append(words, opts.Flags)
+		args += " " + opts.Flags
 	}
-	line := lookup + opts.Program + found + strings.Join(words, " ")
+	line := lookup + opts.Program + found + opts.Program + " hook " + args
+	if opts.Hook != "" {
+		line = ifFound + opts.Hook + then + opts.Hook + " " + args + orElse + line + end
+	}
 	if denial := t.denial(opts, event); denial != "" {
 		// Gemini CLI replaces $name by variables of its environment, but not $?.
 		line += "; case $? in 0) exit 0;; 2) exit 2;; esac; printf '%s\\n' " + termtext.ShellQuote(denial)
@@ -62,14 +70,21 @@ func closedReason(program, tool string) string {
 		"If it moved, repeat publisher install " + tool + ". To continue without it, remove the hooks from the settings of the agent."
 }
 
-// innerCommand returns the command that starts publisher, without the shell code around it.
+// innerCommand returns the command line from the program on that it runs first, without the shell
+// code before it.
 func innerCommand(line string) string {
 	if quoted, ok := strings.CutPrefix(line, sh); ok {
 		inner, _ := firstWord(quoted)
-		if !strings.HasPrefix(inner, lookup) {
+		if !strings.HasPrefix(inner, lookup) && !strings.HasPrefix(inner, ifFound) {
 			return line
 		}
 		line = inner
+	}
+	if rest, ok := strings.CutPrefix(line, ifFound); ok {
+		_, rest = firstWord(rest)
+		if inner, ok := strings.CutPrefix(rest, then); ok {
+			return inner
+		}
 	}
 	if rest, ok := strings.CutPrefix(line, lookup); ok {
 		_, rest = firstWord(rest)

@@ -149,15 +149,69 @@ func TestCommandLine_Runs(t *testing.T) {
 	}
 }
 
+// TestCommandLine_Faster checks that hooktrail-hook runs if it exists, then publisher, and then
+// nothing or a denial.
+//
+//guarantee:program-missing
+func TestCommandLine_Faster(t *testing.T) {
+	dir := onlySh(t)
+	add := func(name string) {
+		write(t, filepath.Join(dir, name), "#!/bin/sh\nread -r line\necho \""+name+" $* $line\"\n")
+		if err := os.Chmod(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove := func(name string) {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range tools {
+		tool := &tools[i]
+		for event, form := range denials[tool.name] {
+			opts := Options{Program: "publisher", Hook: "hooktrail-hook", Flags: "--tenant acme --fail-closed"}
+			args := tool.name
+			if tool.eventArgument {
+				args += " " + event
+			}
+			args += " " + opts.Flags + " payload\n"
+			add("publisher")
+			add("hooktrail-hook")
+			line := tool.commandLine(opts, event)
+			for _, step := range []struct{ removed, want string }{
+				{"", "hooktrail-hook " + args},
+				{"hooktrail-hook", "publisher hook " + args},
+				{"publisher", strings.Replace(form, "REASON", closedReason(opts.Program, tool.name), 1) + "\n"},
+			} {
+				if step.removed != "" {
+					remove(step.removed)
+				}
+				if stdout, stderr, status := run(t, line, dir, "payload\n"); stdout != step.want || stderr != "" || status != 0 {
+					t.Errorf("%s %s without %s: got %q, %q, status %d; want %q", tool.name, event, step.removed, stdout, stderr, status, step.want)
+				}
+			}
+			opts.Flags = ""
+			if stdout, stderr, status := run(t, tool.commandLine(opts, event), dir, "payload\n"); stdout+stderr != "" || status != 0 {
+				t.Errorf("%s %s without programs: got %q, %q, status %d", tool.name, event, stdout, stderr, status)
+			}
+			if !oursOf(tool.name, "publisher").wrote(line) || programOf(line) != "publisher" {
+				t.Errorf("not recognised, or it runs %s: %s", programOf(line), line)
+			}
+		}
+	}
+}
+
 // Commands of this and of older versions are recognised, and others are not.
 func TestOurs_Wrote(t *testing.T) {
 	recognise := oursOf("codex", "publisher", "it's")
 	quoted := termtext.ShellQuote("/a b/it's")
 	for _, flags := range []string{"", "--tenant 'a b'", "--fail-closed"} {
 		for i := range tools {
-			line := tools[i].commandLine(Options{Program: quoted, Flags: flags}, "PreToolUse")
-			if got, want := recognise.wrote(line), tools[i].name == "codex"; got != want {
-				t.Errorf("%s: got %v", line, got)
+			for _, hook := range []string{"", "hooktrail-hook", "'/a b/hooktrail-hook'"} {
+				line := tools[i].commandLine(Options{Program: quoted, Hook: hook, Flags: flags}, "PreToolUse")
+				if got, want := recognise.wrote(line), tools[i].name == "codex"; got != want {
+					t.Errorf("%s: got %v", line, got)
+				}
 			}
 		}
 	}

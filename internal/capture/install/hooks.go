@@ -12,8 +12,11 @@ import (
 
 const hooksKey = "hooks"
 
-// ours recognises the hooks that this package installed by their commands, which run a program with
-// "hook" and the name of the tool.
+// hookProgram is the name of the program that agents run if it is installed.
+const hookProgram = "hooktrail-hook"
+
+// ours recognises the hooks that this package installed. Their commands run a program
+// with "hook" and the name of the tool, or hookProgram with the name of the tool.
 type ours struct {
 	tool     string
 	programs []string // names without folders
@@ -29,8 +32,12 @@ func oursOf(tool string, programs ...string) ours {
 
 func (o ours) wrote(command string) bool {
 	program, args := firstWord(innerCommand(command))
-	args, ok := strings.CutPrefix(args, " hook "+o.tool)
-	return ok && (args == "" || strings.ContainsAny(args[:1], " \t;")) && slices.Contains(o.programs, baseName(program))
+	start, known := " hook "+o.tool, slices.Contains(o.programs, baseName(program))
+	if baseName(program) == hookProgram {
+		start, known = " "+o.tool, true
+	}
+	args, ok := strings.CutPrefix(args, start)
+	return ok && known && (args == "" || strings.ContainsAny(args[:1], " \t;"))
 }
 
 var commandKeys = []string{"command", "bash", "powershell"}

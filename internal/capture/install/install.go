@@ -18,7 +18,10 @@ type Options struct {
 	Home    string
 	// Program is the publisher command, quoted for a shell. A hook runs PROGRAM hook TOOL
 	// FLAGS.
-	Program   string
+	Program string
+	// Hook is the command of the faster program hooktrail-hook, quoted for a shell. A hook runs it
+	// instead of Program while it exists. It is empty if it is not installed.
+	Hook      string
 	Flags     string
 	Timeout   time.Duration // how long the agent waits for a hook; at least one second
 	Uninstall bool

@@ -3,25 +3,56 @@
 import { spawn } from "node:child_process"
 
 const hook = {{HOOK}}
+const faster = {{FASTER}} // a program that does the same as hook, or ""
 const flags = {{FLAGS}}
 const patience = {{PATIENCE}} // ms
 const failClosed = {{FAIL_CLOSED}}
 const missing = {{MISSING}}
 const silent = "Blocked: Hooktrail does not answer, and fails closed."
 
+// commandLine returns the command that answers an event.
+function commandLine(event) {
+  const line = `${hook} ${event} ${flags}`.trim()
+  if (faster === "") return line
+  return `if command -v ${faster} >/dev/null 2>&1; then ${`${faster} opencode ${event} ${flags}`.trim()}; else ${line}; fi`
+}
+
+const pause = 1000 // ms in which a hook command that hung is not run again
+const probe = 2000 // ms that it may take after the pause
+let hung = 0 // time of the last hang, 0 after an answer
+let unanswered = 0 // events since then that no hook command saw
+
 // ask passes a payload to the hook command and returns its answer. Without one it returns
-// {failed: "why"}. The shell reports a missing program with the status 126 or 127.
-function ask(event, payload, cwd) {
+// {failed: "why"}. After a hang it does not wait so long again, and the record says so.
+async function ask(event, payload, cwd) {
+  if (Date.now() - hung < pause) {
+    unanswered++
+    return { failed: silent }
+  }
+  const answer = await run(event, payload, cwd, hung > 0 ? Math.min(patience, probe) : patience)
+  if (hung === 0 && unanswered > 0) {
+    const properties = { sessionID: payload.input?.sessionID ?? payload.properties?.sessionID, events: unanswered }
+    unanswered = 0
+    await run("hooktrail.unanswered", { type: "hooktrail.unanswered", properties }, cwd, probe)
+  }
+  return answer
+}
+
+// run runs the hook command. The shell reports a missing program with the status 126 or 127.
+function run(event, payload, cwd, limit) {
   return new Promise((resolve) => {
-    const child = spawn(`${hook} ${event} ${flags}`, { shell: true, cwd, stdio: ["pipe", "pipe", "ignore"] })
+    const child = spawn(commandLine(event), { shell: true, cwd, stdio: ["pipe", "pipe", "ignore"] })
     const said = []
+    const started = Date.now()
     const timer = setTimeout(() => {
       // What the shell has started may hold stdout open: nobody waits for its end.
       child.kill()
       child.stdout.destroy()
       child.unref()
+      hung = Date.now()
+      unanswered++
       end({ failed: silent })
-    }, patience)
+    }, limit)
     const end = (answer) => {
       clearTimeout(timer)
       resolve(answer)
@@ -30,6 +61,7 @@ function ask(event, payload, cwd) {
     child.stdin.on("error", () => {})
     child.stdout.on("data", (data) => said.push(data))
     child.on("close", (status) => {
+      if (Date.now() - started < limit) hung = 0
       if (status !== 0) return end({ failed: status === 126 || status === 127 ? missing : silent })
       try {
         end(JSON.parse(Buffer.concat(said).toString().trim() || "{}"))

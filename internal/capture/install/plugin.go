@@ -33,9 +33,19 @@ func (c *Change) planPlugin(opts Options) error {
 	}
 	failClosed := strconv.FormatBool(opts.failClosed())
 	c.after = []byte(strings.NewReplacer(
-		"{{HOOK}}", quoted(opts.Program+" hook "+c.Tool), "{{FLAGS}}", quoted(opts.Flags),
+		"{{HOOK}}", quoted(opts.Program+" hook "+c.Tool), "{{FLAGS}}", quoted(opts.Flags), "{{FASTER}}", quoted(opts.Hook),
 		"{{PATIENCE}}", fmt.Sprint(milliseconds(opts.Timeout)), "{{FAIL_CLOSED}}", failClosed,
 		"{{MISSING}}", quoted(closedReason(opts.Program, c.Tool)),
 	).Replace(openCodePlugin))
 	return nil
+}
+
+// pluginLine returns the command line that the plugin runs. It must agree with commandLine in
+// opencode.js.
+func pluginLine(hook, faster, event, flags string) string {
+	line := strings.TrimSpace(hook + " " + event + " " + flags)
+	if faster == "" {
+		return line
+	}
+	return ifFound + faster + then + strings.TrimSpace(faster+" opencode "+event+" "+flags) + orElse + line + end
 }

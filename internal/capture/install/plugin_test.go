@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,11 @@ await call("patch", before("patch"))
 await call("none", before("none"))
 await call("broken", before("broken"))
 await call("stuck", before("stuck"))
+const began = Date.now()
+await call("paused", before("none"))
+said.quick = Date.now() - began < 1000
+await new Promise((resolve) => setTimeout(resolve, 1000))
+await call("again", before("none"))
 await call("missing", async () => {
   renameSync("publisher", "elsewhere")
   try {
@@ -55,9 +61,9 @@ await hooks.event({ event: { id: "e3", type: "session.idle", properties: { sessi
 console.log(JSON.stringify(said))
 `
 
-// hookProgram replaces the hook command. It logs its calls and chooses the answer by
+// answering replaces the hook command. It logs its calls and chooses the answer by
 // the payload.
-const hookProgram = `#!/bin/sh
+const answering = `#!/bin/sh
 payload=$(cat)
 echo "$* $payload" >> calls
 case "$payload" in
@@ -77,55 +83,66 @@ func TestPlugin(t *testing.T) {
 		t.Skip("the plugin is JavaScript, and node is not here")
 	}
 	for _, closed := range []bool{false, true} {
-		opts := options(t)
-		opts.Program = filepath.Join(opts.Project, "publisher")
-		opts.Timeout = 2 * time.Second
-		broken := any(map[string]any{"command": "broken", "description": "d"})
-		stuck := any(map[string]any{"command": "stuck", "description": "d"})
-		missing := any(map[string]any{"command": "missing", "description": "d"})
-		if closed {
-			missing = "threw: " + closedReason(opts.Program, "opencode")
-			opts.Flags = "--fail-closed"
-			broken = "threw: Blocked: Hooktrail does not answer, and fails closed."
-			stuck = broken
+		t.Run(fmt.Sprint("FailClosed", closed), func(t *testing.T) {
+			t.Parallel()
+			testPlugin(t, node, closed)
+		})
+	}
+}
+
+func testPlugin(t *testing.T, node string, closed bool) {
+	t.Helper()
+	opts := options(t)
+	opts.Program = filepath.Join(opts.Project, "publisher")
+	opts.Timeout = 2 * time.Second
+	broken := any(map[string]any{"command": "broken", "description": "d"})
+	stuck := any(map[string]any{"command": "stuck", "description": "d"})
+	none := any(map[string]any{"command": "none", "description": "d"})
+	paused := none
+	missing := any(map[string]any{"command": "missing", "description": "d"})
+	if closed {
+		missing = "threw: " + closedReason(opts.Program, "opencode")
+		opts.Flags = "--fail-closed"
+		broken = "threw: Blocked: Hooktrail does not answer, and fails closed."
+		stuck, paused = broken, broken
+	}
+	apply(t, "opencode", opts)
+	write(t, opts.Program, answering)
+	if err := os.Chmod(opts.Program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(opts.Project, "driver.mjs"), driver)
+	write(t, filepath.Join(opts.Project, ".opencode", "package.json"), `{"type":"module"}`)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, node, "driver.mjs")
+	cmd.Dir, cmd.Stderr = opts.Project, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	want := map[string]any{
+		"deny": "threw: not this", "patch": map[string]any{"command": "patched"},
+		"none": none, "broken": broken, "stuck": stuck, "paused": paused, "quick": true, "again": none, "missing": missing, "after": "hidden",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("fail-closed %v (-want +got):\n%s", closed, diff)
+	}
+	calls := read(t, filepath.Join(opts.Project, "calls"))
+	for _, want := range []string{
+		"hook opencode tool.execute.before " + opts.Flags, `"cwd":"` + opts.Project + `"`,
+		"hook opencode session.created", "hook opencode session.idle",
+		"hook opencode hooktrail.unanswered", `"properties":{"sessionID":"s","events":2}`,
+	} {
+		if !strings.Contains(calls, want) {
+			t.Errorf("no %s in\n%s", want, calls)
 		}
-		apply(t, "opencode", opts)
-		write(t, opts.Program, hookProgram)
-		if err := os.Chmod(opts.Program, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(opts.Project, "driver.mjs"), driver)
-		write(t, filepath.Join(opts.Project, ".opencode", "package.json"), `{"type":"module"}`)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, node, "driver.mjs")
-		cmd.Dir, cmd.Stderr = opts.Project, os.Stderr
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got map[string]any
-		if err := json.Unmarshal(out, &got); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		want := map[string]any{
-			"deny": "threw: not this", "patch": map[string]any{"command": "patched"},
-			"none": map[string]any{"command": "none", "description": "d"}, "broken": broken, "stuck": stuck, "missing": missing, "after": "hidden",
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("fail-closed %v (-want +got):\n%s", closed, diff)
-		}
-		calls := read(t, filepath.Join(opts.Project, "calls"))
-		for _, want := range []string{
-			"hook opencode tool.execute.before " + opts.Flags, `"cwd":"` + opts.Project + `"`,
-			"hook opencode session.created", "hook opencode session.idle",
-		} {
-			if !strings.Contains(calls, want) {
-				t.Errorf("no %s in\n%s", want, calls)
-			}
-		}
-		if strings.Contains(calls, "delta") {
-			t.Errorf("pieces of texts are told:\n%s", calls)
-		}
+	}
+	if strings.Contains(calls, "delta") {
+		t.Errorf("pieces of texts are told:\n%s", calls)
 	}
 }

@@ -34,6 +34,7 @@ type Status struct {
 	Trust     TrustState `json:"trust,omitempty"`
 	TrustFile string     `json:"trust_file,omitempty"` // file of the agent with the trust
 	Command   string     `json:"command,omitempty"`    // hook command of a call
+	Program   string     `json:"program,omitempty"`    // program that the command runs
 	Outdated  bool       `json:"outdated,omitempty"`   // an older version wrote the hooks, or some are missing
 
 	// Result of the hook command for a canary call.
@@ -77,7 +78,7 @@ func Check(ctx context.Context, name string, opts Options, dir string) (Status, 
 	if s.Installed = s.Command != ""; !s.Installed {
 		return s, nil
 	}
-	s.Outdated = t.outdated(commands)
+	s.Outdated, s.Program = t.outdated(commands), programOf(s.Command)
 	s.Trust, s.TrustFile = t.trustState(c, opts)
 	s.call(ctx, t, dir, canary.Call)
 	if end := commands[canary.EndEvent]; end != "" && s.Recorded {
@@ -146,6 +147,21 @@ func (t *tool) trustState(c *Change, opts Options) (TrustState, string) {
 	return Trusted, list[0].File
 }
 
+// programOf returns the program that a command line runs, or its replacement if the program is
+// missing.
+func programOf(line string) string {
+	program, _ := firstWord(innerCommand(line))
+	if baseName(program) != hookProgram {
+		return program
+	}
+	if _, err := exec.LookPath(program); err == nil {
+		return program
+	}
+	_, rest, _ := strings.Cut(line, orElse)
+	program, _ = firstWord(innerCommand(rest))
+	return program
+}
+
 // outdated reports whether an older version wrote a command, or some are missing.
 func (t *tool) outdated(commands map[string]string) bool {
 	if t.plugin {
@@ -190,7 +206,7 @@ func (t *tool) commands(c *Change, opts Options) (map[string]string, error) {
 	return all, nil
 }
 
-var pluginConst = regexp.MustCompile(`(?m)^const (hook|flags) = (".*")$`)
+var pluginConst = regexp.MustCompile(`(?m)^const (hook|faster|flags) = (".*")$`)
 
 // pluginCommands returns the commands that the plugin runs for some events.
 func pluginCommands(script string, events ...string) map[string]string {
@@ -206,7 +222,7 @@ func pluginCommands(script string, events ...string) map[string]string {
 		return all
 	}
 	for _, event := range events {
-		all[event] = strings.TrimSpace(values["hook"] + " " + event + " " + values["flags"])
+		all[event] = pluginLine(values["hook"], values["faster"], event, values["flags"])
 	}
 	return all
 }

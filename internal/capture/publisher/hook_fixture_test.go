@@ -6,6 +6,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/extended"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -17,7 +18,7 @@ func answerHook(tb testing.TB, r hookclienttest.Removal, opts hookclient.Options
 	if opts.Tool, err = agents.Named(r.Tool); err != nil {
 		tb.Fatal(err)
 	}
-	opts.Event, opts.Timeout = r.Event, hookclient.DefaultTimeout
+	opts.Event, opts.Timeout, opts.Parts = r.Event, hookclient.DefaultTimeout, extended.Parts()
 	got := hookclient.Answer(tb.Context(), strings.NewReader(r.Payload), opts)
 	got.Close(tb.Context())
 	return hookclienttest.Output{

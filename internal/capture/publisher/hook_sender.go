@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
-	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 )
 
 var errTenantOfOther = errors.New("tenant: another one than may be asked for here")
@@ -42,7 +42,7 @@ func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	c := agents.Context{
 		Tenant: tenant, Now: time.Now().UTC(), Event: r.URL.Query().Get("event"), CallIDs: s.callIDs, IDKey: s.idKey,
 	}
-	if key, err := hex.DecodeString(r.Header.Get(hookclient.IDKeyHeader)); err == nil && len(key) > 0 && UserOf(r.Context()) != "" {
+	if key, err := hex.DecodeString(r.Header.Get(hooksocket.IDKeyHeader)); err == nil && len(key) > 0 && UserOf(r.Context()) != "" {
 		c.IDKey = key
 	}
 	return c, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -56,8 +57,8 @@ func (s *HookService) close(ctx context.Context) {
 }
 
 // ServeHTTP answers a payload with status 200 after its event is in the outbox. The body
-// is the stdout of the hook command. The headers [hookclient.ExitHeader] and
-// [hookclient.StderrHeader] are its exit status and stderr. The query can name the event
+// is the stdout of the hook command. The headers [hooksocket.ExitHeader] and
+// [hooksocket.StderrHeader] are its exit status and stderr. The query can name the event
 // and the tenant. Errors are problems with status 403 for a refused tenant, 404 for an
 // unknown tool, 413 for a large body, or 503 if the event cannot be recorded. A deny or
 // an ask gets status 200 even then.
@@ -97,7 +98,14 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 	}
 	p, err := tool.Parse(body, c)
 	if err != nil {
+		if r.Header.Get(hooksocket.ReadableHeader) != "" {
+			s.refuse(w, r, http.StatusUnprocessableEntity, err)
+			return
+		}
 		p = tool.Unreadable(body, c)
+	}
+	if r.Header.Get(hooksocket.ProgressHeader) != "" {
+		w.WriteHeader(http.StatusProcessing)
 	}
 	out := hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None}
 	list := p.Events
@@ -119,9 +127,9 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 		// response.
 		s.opts.Logger.ErrorContext(ctx, "denial not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
 	}
-	w.Header().Set(hookclient.ExitHeader, strconv.Itoa(reply.Exit))
+	w.Header().Set(hooksocket.ExitHeader, strconv.Itoa(reply.Exit))
 	if reply.Stderr != "" {
-		w.Header().Set(hookclient.StderrHeader, url.QueryEscape(reply.Stderr))
+		w.Header().Set(hooksocket.StderrHeader, url.QueryEscape(reply.Stderr))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -40,7 +41,7 @@ func TestHook_Denies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if status, body := reply(t, resp); status != http.StatusOK || body != tt.Denied+"\n" || resp.Header.Get(hookclient.ExitHeader) != "0" {
+			if status, body := reply(t, resp); status != http.StatusOK || body != tt.Denied+"\n" || resp.Header.Get(hooksocket.ExitHeader) != "0" {
 				t.Errorf("posted: got %d %s, %v", status, body, resp.Header)
 			}
 			r.end(t)

@@ -115,6 +115,10 @@ func (d *draining) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 // WriteHeader drains the body of a refused request and sends the status.
 func (d *draining) WriteHeader(status int) {
+	if status < http.StatusOK {
+		d.ResponseWriter.WriteHeader(status) // informational
+		return
+	}
 	control := http.NewResponseController(d.ResponseWriter)
 	if !d.done && !d.expects && status >= http.StatusBadRequest && status != http.StatusRequestTimeout {
 		_ = control.SetReadDeadline(time.Now().Add(drainTimeout)) // not every server supports deadlines

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
+	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
 // listenSocket creates a socket to which only the current user can connect. It replaces an existing
@@ -26,11 +28,11 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	}
 	// Use a temporary name, so that clients can connect only after the permissions are
 	// set.
-	temporary := hookclient.SocketName + "." + strconv.Itoa(os.Getpid())
+	temporary := hooksocket.SocketName + "." + strconv.Itoa(os.Getpid())
 	if err := os.Remove(filepath.Join(dataDir, temporary)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	path, done, err := hookclient.SocketPath(dataDir, temporary)
+	path, done, err := hooksocket.SocketPath(dataDir, temporary)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -42,7 +44,7 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	if unix, ok := l.(*net.UnixListener); ok {
 		unix.SetUnlinkOnClose(false)
 	}
-	own, name := filepath.Join(dataDir, temporary), filepath.Join(dataDir, hookclient.SocketName)
+	own, name := filepath.Join(dataDir, temporary), filepath.Join(dataDir, hooksocket.SocketName)
 	mine, err := os.Lstat(own)
 	err = errors.Join(err, os.Chmod(own, 0o600), os.Rename(own, name))
 	if err != nil {
@@ -87,7 +89,7 @@ func (s *HookService) Start(ctx context.Context) (stop func() error) {
 // serveSocket calls remove when ctx ends, and returns after the last response.
 func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove func() error) error {
 	mux := http.NewServeMux()
-	mux.Handle("POST /v1/hooks/{tool}", s)
+	mux.HandleFunc("POST /v1/hooks/{tool}", s.serveOwn)
 	srv := &http.Server{
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
@@ -111,4 +113,14 @@ func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove fu
 		gone = errors.Join(gone, err)
 	}
 	return gone
+}
+
+// serveOwn serves the socket of the data directory. A publisher that does not redact takes no
+// payloads there, so that the hook command redacts and records them.
+func (s *HookService) serveOwn(w http.ResponseWriter, r *http.Request) {
+	if s.opts.Redactor == publish.NoRedaction && r.Header.Get("Content-Type") != hookclient.DocumentType {
+		s.refuse(w, r, http.StatusMisdirectedRequest, errors.New("this publisher does not redact; the hook command records"))
+		return
+	}
+	s.ServeHTTP(w, r)
 }

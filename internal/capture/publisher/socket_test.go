@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 )
 
 func startHooks(t *testing.T, dir string) (stop func() error) {
@@ -27,7 +27,7 @@ func reachable(t *testing.T, dir string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	conn, err := hookclient.Dial(ctx, dir)
+	conn, err := hooksocket.Dial(ctx, dir)
 	if err == nil {
 		err = conn.Close()
 	}
@@ -38,7 +38,7 @@ func reachable(t *testing.T, dir string) error {
 // killed one, and removes its own unless another publisher has replaced it.
 func TestSocket(t *testing.T) {
 	dir := t.TempDir()
-	stale, err := net.Listen("unix", filepath.Join(dir, hookclient.SocketName))
+	stale, err := net.Listen("unix", filepath.Join(dir, hooksocket.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestSocket(t *testing.T) {
 	if err := reachable(t, dir); err != nil {
 		t.Error(err)
 	}
-	info, err := os.Lstat(filepath.Join(dir, hookclient.SocketName))
+	info, err := os.Lstat(filepath.Join(dir, hooksocket.SocketName))
 	if err != nil || info.Mode().Perm() != 0o600 || info.Mode()&os.ModeSocket == 0 {
 		t.Errorf("got %v, %v", info, err)
 	}

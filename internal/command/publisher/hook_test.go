@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -104,7 +105,7 @@ func TestHook_NoPublisher(t *testing.T) {
 //guarantee:hook-hung
 func TestHook_HungPublisher(t *testing.T) {
 	dir := t.TempDir()
-	l, err := net.Listen("unix", filepath.Join(dir, hookclient.SocketName))
+	l, err := net.Listen("unix", filepath.Join(dir, hooksocket.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/capture/install"
+	"github.com/hooktrail/hooktrail/internal/command/capture"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
@@ -24,7 +25,7 @@ type installFlags struct {
 	uninstall bool
 	trust     bool
 	status    bool
-	hook      hookFlags // to write into the hook command
+	hook      capture.Flags // to write into the hook command
 }
 
 func installCommand(shared *cli.Shared) *cobra.Command {
@@ -66,7 +67,7 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	f.BoolVar(&flags.status, "status", false, "check installed hooks with a canary call")
 	cmd.MarkFlagsMutuallyExclusive("status", "uninstall")
 	cmd.MarkFlagsMutuallyExclusive("status", "trust")
-	flags.hook.register(cmd)
+	flags.hook.Register(cmd.Flags())
 	return cmd
 }
 
@@ -76,13 +77,13 @@ func (f *installFlags) validate() error {
 	if f.uninstall {
 		return nil
 	}
-	if err := f.hook.validate(); err != nil {
+	if err := f.hook.Validate(); err != nil {
 		return cli.Usage("%w", err)
 	}
-	if f.hook.hooks == "" {
+	if f.hook.Hooks == "" {
 		return nil
 	}
-	_, err := hookfile.Load(f.hook.hooks)
+	_, err := hookfile.Load(f.hook.Hooks)
 	return err
 }
 
@@ -147,10 +148,13 @@ func installOptions(flags *installFlags) (install.Options, error) {
 	if err != nil && flags.project == "" {
 		return install.Options{}, fmt.Errorf("find your home folder: %w; --project needs none", err)
 	}
-	program, err := programName()
+	program, hook, err := programNames()
+	if flags.hook.Hooks != "" || strings.HasPrefix(flags.hook.Publisher, "http") {
+		hook = "" // hooktrail-hook would only run publisher hook
+	}
 	return install.Options{
-		Project: flags.project, Home: home, Program: program,
-		Timeout: flags.hook.timeout + 5*time.Second, Uninstall: flags.uninstall, Getenv: os.Getenv,
+		Project: flags.project, Home: home, Program: program, Hook: hook,
+		Timeout: flags.hook.Timeout + 5*time.Second, Uninstall: flags.uninstall, Getenv: os.Getenv,
 	}, err
 }
 
@@ -200,11 +204,11 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 		name, value string
 		path        bool
 	}{
-		{"hooks", flags.hook.hooks, true},
+		{"hooks", flags.hook.Hooks, true},
 		{"data-dir", shared.DataDir, true},
 		{"tenant", shared.Tenant, false},
-		{"publisher", flags.hook.publisher, false},
-		{"timeout", flags.hook.timeout.String(), false},
+		{"publisher", flags.hook.Publisher, false},
+		{"timeout", flags.hook.Timeout.String(), false},
 	} {
 		if !cmd.Flags().Changed(f.name) || f.value == "" {
 			continue
@@ -218,25 +222,35 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 		}
 		args = append(args, "--"+f.name, f.value)
 	}
-	if flags.hook.failClosed {
+	if flags.hook.FailClosed {
 		args = append(args, "--fail-closed")
 	}
-	if flags.hook.redaction.Redactor() != nil {
+	if flags.hook.NoRedact {
 		args = append(args, "--no-redact")
 	}
 	return termtext.ShellQuote(args...), nil
 }
 
-func programName() (string, error) {
+// programNames returns the commands of this program and of hooktrail-hook in the same folder, quoted
+// for a shell. The latter is empty if it is not installed.
+func programNames() (program, hook string, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("find this program: %w", err)
+		return "", "", fmt.Errorf("find this program: %w", err)
 	}
-	name := filepath.Base(self)
-	if found, err := exec.LookPath(name); err == nil && sameFile(found, self) {
-		return name, nil
+	if beside, err := exec.LookPath(filepath.Join(filepath.Dir(self), capture.HookProgram)); err == nil {
+		hook = commandOf(beside)
 	}
-	return termtext.ShellQuote(self), nil
+	return commandOf(self), hook, nil
+}
+
+// commandOf returns the name of a program if the shell finds it, otherwise its path.
+func commandOf(path string) string {
+	name := filepath.Base(path)
+	if found, err := exec.LookPath(name); err == nil && sameFile(found, path) {
+		return name
+	}
+	return termtext.ShellQuote(path)
 }
 
 // isGoRun reports whether path is a temporary program of go run. Examples are

@@ -77,6 +77,9 @@ func printStatus(out io.Writer, s *hookStatus) {
 		say("hooks      not installed %s", s.Problem)
 		return
 	}
+	if s.Program != "" {
+		say("program    %s", s.Program)
+	}
 	say("hook       %s", map[bool]string{true: "denied the canary call", false: "did not deny the canary call"}[s.Denied])
 	say("event      %s", map[bool]string{true: "recorded", false: "not recorded"}[s.Recorded])
 	if s.Reason != "" {

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/extended"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	"github.com/hooktrail/hooktrail/internal/command/capture"
 	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
@@ -81,7 +83,7 @@ func flushCommand(shared *cli.Shared) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&to, "publisher", "", "`URL` of the publisher of the hook commands; its token comes from "+tokenVariable)
+	cmd.Flags().StringVar(&to, "publisher", "", "`URL` of the publisher of the hook commands; its token comes from "+capture.TokenVariable)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "`duration` after which to give up; 0 is never")
 	return cmd
 }
@@ -91,7 +93,7 @@ func flushSpool(cmd *cobra.Command, shared *cli.Shared, to string) error {
 		return cli.Usage("%w", err)
 	}
 	calls, err := hookclient.Resend(cmd.Context(), hookclient.ResendOptions{
-		DataDir: shared.DataDir, Tenant: shared.Tenant, Publisher: to, Token: os.Getenv(tokenVariable),
+		DataDir: shared.DataDir, Tenant: shared.Tenant, Publisher: to, Token: os.Getenv(capture.TokenVariable), Parts: extended.Parts(),
 	})
 	return errors.Join(err, cli.Print(cmd, shared, map[string]any{"calls": calls, "complete": err == nil}, func(out io.Writer) {
 		fmt.Fprintf(out, "sent the events of %s\n", count(calls, "hook", "hooks"))

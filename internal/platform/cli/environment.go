@@ -1,7 +1,66 @@
 package cli
 
-import "github.com/spf13/pflag"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hooktrail/hooktrail/internal/platform/flagenv"
+)
+
+// DefaultDataDir returns the default of --data-dir.
+func DefaultDataDir() string { return flagenv.DefaultDataDir() }
+
+// EnvName returns the name of a flag's environment variable, such as HOOKTRAIL_DATA_DIR.
+func EnvName(flag string) string { return flagenv.Name(flag) }
+
+// Given reports whether a flag is on the command line. Commands accept an unusable flag from an
+// environment variable, because the variable may be meant for other commands.
+func Given(cmd *cobra.Command, flag string) bool {
+	f := cmd.Flags().Lookup(flag)
+	return f != nil && f.Changed && !flagenv.IsSet(f)
+}
 
 // FromEnvironment sets the flags that are missing on the command line from environment variables.
 // Only commands that parse their own command line call it.
-func FromEnvironment(flags *pflag.FlagSet) error { return fromEnvironment(flags) }
+func FromEnvironment(cmd *cobra.Command) error {
+	err := flagenv.Set(cmd.Flags(), func(warning string) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", cmd.CommandPath(), warning)
+	})
+	if err != nil {
+		return Usage("%w", err)
+	}
+	return nil
+}
+
+func describeEnv(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := flagenv.NameOf(f)
+		if !flagenv.Has(f) || strings.Contains(f.Usage, name) {
+			return
+		}
+		if second := flagenv.NATSVariable(f.Name); second != "" {
+			name += " or " + second
+		}
+		f.Usage += " [" + name + "]"
+	})
+}
+
+// HasVariable reports whether the environment can set f.
+func HasVariable(f *pflag.Flag) bool { return flagenv.Has(f) }
+
+// LineOnly makes flags ignore the environment, because a variable that filters the output of one
+// command must not select the data that another command erases.
+func LineOnly(cmd *cobra.Command, flags ...string) { flagenv.LineOnly(cmd.Flags(), flags...) }
+
+// Variable allows environment variables for flags that do not select records, although they have
+// the name of one that does.
+func Variable(cmd *cobra.Command, flags ...string) { flagenv.Variable(cmd.Flags(), flags...) }
+
+// OwnVariable gives a flag the variable of another name, because another command has a flag of the
+// same name with another meaning. See [flagenv.Own].
+func OwnVariable(cmd *cobra.Command, flag, name string, accepted ...string) {
+	flagenv.Own(cmd.Flags(), flag, name, accepted...)
+}

@@ -2,17 +2,18 @@ package cli
 
 import (
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/platform/buildinfo"
 )
 
 func prepare(root *cobra.Command) {
 	root.SilenceErrors = true
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.Version = version()
+	root.Version = buildinfo.Version()
 	root.SetVersionTemplate("{{.DisplayName}} {{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage("%w", err) })
 	describeEnv(root.PersistentFlags())
@@ -92,12 +93,4 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return fmt.Errorf("unknown command %q; want one of %s", args[0], strings.Join(names, ", "))
-}
-
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }

@@ -64,7 +64,7 @@ func (f file) forbidden(to string) string {
 		return "for tests only"
 	case slices.Contains(services, f.dir) && slices.Contains(services, to):
 		return "services never import each other"
-	case from == "cmd" && !slices.Contains([]string{"internal/platform/cli", "internal/command/" + path.Base(f.dir)}, to):
+	case from == "cmd" && !slices.Contains([]string{"internal/platform/cli", "internal/command/" + strings.TrimPrefix(path.Base(f.dir), "hooktrail-")}, to):
 		return "a main imports cli and its own command"
 	case to == frame && !slices.Contains(frameUsers, from):
 		return "only commands import cli"

@@ -1,4 +1,4 @@
-package hookclient
+package hooksocket
 
 import (
 	"context"

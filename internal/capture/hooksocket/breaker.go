@@ -1,0 +1,91 @@
+package hooksocket
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	// breakerPause is how long a publisher that hung is hardly asked.
+	breakerPause = time.Second
+	// breakerAge is how long a hang counts.
+	breakerAge = 10 * time.Minute
+
+	// glance limits the wait at a socket during the pause. A publisher that works begins its
+	// response sooner.
+	glance = 50 * time.Millisecond
+	// distant is the limit after the pause for a publisher at an http URL.
+	distant = time.Second
+)
+
+// ErrBroken means that the publisher hung and is not asked now.
+var ErrBroken = errors.New("publisher did not answer, and is not asked again for a moment")
+
+// Breaker remembers in a file that a publisher hangs, so that only one decision waits for the whole
+// timeout. The user of the agent can write this file. So a Breaker for a publisher at a URL only
+// shortens the wait, and a publisher that works still decides. In a data directory that user could
+// also remove the socket.
+type Breaker struct {
+	file         string
+	pause, probe time.Duration // limits of the wait during the pause and after it
+	now          func() time.Time
+}
+
+// BreakerOf returns the Breaker of a publisher. If url is empty, it is the publisher of the data
+// directory.
+func BreakerOf(dataDir, url string) Breaker {
+	b := Breaker{file: filepath.Join(dataDir, "publisher.hung"), probe: QuickResponse, now: time.Now}
+	if url == "" {
+		return b
+	}
+	sum := sha256.Sum256([]byte(url))
+	b.file = filepath.Join(dataDir, "publisher-"+hex.EncodeToString(sum[:6])+".hung")
+	b.pause = glance
+	if strings.HasPrefix(url, "http") {
+		b.pause, b.probe = QuickResponse, distant
+	}
+	return b
+}
+
+// IsOpen reports whether the publisher hung lately.
+func (b Breaker) IsOpen() bool {
+	_, open := b.age()
+	return open
+}
+
+func (b Breaker) age() (age time.Duration, open bool) {
+	info, err := os.Lstat(b.file)
+	if err != nil {
+		return 0, false
+	}
+	age = b.now().Sub(info.ModTime())
+	return age, age >= 0 && age <= breakerAge
+}
+
+// Wait returns how long to wait for the start of a response, at most wait. It returns ErrBroken if
+// the publisher should not be asked now.
+func (b Breaker) Wait(wait time.Duration) (time.Duration, error) {
+	switch age, open := b.age(); {
+	case !open:
+		return wait, nil
+	case age >= breakerPause:
+		return min(wait, b.probe), nil
+	case b.pause > 0:
+		return min(wait, b.pause), nil
+	}
+	return 0, ErrBroken
+}
+
+// Hung remembers a hang. It ignores errors, because a Breaker that forgets costs only time.
+func (b Breaker) Hung() {
+	_ = os.WriteFile(b.file, []byte("The publisher did not answer a hook.\n"), 0o600)
+	_ = os.Chtimes(b.file, time.Time{}, b.now())
+}
+
+// Answered forgets a hang.
+func (b Breaker) Answered() { _ = os.Remove(b.file) }

@@ -1,0 +1,29 @@
+// Package hooksocket sends hook payloads to a publisher over a socket. It links little, because the
+// program hooktrail-hook starts for each call of an agent.
+package hooksocket
+
+import "time"
+
+const (
+	// DefaultTimeout is how long an agent waits for a decision by default.
+	DefaultTimeout = 5 * time.Second
+	// Grace is the time that a call may take in addition to the timeout of the decision.
+	Grace = 2 * time.Second
+	// QuickResponse limits the wait for a response if the request needs no decision.
+	QuickResponse = 250 * time.Millisecond
+	// MaxPayload is the size limit of a hook payload in bytes.
+	MaxPayload = 16 << 20
+)
+
+// Headers of a request with a hook payload, and of its response.
+const (
+	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
+	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
+	IDKeyHeader  = "Hooktrail-Id-Key" // sender's id key in hexadecimal, for the same event ids at the publisher
+	// ProgressHeader is set if the publisher must send status 102 once it has the payload, so that
+	// the sender can distinguish a slow hook from a hanging server.
+	ProgressHeader = "Hooktrail-Progress"
+	// ReadableHeader is set if the publisher must refuse an unreadable payload with status 422,
+	// instead of recording it.
+	ReadableHeader = "Hooktrail-Readable"
+)

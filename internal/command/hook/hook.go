@@ -1,0 +1,162 @@
+// Package hook implements hooktrail-hook, the program that agents run for each hook. It passes the
+// payload to a publisher that runs, over its socket, and prints the answer.
+//
+// In all other cases it replaces itself by a larger program, with the same command line and the same
+// payload. This is hooktrail-capture, or publisher hook if a hooks file or an http publisher decides,
+// if the command line is unusual, or if hooktrail-capture is missing. Those programs have the same
+// answer and record, and take longer to start. So this package links little more than a socket.
+package hook
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
+	"github.com/hooktrail/hooktrail/internal/platform/groupsocket"
+)
+
+// Main runs the program and returns its exit status.
+func Main(args []string) int {
+	l, ok := parse(args, os.Getenv)
+	if !ok || l.needsFull() {
+		return replace(fullPrograms, args, nil)
+	}
+	payload, answer, err := l.ask(os.Stdin)
+	if err != nil {
+		return replace(programs, args, payload)
+	}
+	os.Stdout.Write(answer.stdout)
+	os.Stderr.WriteString(answer.stderr)
+	return answer.exit
+}
+
+type answer struct {
+	stdout []byte
+	stderr string
+	exit   int
+}
+
+var errNoAnswer = errors.New("no answer of a publisher")
+
+// ask passes the payload to the publisher. With an error, payload is what was read from stdin, or
+// nil if nothing was read.
+func (l *line) ask(stdin io.Reader) (payload []byte, a answer, err error) {
+	breaker := hooksocket.BreakerOf(l.dataDir, l.publisher)
+	key, ok := l.idKey()
+	if !ok || breaker.IsOpen() {
+		return nil, a, errNoAnswer
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), l.timeout+hooksocket.Grace)
+	defer cancel()
+	conn, err := l.dial(ctx)
+	if err != nil {
+		return nil, a, err
+	}
+	defer conn.Close()
+	if payload, err = read(ctx, stdin); err != nil {
+		return payload, a, err
+	}
+	resp, err := l.post(ctx, conn, key, payload, breaker)
+	if err != nil {
+		return payload, a, err
+	}
+	a.stdout = resp.Body
+	exit, errExit := strconv.Atoi(resp.Header.Get(hooksocket.ExitHeader))
+	stderr, errText := url.QueryUnescape(resp.Header.Get(hooksocket.StderrHeader))
+	if resp.Code != 200 || errExit != nil || errText != nil {
+		return payload, a, errNoAnswer
+	}
+	a.exit, a.stderr = exit, stderr
+	return payload, a, nil
+}
+
+func (l *line) dial(ctx context.Context) (net.Conn, error) {
+	if l.publisher == "" {
+		return hooksocket.Dial(ctx, l.dataDir)
+	}
+	return groupsocket.Dial(ctx, strings.TrimPrefix(l.publisher, unixScheme))
+}
+
+// read ends with ctx, because an agent may leave stdin open. The payload is never nil.
+func read(ctx context.Context, stdin io.Reader) ([]byte, error) {
+	type result struct {
+		payload []byte
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		payload, err := io.ReadAll(io.LimitReader(stdin, hooksocket.MaxPayload+1))
+		done <- result{payload, err}
+	}()
+	select {
+	case r := <-done:
+		if len(r.payload) > hooksocket.MaxPayload {
+			return r.payload, errors.New("payload is too large")
+		}
+		return r.payload, r.err
+	case <-ctx.Done():
+		return []byte{}, ctx.Err()
+	}
+}
+
+// post fails early if the publisher does not begin its response. It works in that case if it begins
+// later, so only the next program decides whether it hangs. Once it has begun, it has the time of
+// the decision.
+func (l *line) post(ctx context.Context, conn net.Conn, key string, payload []byte, b hooksocket.Breaker) (hooksocket.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	silence := time.AfterFunc(min(l.timeout, hooksocket.QuickResponse), cancel)
+	defer silence.Stop()
+	query := url.Values{"tenant": {l.tenant}}
+	if l.event != "" {
+		query.Set("event", l.event)
+	}
+	if l.tenant == "" {
+		query.Del("tenant")
+	}
+	req := hooksocket.Request{
+		Path: "/v1/hooks/" + url.PathEscape(l.tool) + "?" + query.Encode(), Body: payload,
+		Header: map[string]string{
+			"Content-Type": "application/json", hooksocket.ReadableHeader: "required", hooksocket.ProgressHeader: "required",
+		},
+	}
+	if key != "" {
+		req.Header[hooksocket.IDKeyHeader] = key
+	}
+	if l.token != "" && l.publisher != "" {
+		req.Header["Authorization"] = "Bearer " + l.token
+	}
+	var begun atomic.Bool
+	resp, err := hooksocket.Exchange(ctx, conn, req, func() {
+		begun.Store(true)
+		silence.Stop()
+	})
+	if err != nil && begun.Load() && ctx.Err() != nil {
+		b.Hung() // the next program does not wait again
+	}
+	return resp, err
+}
+
+// idKey returns the key of the data directory, which a publisher at another socket needs. It returns
+// false if the key does not exist yet, so that the next program creates it.
+func (l *line) idKey() (string, bool) {
+	data, err := os.ReadFile(filepath.Join(l.dataDir, "hook-ids.key"))
+	text := strings.TrimSpace(string(data))
+	if err != nil {
+		return "", false
+	}
+	if _, err := hex.DecodeString(text); err != nil {
+		return "", text == "unkeyed"
+	}
+	return text, true
+}

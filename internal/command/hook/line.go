@@ -1,0 +1,112 @@
+package hook
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
+)
+
+const unixScheme = "unix://"
+
+// line is the command line and the environment.
+type line struct {
+	tool, event string
+	dataDir     string
+	tenant      string
+	publisher   string
+	hooks       string
+	timeout     time.Duration
+	token       string
+}
+
+// needsFull reports whether only publisher hook can decide.
+func (l *line) needsFull() bool {
+	return l.hooks != "" || l.publisher != "" && !strings.HasPrefix(l.publisher, unixScheme+"/")
+}
+
+// flags are the values of flags by name. Switches have the value "true".
+type flags map[string]string
+
+var (
+	withValue = []string{"data-dir", "tenant", "publisher", "hooks", "timeout"}
+	switches  = []string{"fail-closed", "no-redact"}
+)
+
+// parse reads the flags that publisher install writes, and their variables. It returns false for
+// anything else, which publisher hook then reads, explains and records.
+func parse(args []string, getenv func(string) string) (*line, bool) {
+	given := flags{}
+	names, ok := given.split(args)
+	if !ok || len(names) == 0 || len(names) > 2 {
+		return nil, false
+	}
+	for _, name := range slices.Concat(withValue, switches) {
+		if given[name] == "" {
+			given[name] = getenv("HOOKTRAIL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+		}
+	}
+	l := &line{
+		tool: names[0], dataDir: given["data-dir"], tenant: given["tenant"], publisher: given["publisher"], hooks: given["hooks"],
+		timeout: hooksocket.DefaultTimeout, token: getenv("HOOKTRAIL_TOKEN"),
+	}
+	if len(names) == 2 {
+		l.event = names[1]
+	}
+	if text := given["timeout"]; text != "" {
+		var err error
+		if l.timeout, err = time.ParseDuration(text); err != nil || l.timeout <= 0 {
+			return nil, false
+		}
+	}
+	l.complete()
+	return l, l.dataDir != "" && given["no-redact"] == "" && strings.TrimPrefix(given["fail-closed"], "true") == ""
+}
+
+// split reads the flags in args, and returns the other arguments. It returns false if a flag is
+// unknown, without a value, or given twice.
+func (f flags) split(args []string) (names []string, ok bool) {
+	for i := 0; i < len(args); i++ {
+		name, isLong := strings.CutPrefix(args[i], "--")
+		if !isLong && !strings.HasPrefix(args[i], "-") {
+			names = append(names, args[i])
+			continue
+		}
+		switch {
+		case !isLong || f[name] != "":
+			return nil, false
+		case slices.Contains(switches, name):
+			f[name] = "true"
+		case slices.Contains(withValue, name) && i+1 < len(args) && args[i+1] != "":
+			i++
+			f[name] = args[i]
+		default:
+			return nil, false
+		}
+	}
+	return names, true
+}
+
+func (l *line) complete() {
+	if l.dataDir == "" {
+		l.dataDir = defaultDataDir()
+	}
+	if l.publisher == "" && l.tenant == "" {
+		l.tenant = "default" // as in the events that hooktrail-capture records
+	}
+}
+
+// defaultDataDir is as in package flagenv, which needs pflag.
+func defaultDataDir() string {
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "hooktrail")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".local", "share", "hooktrail")
+}

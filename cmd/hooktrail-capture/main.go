@@ -2,10 +2,6 @@
 // program hooktrail-hook runs it.
 package main
 
-import (
-	"os"
+import "github.com/hooktrail/hooktrail/internal/command/capture"
 
-	"github.com/hooktrail/hooktrail/internal/command/capture"
-)
-
-func main() { os.Exit(capture.Main(os.Args[1:])) }
+func main() { capture.Main() }

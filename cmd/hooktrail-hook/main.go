@@ -2,10 +2,6 @@
 // faster.
 package main
 
-import (
-	"os"
+import "github.com/hooktrail/hooktrail/internal/command/hook"
 
-	"github.com/hooktrail/hooktrail/internal/command/hook"
-)
-
-func main() { os.Exit(hook.Main(os.Args[1:])) }
+func main() { hook.Main() }

@@ -184,6 +184,7 @@ func (p *NotificationPoint[E]) dispatchDocument(ctx context.Context, r *Registry
 
 type toolEnd struct {
 	Status     events.ToolStatus `json:"status,omitempty"`
+	DeniedBy   events.DeniedBy   `json:"denied_by,omitempty"`
 	Stack      string            `json:"stack,omitempty"`
 	Context    string            `json:"additional_context,omitempty"`
 	ExitCode   *int              `json:"exit_code,omitempty"`
@@ -204,7 +205,7 @@ func readToolResult(d Document) (ToolDone, ToolOutcome, error) {
 	}
 	done := ToolDone{Call: callOf(d), Duration: time.Duration(end.DurationMS) * time.Millisecond}
 	return done, ToolOutcome{
-		Status: end.Status, Result: d.Result, Error: d.Error,
+		Status: end.Status, DeniedBy: end.DeniedBy, Result: d.Result, Error: d.Error,
 		Stack: end.Stack, Context: end.Context, ExitCode: end.ExitCode, Suppress: end.Suppress,
 	}, nil
 }
@@ -212,7 +213,7 @@ func readToolResult(d Document) (ToolDone, ToolOutcome, error) {
 func writeToolResult(done ToolDone, o ToolOutcome, d *Document) (err error) {
 	d.Tool, d.Args, d.Result, d.Error = done.Call.Tool, done.Call.Args, o.Result, o.Error
 	d.Payload, err = Marshal(toolEnd{
-		Status: o.Status, Stack: o.Stack, Context: o.Context, ExitCode: o.ExitCode,
+		Status: o.Status, DeniedBy: o.DeniedBy, Stack: o.Stack, Context: o.Context, ExitCode: o.ExitCode,
 		DurationMS: done.Duration.Milliseconds(), Suppress: o.Suppress,
 	})
 	return err

@@ -157,11 +157,15 @@ type runProgress struct {
 type sums struct {
 	parent *sums // gets each change too
 
-	mu       sync.Mutex // guards the fields below. No goroutine locks two sums at once
-	tokens   events.Tokens
-	calls    int
-	failed   int // tool calls with an error
-	open     int // tool calls that have not ended
+	mu     sync.Mutex // guards the fields below. No goroutine locks two sums at once
+	tokens events.Tokens
+	calls  int
+	failed int // tool calls with an error
+	open   int // tool calls that have not ended
+	denied int // tool calls that were refused by others than our hooks
+
+	interrupted int // tool calls that were stopped
+
 	files    map[string]bool
 	summary  string
 	metadata map[string]any
@@ -184,6 +188,7 @@ func (s *sums) each(change func(*sums)) {
 type totals struct {
 	tokens              *events.Tokens
 	calls, failed, open int
+	denied, interrupted int
 	files               []string
 	summary             string
 	metadata            map[string]any
@@ -193,7 +198,7 @@ func (s *sums) totals() totals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := totals{
-		calls: s.calls, failed: s.failed, open: s.open,
+		calls: s.calls, failed: s.failed, open: s.open, denied: s.denied, interrupted: s.interrupted,
 		files: slices.Sorted(maps.Keys(s.files)), summary: s.summary,
 	}
 	if s.tokens != (events.Tokens{}) {

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,11 +23,13 @@ type DeniedError struct {
 	Name   string // name of the tool, agent or step
 	Reason string // for people and models
 	By     ID     // the hook that returned Deny, or returned Ask without a later approval
+
+	HookName string // name of that hook, or empty
 }
 
-// Error returns the denied action and the id of the hook.
+// Error returns the denied action and the name of the hook, or its id if it has no name.
 func (e *DeniedError) Error() string {
-	return fmt.Sprintf("%s of %q: denied by %s", e.Point, e.Name, e.By)
+	return fmt.Sprintf("%s of %q: denied by %s", e.Point, e.Name, cmp.Or(e.HookName, string(e.By)))
 }
 
 // Is reports whether target is [ErrDenied].
@@ -45,6 +48,31 @@ func (e *PanicError) Error() string { return fmt.Sprintf("panicked: %v", e.Value
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
+}
+
+// ErrInterrupted means that a person or the tool stopped a call. A tool returns it to [Engine.Tool].
+var ErrInterrupted = errors.New("interrupted")
+
+// RefusedError means that a tool did not run a call, because someone else than our hooks refused it.
+// A tool returns it to [Engine.Tool].
+type RefusedError struct {
+	By     events.DeniedBy // empty if unknown
+	Reason string          // for people and models
+}
+
+// Error returns the reason.
+func (e *RefusedError) Error() string {
+	if e.Reason == "" {
+		return "refused"
+	}
+	return e.Reason
+}
+
+// isFinal reports whether an attempt must not be repeated, because it succeeded, was refused or
+// stopped, or ctx has ended.
+func isFinal(ctx context.Context, err error) bool {
+	_, refused := errors.AsType[*RefusedError](err)
+	return err == nil || refused || errors.Is(err, ErrInterrupted) || ctx.Err() != nil && errors.Is(err, ctx.Err())
 }
 
 // TypedError sets the type of an error for the hooks of [Error]. Without a TypedError, an error of
@@ -138,7 +166,7 @@ type Attempt struct {
 func (e *Engine) attempts(ctx context.Context, first Attempt, otherwise ErrorType, fn func(Attempt) error) error {
 	for now := first; ; now.Number++ {
 		err := fn(now)
-		if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		if isFinal(ctx, err) {
 			return err
 		}
 		recovery := e.failed(ctx, err, Failure{Err: err, Type: typeOf(err, otherwise), Model: now.Model, Attempt: now.Number})

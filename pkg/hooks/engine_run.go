@@ -75,7 +75,7 @@ func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err e
 	notify(ctx, e, RunFinished, events.RunFinishedData{
 		RunType: at.meta.RunType, Success: err == nil, Reason: reasonOf(err), OutputSummary: sum.summary,
 		DurationMS: time.Since(began).Milliseconds(), TokensUsed: sum.tokens, Steps: int(at.run.steps.Load()),
-		ToolCalls: sum.calls, ToolErrors: sum.failed, Unanswered: sum.open, Files: sum.files,
+		ToolCalls: sum.calls, ToolErrors: sum.failed, ToolDenied: sum.denied, ToolInterrupted: sum.interrupted, Unanswered: sum.open, Files: sum.files,
 		Error: failureOf(err), Metadata: sum.metadata,
 	})
 }

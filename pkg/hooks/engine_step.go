@@ -91,6 +91,6 @@ func (e *Engine) finishStep(ctx context.Context, at frame, info StepInfo, status
 	notify(ctx, e, StepFinished, events.StepFinishedData{
 		RunType: at.meta.RunType, AgentRole: at.meta.AgentRole, StepStatus: status,
 		InputSummary: info.Input, OutputSummary: sum.summary, DurationMS: time.Since(began).Milliseconds(),
-		TokensUsed: sum.tokens, ToolCalls: sum.calls, ToolErrors: sum.failed, Error: failureOf(err), Metadata: sum.metadata,
+		TokensUsed: sum.tokens, ToolCalls: sum.calls, ToolErrors: sum.failed, ToolDenied: sum.denied, ToolInterrupted: sum.interrupted, Error: failureOf(err), Metadata: sum.metadata,
 	})
 }

@@ -92,6 +92,44 @@ func TestEngine_ToolResultWithheld(t *testing.T) {
 	}
 }
 
+// A refusal by others than our hooks and an interrupt are no failures. Nothing repeats them, and
+// hooks without an opinion keep them.
+func TestEngine_ToolNotRun(t *testing.T) {
+	e, j := engine(t, hooks.Meta{})
+	hooks.Error.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Failure) (*hooks.Recovery, error) {
+		t.Error("a hook of error ran")
+		return &hooks.Recovery{Retry: true}, nil
+	})
+	hooks.ToolResult.On(e.Registry(), func(_ context.Context, _ hooks.Meta, _ hooks.ToolDone, o hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
+		return &o, nil
+	})
+	tool := func(err error) func(context.Context, hooks.ToolCall) (hooks.JSON, error) {
+		return func(context.Context, hooks.ToolCall) (hooks.JSON, error) { return "", err }
+	}
+	err := e.Run(t.Context(), hooks.RunInfo{}, func(ctx context.Context) error {
+		out, err := e.Tool(ctx, hooks.ToolCall{Tool: "T"}, tool(fmt.Errorf("run: %w", &hooks.RefusedError{By: events.DeniedByUser, Reason: "not now"})))
+		if err != nil || out.Status != events.ToolDenied || out.DeniedBy != events.DeniedByUser || out.Error != "run: not now" {
+			t.Errorf("refused: got %+v, %v", out, err)
+		}
+		out, err = e.Tool(ctx, hooks.ToolCall{Tool: "T"}, tool(fmt.Errorf("run: %w", hooks.ErrInterrupted)))
+		if err != nil || out.Status != events.ToolInterrupted || out.DeniedBy != "" {
+			t.Errorf("interrupted: got %+v, %v", out, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for n, want := range []events.ToolStatus{events.ToolDenied, events.ToolInterrupted} {
+		if _, data := find[events.ToolResultData](t, j, events.ToolResult, n); data.Status != want || (data.DeniedBy == events.DeniedByUser) != (n == 0) || data.Error == nil {
+			t.Errorf("recorded %+v", data)
+		}
+	}
+	if _, run := find[events.RunFinishedData](t, j, events.RunFinished, 0); run.ToolCalls != 2 || run.ToolErrors != 0 || run.ToolDenied != 1 || run.ToolInterrupted != 1 {
+		t.Errorf("got %+v", run)
+	}
+}
+
 func TestEngine_Recovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, j := engine(t, hooks.Meta{})

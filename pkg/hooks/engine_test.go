@@ -138,13 +138,13 @@ func TestEngine_DeniedToolNeverRuns(t *testing.T) {
 	e, j := engine(t, hooks.Meta{Run: "r"})
 	id := hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
 		return &hooks.ToolDecision{Verdict: hooks.Deny, Reason: "secret /etc/passwd", Context: "ask a person"}, nil
-	})
+	}, hooks.Name("no-secrets"))
 	out, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "Bash"}, func(context.Context, hooks.ToolCall) (hooks.JSON, error) {
 		t.Error("the denied call ran")
 		return "", nil
 	})
 	var denied *hooks.DeniedError
-	if !errors.As(err, &denied) || !errors.Is(err, hooks.ErrDenied) || denied.By != id || denied.Point != events.ToolBefore || denied.Name != "Bash" {
+	if !errors.As(err, &denied) || !errors.Is(err, hooks.ErrDenied) || denied.By != id || denied.HookName != "no-secrets" || !strings.HasSuffix(err.Error(), "denied by no-secrets") || denied.Point != events.ToolBefore || denied.Name != "Bash" {
 		t.Errorf("got %v", err)
 	}
 	if strings.Contains(err.Error(), "passwd") {

@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -11,6 +12,9 @@ import (
 // Tool calls fn for a tool call. It passes the arguments through the hooks of tool.before, and the
 // outcome through the hooks of tool.result. If a hook returns Ask, a hook of [Approval] must allow
 // the call. If fn fails, the hooks of error decide whether fn is called again.
+//
+// fn returns a *[RefusedError] if it refuses the call, and an error that wraps [ErrInterrupted] if
+// the call was stopped. These are not failures, so the hooks of error do not see them.
 //
 // Tool returns an error only if fn was not called. The error is a *[DeniedError] or the error of
 // ctx. If the call was denied, the outcome contains the message for the agent. Errors and panics of
@@ -53,6 +57,11 @@ func resultOf(result JSON, err error) ToolOutcome {
 		return ToolOutcome{Status: events.ToolSuccess, Result: result}
 	}
 	out := ToolOutcome{Status: events.ToolError, Result: result, Error: err.Error()}
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		out.Status, out.DeniedBy = events.ToolDenied, refused.By
+	} else if errors.Is(err, ErrInterrupted) {
+		out.Status = events.ToolInterrupted
+	}
 	if p, ok := errors.AsType[*PanicError](err); ok {
 		out.Result, out.Stack = "", string(p.Stack)
 	}
@@ -76,8 +85,14 @@ func (e *Engine) finishTool(ctx context.Context, done ToolDone, out ToolOutcome)
 	out = after.Value
 	e.at(ctx).sums.each(func(s *sums) {
 		s.open--
-		if out.Status == events.ToolError {
+		switch out.Status {
+		case events.ToolError:
 			s.failed++
+		case events.ToolDenied:
+			s.denied++
+		case events.ToolInterrupted:
+			s.interrupted++
+		case events.ToolSuccess:
 		}
 	})
 	return out
@@ -102,10 +117,20 @@ type ruling struct {
 	verdict Verdict
 	reason  string
 	by      ID
+	name    string // of the hook by
 }
 
 func verdictOf[In, P any](point *DecisionPoint[In, P], o Outcome[In, P]) ruling {
-	return ruling{point: point.Kind(), verdict: o.Verdict, reason: o.Reason, by: o.By}
+	return ruling{point: point.Kind(), verdict: o.Verdict, reason: o.Reason, by: o.By, name: nameOf(o.By, o.Executions)}
+}
+
+// nameOf returns the name that a hook was registered with, or "".
+func nameOf(id ID, executions []Execution) string {
+	i := slices.IndexFunc(executions, func(x Execution) bool { return x.Hook == string(id) })
+	if i < 0 {
+		return ""
+	}
+	return executions[i].Name
 }
 
 var approvalOptions = []string{string(Allow), string(Deny)}
@@ -117,7 +142,7 @@ func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	if r.point != ToolBefore.Kind() {
 		name = call.ID
 	}
-	denied := &DeniedError{Point: r.point, Name: name, Reason: r.reason, By: r.by}
+	denied := &DeniedError{Point: r.point, Name: name, Reason: r.reason, By: r.by, HookName: r.name}
 	switch r.verdict {
 	case Deny:
 		return denied
@@ -132,7 +157,7 @@ func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	case answer.Verdict == Allow && answer.Patch.Selected != string(Deny): // the option deny, which any hook can select, overrides Allow
 		return ctx.Err()
 	case answer.Verdict == Deny && answer.Reason != "":
-		denied.Reason, denied.By = answer.Reason, answer.By
+		denied.Reason, denied.By, denied.HookName = answer.Reason, answer.By, nameOf(answer.By, answer.Executions)
 	case r.reason == "":
 		denied.Reason = "not approved"
 	default:

@@ -72,13 +72,15 @@ type approvalQuestion struct {
 	Options []string `json:"options,omitempty"`
 }
 
+var toolStatuses = []events.ToolStatus{events.ToolSuccess, events.ToolError, events.ToolDenied, events.ToolInterrupted}
+
 var toolResultRules = transformRules[ToolDone, ToolOutcome]{
 	call: func(d ToolDone) ToolCall { return d.Call },
 	ending: func(o ToolOutcome) ending {
 		return endingOf(o.Status == events.ToolSuccess, o.Status == events.ToolError)
 	},
 	check: func(o ToolOutcome) error {
-		if o.Status != events.ToolSuccess && o.Status != events.ToolError || o.Result != "" && !o.Result.Valid() {
+		if !slices.Contains(toolStatuses, o.Status) || o.Result != "" && !o.Result.Valid() || o.DeniedBy != "" && o.Status != events.ToolDenied {
 			return ErrBadOutput
 		}
 		return nil
@@ -94,7 +96,7 @@ var toolResultRules = transformRules[ToolDone, ToolOutcome]{
 	payload: func(d ToolDone, _ ToolOutcome, out *Transformed[ToolOutcome]) any {
 		o := out.Value
 		data := events.ToolResultData{
-			Tool: d.Call.Tool, Status: o.Status, Result: rawOf(o.Result), ExitCode: o.ExitCode,
+			Tool: d.Call.Tool, Status: o.Status, DeniedBy: o.DeniedBy, Result: rawOf(o.Result), ExitCode: o.ExitCode,
 			DurationMS: d.Duration.Milliseconds(), Suppress: o.Suppress, Outcome: transformedOf(out),
 		}
 		data.Context = o.Context
@@ -192,8 +194,9 @@ type ToolDone struct {
 // ToolOutcome is the value of [ToolResult]: how the call has ended.
 type ToolOutcome struct {
 	Status   events.ToolStatus `json:"status"`
-	Result   JSON              `json:"result,omitempty"` // after a success
-	Error    string            `json:"error,omitempty"`  // after a failure
+	DeniedBy events.DeniedBy   `json:"denied_by,omitempty"` // who refused the call, if that is known
+	Result   JSON              `json:"result,omitempty"`    // after a success
+	Error    string            `json:"error,omitempty"`     // after a failure
 	Stack    string            `json:"stack,omitempty"`
 	Context  string            `json:"additional_context,omitempty"` // for the agent
 	ExitCode *int              `json:"exit_code,omitempty"`          // exit code of a command

@@ -91,6 +91,7 @@ func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *seg
 		return nil, 0, nil, ErrDuplicate
 	}
 	err = in.admit(batch)
+	o.refusal.log(o.opts, err)
 	o.refusal.note(err)
 	switch {
 	case err == nil:

@@ -1,8 +1,10 @@
 package publish
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +55,7 @@ func appendShedding(tb testing.TB, p *Publisher, from, to int) (taken, shed []ui
 func TestFull_Block(t *testing.T) {
 	srv, nc := stoppedServer(t)
 	opts := testOptions(t, t.TempDir())
-	opts.Quota = 16 << 10
+	opts.Quota, opts.Full = 16<<10, Block
 	p := mustOpen(t, nc, opts)
 	n := fill(t, p, 0)
 	if n < 10 || n > 50 {
@@ -137,6 +139,62 @@ func TestFull_Shed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// By default, Append never waits for room. The log says once that the outbox is full.
+//
+//guarantee:outbox-full
+func TestFull_Default(t *testing.T) {
+	srv, nc := stoppedServer(t)
+	opts := testOptions(t, t.TempDir())
+	var log bytes.Buffer
+	opts.Quota, opts.Logger = 16<<10, slog.New(slog.NewTextHandler(&log, nil))
+	p := mustOpen(t, nc, opts)
+	for n := 0; ; n++ {
+		if _, err := p.Append(t.Context(), newEvent(n)); errors.Is(err, ErrFull) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.Append(t.Context(), newEvent(1000)); !errors.Is(err, ErrFull) {
+		t.Errorf("got %v", err)
+	}
+	srv.Restart(t)
+	mustFlush(t, p)
+	if _, err := p.Append(t.Context(), newEvent(1001)); err != nil {
+		t.Error(err)
+	}
+	mustClose(t, p)
+	if text := log.String(); strings.Count(text, "outbox is full") != 1 || strings.Count(text, "room again") != 1 {
+		t.Errorf("log:\n%s", text)
+	}
+}
+
+// Flush and Close do not wait for a stream that does not exist. The events stay, and later reach
+// the stream.
+//
+//guarantee:no-stream
+func TestClose_NoStream(t *testing.T) {
+	srv := natstest.Start(t)
+	nc := srv.Connect(t)
+	opts := testOptions(t, t.TempDir())
+	var log bytes.Buffer
+	opts.StreamPrefix, opts.SubjectPrefix, opts.Logger = "ELSEWHERE_", "elsewhere.", slog.New(slog.NewTextHandler(&log, nil))
+	p := mustOpen(t, nc, opts)
+	if _, err := p.Append(t.Context(), newEvent(0)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for name, end := range map[string]func(context.Context) error{"Flush": p.Flush, "Close": p.Close} {
+		if err := end(ctx); !errors.Is(err, ErrNoStream) || ctx.Err() != nil || !strings.Contains(err.Error(), "hooktrail up") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if strings.Count(log.String(), "no stream for events") != 1 {
+		t.Errorf("log:\n%s", &log)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// Errors of [Publisher.Append], except for ErrPermission.
+// Errors of [Publisher.Append], except for ErrPermission and ErrNoStream.
 var (
 	// ErrClosed means that the publisher was closed before.
 	ErrClosed = errors.New("publisher is closed")
@@ -36,6 +36,9 @@ var (
 	// ErrPermission means that the user has no permission to write events or to read its chain.
 	// [Stats.LastError] and the error of [Publisher.Flush] wrap it.
 	ErrPermission = atomicbatch.ErrPermission
+	// ErrNoStream means that the server has no stream for events. [Stats.LastError] and the errors of
+	// [Publisher.Flush] and [Publisher.Close] wrap it.
+	ErrNoStream = atomicbatch.ErrNoStream
 )
 
 // Durability determines what an event survives after Append has returned.
@@ -53,21 +56,21 @@ const (
 type FullPolicy int
 
 const (
+	// Fail returns [ErrFull]. It is the default.
+	Fail FullPolicy = iota
 	// Block waits for room until the context ends.
-	Block FullPolicy = iota
-	// Fail returns [ErrFull].
-	Fail
+	Block
 	// Shed gives the event a number and drops the event, but not silently. The outbox stores the
 	// loss on disk, lists the number as missing in the next manifest, and appends a gap.recorded
 	// event when there is room.
 	Shed
 )
 
-var fullPolicies = [...]string{Block: "block", Fail: "fail", Shed: "shed"}
+var fullPolicies = [...]string{Fail: "fail", Block: "block", Shed: "shed"}
 
 // String returns the name of the policy.
 func (p FullPolicy) String() string {
-	if p < Block || p > Shed {
+	if p < Fail || p > Shed {
 		return "policy " + strconv.Itoa(int(p))
 	}
 	return fullPolicies[p]
@@ -106,7 +109,7 @@ type Options struct {
 
 	Durability   Durability
 	Quota        int64      // maximum size of unsent events in bytes, default 1 GiB
-	Full         FullPolicy // what Append does at the quota or on a full disk
+	Full         FullPolicy // what Append does at the quota or on a full disk, default [Fail]
 	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
 	Unique       bool       // refuse events with a source and id that were already accepted
 	// UniqueSame makes Unique also compare type, run and data. Otherwise, an event can block
@@ -200,7 +203,7 @@ func (o Options) Validate() error {
 		{len(o.Name) > maxNameBytes, fmt.Sprintf("Name: longer than %d bytes", maxNameBytes)},
 		{o.Redactor == nil, "Redactor: missing; NoRedaction opts out"},
 		{o.Durability < ProcessDurability || o.Durability > DiskDurability, "Durability: unknown"},
-		{o.Full < Block || o.Full > Shed, "Full: unknown policy"},
+		{o.Full < Fail || o.Full > Shed, "Full: unknown policy"},
 		{o.BatchEvents < 0 || o.BatchEvents > maxBatchEvents, fmt.Sprintf("BatchEvents: not between 0 and %d", maxBatchEvents)},
 		{o.SubjectPrefix != "" && !strings.HasSuffix(o.SubjectPrefix, "."), "SubjectPrefix: does not end with a dot"},
 		{o.Quota < 0, "Quota: negative"},

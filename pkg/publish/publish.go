@@ -127,15 +127,33 @@ func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, e
 }
 
 // Flush waits until the stream has acknowledged all earlier events, the seals of finished runs, and
-// the gap.recorded events of losses.
+// the gap.recorded events of losses. It does not wait for a stream that does not exist, and returns
+// [ErrNoStream].
 func (p *Publisher) Flush(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
-		return fmt.Errorf("flush: %d events wait: %w", p.outbox.stats().Pending, errors.Join(err, p.fwd.status.lastError()))
+		return fmt.Errorf("flush: %d events wait: %w", p.outbox.stats().Pending, withCause(err, p.fwd.status.lastError()))
 	}
 	return nil
 }
 
-func (p *Publisher) flush(ctx context.Context) error {
+// withCause joins the errors, unless they are the same.
+func withCause(err, cause error) error {
+	if cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return errors.Join(err, cause)
+}
+
+func (p *Publisher) flush(ctx context.Context) (err error) {
+	waiting, stop := p.fwd.status.untilNoStream(ctx)
+	defer stop()
+	if err = p.flushUntil(waiting); err != nil && ctx.Err() == nil && errors.Is(context.Cause(waiting), ErrNoStream) {
+		err = context.Cause(waiting)
+	}
+	return err
+}
+
+func (p *Publisher) flushUntil(ctx context.Context) error {
 	if err := p.outbox.shared.takeIn(ctx); err != nil {
 		return err
 	}
@@ -160,7 +178,7 @@ func (p *Publisher) flush(ctx context.Context) error {
 	}
 }
 
-// Close waits like [Publisher.Flush] until ctx ends, and closes the outbox. Append then returns
+// Close waits like [Publisher.Flush] until ctx ends or there is no stream, and closes the outbox. Append then returns
 // [ErrClosed]. Unsent events stay in the outbox, and the error contains their number. Without
 // unsent events, Close announces in each tenant that the producer has closed. Further calls return
 // the same error.

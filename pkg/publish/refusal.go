@@ -37,3 +37,14 @@ func (o *outbox) full() error {
 	}
 	return fmt.Errorf("%w: %w", ErrFull, r.err)
 }
+
+// log logs once when the outbox becomes full, and once when it has room again. err is the result of
+// an attempt to write an event, before note gets it.
+func (r *refusal) log(opts Options, err error) {
+	switch wasFull := r.err != nil; {
+	case hasNoRoom(err) && !wasFull:
+		opts.Logger.Warn("outbox is full", "outbox", opts.Dir, "policy", opts.Full.String(), "error", err)
+	case err == nil && wasFull:
+		opts.Logger.Info("outbox has room again", "outbox", opts.Dir)
+	}
+}

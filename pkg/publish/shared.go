@@ -24,7 +24,7 @@ type SharedOptions struct {
 
 	Durability   Durability
 	Quota        int64      // maximum size of unsent events in bytes, default 1 GiB
-	Full         FullPolicy // what happens at the quota or on a full disk
+	Full         FullPolicy // what happens at the quota or on a full disk, default [Fail]
 	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
 
 	Journal       string // as in [Options]

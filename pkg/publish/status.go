@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -16,7 +17,8 @@ type status struct {
 	refused      uint64
 	foreign      uint64
 	lastAck      time.Time
-	err          error // why forwarding is paused
+	err          error                             // why forwarding is paused
+	flushes      map[*context.CancelCauseFunc]bool // end if there is no stream
 	suspended    int
 	suspendedErr error // error of one of the suspended tenants
 }
@@ -42,16 +44,40 @@ func (s *status) ignore() {
 }
 
 // fail stores the error that pauses forwarding. Retries fail again and again, so it logs only the
-// first error after a success, and the first about a missing permission.
+// first error after a success, and the first about a missing permission or stream.
 func (s *status) fail(err error) {
 	s.mu.Lock()
-	first := s.err == nil || errors.Is(err, ErrPermission) && !errors.Is(s.err, ErrPermission)
+	first := s.err == nil || isNews(err, s.err, ErrPermission) || isNews(err, s.err, ErrNoStream)
 	s.err = err
+	if errors.Is(err, ErrNoStream) {
+		for end := range s.flushes {
+			(*end)(err)
+		}
+	}
 	s.mu.Unlock()
 	if first {
 		s.logger.Warn("forwarding paused", "error", err)
 	}
 }
+
+// untilNoStream returns a context that also ends when the forwarder finds that there is no stream.
+func (s *status) untilNoStream(ctx context.Context) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flushes == nil {
+		s.flushes = map[*context.CancelCauseFunc]bool{}
+	}
+	s.flushes[&end] = true
+	return ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.flushes, &end)
+		end(nil)
+	}
+}
+
+func isNews(err, last, cause error) bool { return errors.Is(err, cause) && !errors.Is(last, cause) }
 
 func (s *status) setSuspended(tenants int, err error) {
 	s.mu.Lock()

@@ -161,7 +161,7 @@ func overSocket(dial func(context.Context) (net.Conn, error)) func(context.Conte
 		if err != nil {
 			return hooksocket.Response{}, err
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }() // the response is complete, or its error counts
 		return hooksocket.Exchange(ctx, conn, req, started)
 	}
 }

@@ -29,12 +29,12 @@ func TestExchange(t *testing.T) {
 		case "/chunks":
 			w.WriteHeader(http.StatusProcessing)
 			for _, part := range []string{"a", long, "b"} {
-				io.WriteString(w, part)
-				http.NewResponseController(w).Flush()
+				_, _ = io.WriteString(w, part)
+				_ = http.NewResponseController(w).Flush()
 			}
 		case "/cut":
 			w.Header().Set("Content-Length", "10")
-			io.WriteString(w, "abc")
+			_, _ = io.WriteString(w, "abc")
 		default:
 			w.Header().Set(ExitHeader, "2")
 			w.Write(body)
@@ -46,7 +46,7 @@ func TestExchange(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := &http.Server{Handler: handler}
-	go srv.Serve(l)
+	go func() { _ = srv.Serve(l) }()
 	t.Cleanup(func() { srv.Close() })
 	for _, tt := range []struct {
 		path, body, want string
@@ -79,7 +79,7 @@ func TestExchange(t *testing.T) {
 // A server that does not answer ends with the context.
 func TestExchange_Hangs(t *testing.T) {
 	here, there := net.Pipe()
-	go io.Copy(io.Discard, there)
+	go func() { _, _ = io.Copy(io.Discard, there) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := Exchange(ctx, here, Request{Path: "/"}, func() { t.Error("begun") }); err == nil {
@@ -99,7 +99,7 @@ func FuzzReadResponse(f *testing.F) {
 		}
 		r := bufio.NewReader(bytes.NewReader(text))
 		for {
-			want, err := http.ReadResponse(r, &http.Request{Method: http.MethodPost})
+			want, err := http.ReadResponse(r, &http.Request{Method: http.MethodPost}) //nolint:bodyclose // in memory
 			if err != nil {
 				return // stricter than needed for a socket of our own
 			}

@@ -94,7 +94,7 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 		return sum, err
 	}
 	p, err := openOutbox(ctx, opts.Broker, opts.DataDir,
-		publish.Options{Name: "import", Tenant: opts.Tenant, Unique: true, Redactor: opts.Redactor}, opts.Logger)
+		publish.Options{Name: "import", Tenant: opts.Tenant, Unique: true, Redactor: opts.Redactor, Full: publish.Block}, opts.Logger)
 	if err != nil {
 		return sum, err
 	}

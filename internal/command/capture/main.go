@@ -22,8 +22,11 @@ const (
 	Program     = "hooktrail-capture"
 )
 
-// Main runs the program and returns its exit status.
-func Main(args []string) int {
+// Main runs the program with the arguments of the process and exits.
+func Main() { os.Exit(Run(os.Args[1:])) } //nolint:forbidigo // package cli is too large for this program
+
+// Run runs the program and returns its exit status.
+func Run(args []string) int {
 	c := Command{Path: Program, Args: args, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	flags := pflag.NewFlagSet(Program, pflag.ContinueOnError)
 	flags.StringVar(&c.DataDir, "data-dir", flagenv.DefaultDataDir(), "`folder` that holds everything")
@@ -34,10 +37,10 @@ func Main(args []string) int {
 	c.Invalid = flags.Parse(args)
 	switch {
 	case errors.Is(c.Invalid, pflag.ErrHelp):
-		printHelp(os.Stdout, flags)
+		printHelp(c.Out, flags)
 		return 0
 	case *version:
-		fmt.Println(Program, buildinfo.Version())
+		fmt.Fprintln(c.Out, Program, buildinfo.Version())
 		return 0
 	case c.Invalid == nil:
 		c.Invalid = flagenv.Set(flags, func(string) {})

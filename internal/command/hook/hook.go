@@ -25,8 +25,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/groupsocket"
 )
 
-// Main runs the program and returns its exit status.
-func Main(args []string) int {
+// Main runs the program with the arguments of the process and exits.
+func Main() { os.Exit(Run(os.Args[1:])) } //nolint:forbidigo // package cli is too large for this program
+
+// Run runs the program and returns its exit status.
+func Run(args []string) int {
 	l, ok := parse(args, os.Getenv)
 	if !ok || l.needsFull() {
 		return replace(fullPrograms, args, nil)
@@ -35,10 +38,14 @@ func Main(args []string) int {
 	if err != nil {
 		return replace(programs, args, payload)
 	}
-	os.Stdout.Write(answer.stdout)
-	os.Stderr.WriteString(answer.stderr)
+	if _, err := os.Stdout.Write(answer.stdout); err != nil {
+		say("print the answer: " + err.Error())
+	}
+	_, _ = os.Stderr.WriteString(answer.stderr)
 	return answer.exit
 }
+
+func say(text string) { _, _ = os.Stderr.WriteString("hooktrail-hook: " + text + "\n") }
 
 type answer struct {
 	stdout []byte
@@ -62,7 +69,7 @@ func (l *line) ask(stdin io.Reader) (payload []byte, a answer, err error) {
 	if err != nil {
 		return nil, a, err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // the response is complete, or its error counts
 	if payload, err = read(ctx, stdin); err != nil {
 		return payload, a, err
 	}

@@ -28,9 +28,9 @@ const programEnv = "HOOKTRAIL_TEST_PROGRAM"
 func TestMain(m *testing.M) {
 	switch os.Getenv(programEnv) {
 	case "hooktrail-hook":
-		os.Exit(Main(os.Args[1:]))
+		os.Exit(Run(os.Args[1:]))
 	case "hooktrail-capture":
-		os.Exit(capture.Main(os.Args[1:]))
+		os.Exit(capture.Run(os.Args[1:]))
 	case "publisher":
 		cli.Main(publisher.Command())
 	}
@@ -85,7 +85,7 @@ func serve(t *testing.T, path, dir string, args ...string) *exec.Cmd {
 	})
 	for range 1000 {
 		if conn, err := hooksocket.Dial(t.Context(), dir); err == nil {
-			conn.Close()
+			_ = conn.Close()
 			return cmd
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -164,7 +164,7 @@ func TestMain_Hung(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { l.Close() })
+		t.Cleanup(func() { _ = l.Close() })
 		hooked(t, path, hookclienttest.Removals[0].Payload, args...)
 		args[4] = "1m"
 		began := time.Now()

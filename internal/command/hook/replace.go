@@ -33,7 +33,7 @@ func replace(list [][]string, args []string, payload []byte) int {
 	if err == nil {
 		err = run(list, args)
 	}
-	os.Stderr.WriteString("hooktrail-hook: no program can answer this hook: " + err.Error() + "; install publisher into the same folder\n")
+	say("no program can answer this hook: " + err.Error() + "; install publisher into the same folder")
 	return statusMissing
 }
 
@@ -42,7 +42,7 @@ func run(list [][]string, args []string) (err error) {
 	for _, program := range list {
 		path, failed := find(program[0])
 		if failed == nil {
-			failed = syscall.Exec(path, slices.Concat(program, args), os.Environ())
+			failed = syscall.Exec(path, slices.Concat(program, args), os.Environ()) //nolint:gosec // our programs, with our arguments
 		}
 		err = errors.Join(err, failed)
 	}

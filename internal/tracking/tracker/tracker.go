@@ -155,7 +155,7 @@ func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 		Redactor: publish.NoRedaction, // decisions contain only names
 		// A crash must not lose decisions, because the tracker counts those in the outbox as
 		// published.
-		Durability: publish.DiskDurability, Unique: true, Heartbeat: opts.Heartbeat,
+		Durability: publish.DiskDurability, Full: publish.Block, Unique: true, Heartbeat: opts.Heartbeat,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),
 	})

@@ -78,6 +78,7 @@ func (r *hookReader) complete(n *yaml.Node) {
 			r.wrong(n, "%s: a hook of type %s needs %s: %s", r.path, h.Type, k.name, k.about)
 		}
 	}
+	r.checkProvider()
 	if h.Point.Kind == "" {
 		return
 	}
@@ -89,6 +90,15 @@ func (r *hookReader) complete(n *yaml.Node) {
 				r.wrong(e.key, "%s.match: %s is about no tool call, so %s never matches; use when:", r.path, h.Event, e.name)
 			}
 		}
+	}
+}
+
+// checkProvider warns if the protocol follows from the model, because most other services at a
+// base_url speak the protocol of OpenAI.
+func (r *hookReader) checkProvider() {
+	h := r.hook
+	if base, ok := r.seen["base_url"]; ok && h.Type == LLMType && h.provider == "" && h.usesAnthropic() {
+		r.odd(base, "%s: the protocol of Anthropic is used for %s; write provider: anthropic, or provider: openai for a compatible API", r.path, h.model)
 	}
 }
 

@@ -56,7 +56,7 @@ func newModelClient(h *Hook) *llm.Client {
 }
 
 func (h *Hook) usesAnthropic() bool {
-	return h.provider == anthropicName || h.provider == "" && h.url == "" && strings.HasPrefix(h.model, "claude")
+	return h.provider == anthropicName || h.provider == "" && strings.HasPrefix(h.model, "claude")
 }
 
 func (h *Hook) keyName() string {

@@ -298,13 +298,16 @@ func TestLLMProvider(t *testing.T) {
 		"model: claude-3-haiku":                                   "ANTHROPIC_API_KEY",
 		"model: gpt-5":                                            "OPENAI_API_KEY",
 		"model: claude-3-haiku, provider: openai":                 "OPENAI_API_KEY",
-		"model: claude-3-haiku, base_url: 'http://127.0.0.1/v1'":  "OPENAI_API_KEY",
+		"model: claude-3-haiku, base_url: 'http://127.0.0.1/v1'":  "ANTHROPIC_API_KEY",
 		"model: x, provider: anthropic, base_url: 'http://h.org'": "ANTHROPIC_API_KEY",
 		"model: claude, key_env: MINE":                            "MINE",
 	} {
 		f := parse(t, "hooks:\n  PreToolUse:\n    - {type: llm, prompt: p, "+file+"}\n")
 		if got := f.Hooks[0].keyName(); got != want {
 			t.Errorf("%s: got %s, want %s", file, got, want)
+		}
+		if warned := len(f.Warnings) > 0; warned != strings.HasSuffix(file, "127.0.0.1/v1'") {
+			t.Errorf("%s: got warnings %v", file, f.Warnings)
 		}
 	}
 }

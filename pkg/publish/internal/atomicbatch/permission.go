@@ -3,6 +3,7 @@ package atomicbatch
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -76,6 +77,9 @@ func (v violations) ask(ctx context.Context, inbox string, concerns func(string)
 // message is nil.
 func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]byte, uint64, error) {
 	msg, err := request(ctx, nc, "$JS.API.DIRECT.GET."+stream+"."+subject)
+	if errors.Is(err, nats.ErrNoResponders) && isMissing(ctx, nc, stream) {
+		return nil, 0, fmt.Errorf("%w: %s", ErrNoStream, stream)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -91,6 +95,25 @@ func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]
 		return nil, 0, errors.New("answer is of another message")
 	}
 	return msg.Data, sequence, nil
+}
+
+// ErrNoStream means that the server has no stream for events.
+var ErrNoStream = errors.New("the server has no stream for events; hooktrail up creates it, also with --nats-url")
+
+// codeNoStream is the error code of nats-server for an unknown stream.
+const codeNoStream = 10059
+
+// isMissing reports whether the server knows that it has no such stream. Without an answer, the
+// stream may be unavailable for a moment.
+func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {
+	msg, err := request(ctx, nc, "$JS.API.STREAM.INFO."+stream)
+	if err != nil {
+		return false
+	}
+	var answer struct {
+		Error *refusalError `json:"error"`
+	}
+	return json.Unmarshal(msg.Data, &answer) == nil && answer.Error != nil && answer.Error.Code == codeNoStream
 }
 
 // request fails early if a permission is missing.

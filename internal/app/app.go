@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -74,12 +75,18 @@ func (o Options) Validate() error {
 }
 
 // Run runs all services until ctx ends, and then drains them. If a drain exceeds its deadline, Run
-// only logs that. Run fails if the broker is unreachable or the HTTP address is in use.
+// only logs that. Run fails if the broker is unreachable, the HTTP address is in use, or another Run
+// serves the data directory.
 func Run(ctx context.Context, opts Options) error {
 	return broker.Use(ctx, broker.Options{
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
 		Login: opts.Login, Auth: opts.Auth, ConnectTimeout: opts.NATSTimeout,
-	}, func(b *broker.Broker) error {
+	}, func(b *broker.Broker) (err error) {
+		lock, err := hold(opts.DataDir)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, lock.Unlock()) }()
 		listener, err := publisher.Listen(ctx, opts.HTTPListen, "--http-listen")
 		if err != nil {
 			return err
@@ -185,6 +192,9 @@ func (a *app) announce(ctx context.Context, listening net.Addr) {
 	}
 	addresses := Addresses{HTTP: scheme + listening.String(), NATS: b.URL(), DataDir: a.opts.DataDir}
 	a.opts.Logger.InfoContext(ctx, "hooktrail started", "http", addresses.HTTP, "nats", addresses.NATS, "embedded", b.Embedded())
+	if err := (holder{os.Getpid(), addresses.HTTP}).tell(a.opts.DataDir); err != nil {
+		a.opts.Logger.WarnContext(ctx, "address was not stored", "error", err)
+	}
 	if a.opts.Listening != nil {
 		a.opts.Listening(addresses)
 	}

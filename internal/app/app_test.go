@@ -265,6 +265,27 @@ func TestRun_CannotStart(t *testing.T) {
 	}
 }
 
+// A second Run in the same data directory ends at once, and names the process that serves it.
+//
+//guarantee:up-twice
+func TestRun_Twice(t *testing.T) {
+	dir := t.TempDir()
+	first := startUp(t, dir)
+	first.until(t, "ready", isReady)
+	began := time.Now()
+	err := Run(t.Context(), Options{DataDir: dir, HTTPListen: "127.0.0.1:0", DrainTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)})
+	if want := fmt.Sprintf("process %d at http://127.0.0.1:", os.Getpid()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+	first.stop()
+	again := startUp(t, dir)
+	again.until(t, "ready", isReady)
+	again.stop()
+}
+
 func TestGate(t *testing.T) {
 	var g gate
 	get := func() int {

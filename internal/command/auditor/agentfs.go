@@ -145,6 +145,7 @@ status is 1.`,
 	}
 	x.register(cmd.Flags())
 	cmd.Flags().StringVar(&x.out, "out", "", "`folder` for the copies, created if missing")
+	cli.OwnVariable(cmd, "out", "agentfs-out") // HOOKTRAIL_OUT is a file
 	return cmd
 }
 

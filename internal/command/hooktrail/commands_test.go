@@ -79,7 +79,7 @@ func TestCommands(t *testing.T) {
 					t.Errorf("unknown flag: status %d, %q", status, stderr)
 				}
 				leaf.Flags().VisitAll(func(f *pflag.Flag) {
-					if !strings.Contains(stdout, cli.EnvName(f.Name)) && cli.HasVariable(f) {
+					if !strings.Contains(stdout, "["+cli.VariableOf(f)) && !strings.Contains(f.Usage, cli.VariableOf(f)) && cli.HasVariable(f) {
 						t.Errorf("help does not name the variable of --%s", f.Name)
 					}
 				})
@@ -94,15 +94,54 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// A variable has the same kind of value for all commands, so that it can be set for all of them.
+func TestVariables_OneMeaning(t *testing.T) {
+	kinds := map[string]string{}
+	for _, command := range commands() {
+		for _, leaf := range leaves(command()) {
+			leaf.Flags().VisitAll(func(f *pflag.Flag) {
+				kind, _ := pflag.UnquoteUsage(f)
+				kind = f.Value.Type() + " " + kind
+				switch variable := cli.VariableOf(f); {
+				case !cli.HasVariable(f):
+				case kinds[variable] == "":
+					kinds[variable] = kind
+				case kinds[variable] != kind:
+					t.Errorf("%s --%s: %s is %s here, and %s elsewhere", leaf.CommandPath(), f.Name, variable, kind, kinds[variable])
+				}
+			})
+		}
+	}
+}
+
+// A variable that another command uses differently does not stop the demo. The former variable counts if the value fits, and a warning names the new one.
+func TestVariables_Former(t *testing.T) {
+	for value, want := range map[string]string{"30d": "false", "true": "true"} {
+		t.Setenv("HOOKTRAIL_KEEP", value)
+		demo, _, err := Command().Find([]string{"demo"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errs bytes.Buffer
+		demo.SetErr(&errs)
+		if err := cli.FromEnvironment(demo); err != nil || demo.Flag("keep").Value.String() != want {
+			t.Errorf("HOOKTRAIL_KEEP=%s: --keep is %s, %v", value, demo.Flag("keep").Value, err)
+		}
+		if warned := strings.Contains(errs.String(), "HOOKTRAIL_DEMO_KEEP"); warned != (want == "true") {
+			t.Errorf("HOOKTRAIL_KEEP=%s: %s", value, &errs)
+		}
+	}
+}
+
 // foreignFlags is a document with flags of other programs.
 const foreignFlags = "docs/hooks-policies.md"
 
 // The flags and variables in the documents exist.
 func TestDocs_Flags(t *testing.T) {
-	known := map[string]bool{"help": true}
+	known, own := map[string]bool{"help": true}, []string{}
 	for _, command := range commands() {
 		for _, leaf := range leaves(command()) {
-			leaf.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+			leaf.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name], own = true, append(own, cli.VariableOf(f)) })
 			leaf.InheritedFlags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
 		}
 	}
@@ -112,6 +151,9 @@ func TestDocs_Flags(t *testing.T) {
 	}
 	for flag := range known {
 		variables[cli.EnvName(flag)] = true
+	}
+	for _, variable := range own {
+		variables[variable] = true
 	}
 	streams := []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "HOOKTRAIL_CHECKPOINTS"}
 	flag := regexp.MustCompile("[ `(]--([a-z][a-z-]+)")

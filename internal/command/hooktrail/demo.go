@@ -72,6 +72,7 @@ like auditor verify.`,
 	}
 	cmd.Flags().StringVar(&session, "session", "", "`FILE` of a session in any format that publisher import reads, or a folder of them, instead of the recorded one")
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the directory and print its path")
+	cli.OwnVariable(cmd, "keep", "demo-keep", "true", "false", "1", "0") // HOOKTRAIL_KEEP is a retention rule
 	redaction.Register(cmd)
 	setup.RegisterAs(cmd, "tracker-")
 	return cmd

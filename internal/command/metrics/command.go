@@ -55,6 +55,7 @@ With --drain, count the events that are in the stream now, print the counts and 
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "count the events that are in the stream now, then exit")
 	cmd.Flags().StringVar(&opts.Listen, "listen", metrics.DefaultListen, "`address` of /metrics, /livez and /readyz")
+	cli.OwnVariable(cmd, "listen", "metrics-listen") // HOOKTRAIL_LISTEN is of publisher serve
 	RegisterAccess(cmd, &opts.Access)
 	return cmd
 }

@@ -65,6 +65,7 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	f.BoolVar(&flags.uninstall, "uninstall", false, "remove the hooks again")
 	f.BoolVar(&flags.trust, "trust", false, "let the agent run the hooks without asking, where it has a file for that")
 	f.BoolVar(&flags.status, "status", false, "check installed hooks with a canary call")
+	cli.LineOnly(cmd, "status") // HOOKTRAIL_STATUS is of tracker list
 	cmd.MarkFlagsMutuallyExclusive("status", "uninstall")
 	cmd.MarkFlagsMutuallyExclusive("status", "trust")
 	flags.hook.Register(cmd.Flags())

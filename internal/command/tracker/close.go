@@ -56,8 +56,8 @@ redacted.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&c.Reason, "reason", "", "`why`; stored as the reason of the issue")
-	flags.StringVar(&c.By, "by", "", "`who` closes it; default is the user of the system, who is on record in any case")
+	flags.StringVar(&c.Reason, "reason", "", "`reason` that is stored in the issue")
+	flags.StringVar(&c.By, "by", "", "the `person` who closes it; default is the user of the system, who is on record in any case")
 	flags.BoolVar(&c.NotPlanned, "not-planned", false, "close it as not planned: it stays closed when the same happens again")
 	flags.DurationVar(&c.Wait, "wait", closeWait, "how long to wait for a running tracker")
 	return cmd

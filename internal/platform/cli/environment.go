@@ -48,6 +48,9 @@ func describeEnv(flags *pflag.FlagSet) {
 	})
 }
 
+// VariableOf returns the name of the environment variable of f, such as HOOKTRAIL_DATA_DIR.
+func VariableOf(f *pflag.Flag) string { return flagenv.NameOf(f) }
+
 // HasVariable reports whether the environment can set f.
 func HasVariable(f *pflag.Flag) bool { return flagenv.Has(f) }
 

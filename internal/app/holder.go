@@ -1,0 +1,51 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
+)
+
+// holder is the process that runs the services of a data directory.
+type holder struct {
+	Process int    `json:"process"`
+	HTTP    string `json:"http"`
+}
+
+const (
+	holdLock = "up.lock"
+	holdFile = "up.json"
+)
+
+// hold locks a data directory for one [Run]. Otherwise the services of a second one would wait for
+// those of the first.
+func hold(dir string) (*filelock.Lock, error) {
+	lock, err := filelock.Try(filepath.Join(dir, holdLock))
+	if !errors.Is(err, filelock.ErrHeld) {
+		return lock, err
+	}
+	by := "another process"
+	var h holder
+	data, err := os.ReadFile(filepath.Join(dir, holdFile))
+	if err == nil && json.Unmarshal(data, &h) == nil {
+		by = fmt.Sprintf("process %d at %s", h.Process, h.HTTP)
+	}
+	return nil, fmt.Errorf("data directory %s: %s already serves it; stop that process, or use another --data-dir", dir, by)
+}
+
+// tell writes the file that the error of hold reads.
+func (h holder) tell(dir string) error {
+	data, err := json.Marshal(h)
+	if err != nil {
+		return fmt.Errorf("addresses: %w", err)
+	}
+	if err := atomicfile.Write(filepath.Join(dir, holdFile), append(data, '\n')); err != nil {
+		return fmt.Errorf("addresses: %w", err)
+	}
+	return nil
+}

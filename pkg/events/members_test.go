@@ -7,7 +7,7 @@ import (
 )
 
 // FuzzMembers checks Members with the decoder of encoding/json. It also checks that one member is
-// enough for a denial and for a success.
+// enough for a denial and for a success, also for the reader of Payload.
 func FuzzMembers(f *testing.F) {
 	for _, data := range []string{
 		`{}`, `{"verdict":"deny"}`, `{"Verdict":"d\u0065ny","verdict":"allow"}`, `{"statuſ":"success","a":[1,{"b":"c"}]}`, `[{"verdict":"deny"}]`, `{"a":1,}`,
@@ -40,6 +40,12 @@ func FuzzMembers(f *testing.F) {
 		}
 		if got, want := success.CallSucceeded(), has(names, values, "status", "success"); got != want {
 			t.Errorf("%q: succeeded %t, want %t", data, got, want)
+		}
+		if d, err := Payload[ToolBeforeData](denial); denial.DeniesCall() && (err != nil || d.Verdict != VerdictDeny) {
+			t.Errorf("%q: Payload has verdict %q, %v", data, d.Verdict, err)
+		}
+		if d, err := Payload[ToolResultData](success); success.CallSucceeded() && (err != nil || d.Status != ToolSuccess) {
+			t.Errorf("%q: Payload has status %q, %v", data, d.Status, err)
 		}
 		if denial.CallSucceeded() || success.DeniesCall() {
 			t.Errorf("%q: events of other kinds count", data)

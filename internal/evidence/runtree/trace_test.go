@@ -278,3 +278,20 @@ func TestFold_DeniedResult(t *testing.T) {
 		}
 	}
 }
+
+// A call shows the arguments with which it ran, also if a transcript has those of the model.
+func TestFold_PatchedArguments(t *testing.T) {
+	for _, order := range [][]int{{0, 1}, {1, 0}} {
+		l := newTimeline(t)
+		for _, i := range order {
+			data := []events.ToolBeforeData{
+				{Tool: "Bash", Args: json.RawMessage(`{"command":"rm -rf x"}`), PatchedArgs: json.RawMessage(`{"command":"rm -i x"}`)},
+				{Tool: "Bash", Args: json.RawMessage(`{"command":"rm -rf x"}`)},
+			}[i]
+			l.add(events.ToolBefore, "s", "c", data)
+		}
+		if rows := l.trace().Steps[0].Rows; len(rows) != 1 || rows[0].Detail != "rm -i x" {
+			t.Errorf("order %v: got %+v", order, rows)
+		}
+	}
+}

@@ -67,3 +67,24 @@ func TestHook_RecordedTwice(t *testing.T) {
 	run(t, 0, "auditor", "export", "--format", "bundle", "--out", bundle, "--data-dir", dir)
 	run(t, 0, "auditor", "verify", bundle, "--data-dir", dir)
 }
+
+// A log of hook payloads without the end of its session is sealed, so its run does not count as one
+// that stopped, however long ago it was.
+func TestHookLog_WithoutEnd(t *testing.T) {
+	dir, log := t.TempDir(), filepath.Join(t.TempDir(), "log.jsonl")
+	lines := `{"hook_event_name":"PostToolUse","session_id":"s1","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t1","tool_response":{"stdout":"a"}}
+{"hook_event_name":"PostToolUse","session_id":"s2","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t2","tool_response":{"stdout":"a"}}
+`
+	if err := os.WriteFile(log, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, 0, "publisher", "import", "--format", "hook-log", "--no-wait", "--data-dir", dir, log)
+	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir)
+	var r verifier.Report
+	if err := json.Unmarshal([]byte(run(t, 0, "auditor", "verify", "--json", "--silence", "1ns", "--data-dir", dir)), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Runs.Sealed != 2 || r.Runs.Open != 0 || r.Runs.Unsealed != 0 || r.Completeness != verifier.Complete {
+		t.Errorf("got %s, runs %+v", r.Completeness, r.Runs)
+	}
+}

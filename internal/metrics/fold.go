@@ -78,7 +78,7 @@ func (f *fold) runStarted(e events.Event, p events.RunStartedData) error {
 func (f *fold) runFinished(e events.Event, p events.RunFinishedData) error {
 	isNew, err := f.change(activityKey{runActivity, e.Tenant, e.Run, ""}, e, func(a *activity) {
 		a.label = upper(p.RunType, e.RunType, a.label)
-		if p.IsEndOfLog() && a.status != "" && a.status != active || e.Time.Before(a.ended) {
+		if p.IsEndOfLog() && a.status != "" && a.status != active || e.Time.Before(a.ended) && a.status != string(events.RunUnknown) {
 			return
 		}
 		a.status, a.ended, a.measured = string(p.Status()), e.Time, milliseconds(p.DurationMS)

@@ -67,6 +67,10 @@ const (
 // no end of the run. Such an event does not replace another end of the run.
 const ReasonEndOfLog = "end of log"
 
+// ReasonIdle is the reason of such an event of an agent that waits for the next prompt, and that does
+// not report the end of a session.
+const ReasonIdle = "idle"
+
 // RunFinishedData is the payload of run.finished. A run can continue afterwards. Its latest
 // run.finished is valid.
 type RunFinishedData struct {
@@ -105,9 +109,10 @@ func (d RunFinishedData) Status() RunStatus {
 	return RunFailed
 }
 
-// IsEndOfLog reports whether the event only marks the end of a log, see [ReasonEndOfLog].
+// IsEndOfLog reports whether the event only marks the end of a log or of a turn, see
+// [ReasonEndOfLog] and [ReasonIdle].
 func (d RunFinishedData) IsEndOfLog() bool {
-	return d.RunStatus == RunUnknown && d.Reason == ReasonEndOfLog
+	return d.RunStatus == RunUnknown && (d.Reason == ReasonEndOfLog || d.Reason == ReasonIdle)
 }
 
 // SetStatus sets RunStatus and Success.

@@ -30,6 +30,8 @@ type callPairs interface {
 type promptSteps interface {
 	// Prompt returns the step of a prompt, and makes it the latest step of the session.
 	Prompt(k Key, identity string) string
+	// Began makes the step the latest one of the session.
+	Began(session, step string)
 	// Step returns the latest step of the session, or the empty string.
 	Step(session string) string
 }

@@ -66,9 +66,16 @@ func (f *folder) id(k Key, identity string, take func(*calls, string) int) strin
 func (f *folder) Prompt(k Key, identity string) string {
 	var n int
 	_ = f.update(k, func(c *calls) { n = c.call(identity) }) // without the lock, it counts as the first
-	step, path := promptID(k, n), f.stepPath(k.Session)
-	_ = os.WriteFile(path, []byte(step), 0o600) // best effort: an error must not stop the agent
+	step := promptID(k, n)
+	f.Began(k.Session, step)
 	return step
+}
+
+// Began implements [CallIDs].
+func (f *folder) Began(session, step string) {
+	path := f.stepPath(session)
+	f.open(filepath.Dir(path))
+	_ = os.WriteFile(path, []byte(step), 0o600) // best effort: an error must not stop the agent
 }
 
 // Step implements [CallIDs].

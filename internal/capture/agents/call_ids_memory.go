@@ -84,6 +84,13 @@ func (m *memory) Prompt(k Key, identity string) string {
 	return step
 }
 
+// Began implements [CallIDs].
+func (m *memory) Began(session, step string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cached(Key{Session: session}).step = step
+}
+
 // Step implements [CallIDs].
 func (m *memory) Step(session string) string {
 	m.mu.Lock()

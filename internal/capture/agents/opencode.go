@@ -86,6 +86,9 @@ func (r *openCodeReader) prompt(out object) {
 	r.b.scope.step = ident(message.text("id"))
 	if r.b.scope.step != "" {
 		r.b.identifyRaw(r.name)
+		if ids := r.b.context.CallIDs; ids != nil {
+			ids.Began(r.b.session(), r.b.scope.step)
+		}
 	}
 	if t, ok := message.object("time").moment("created"); ok {
 		r.b.at = t
@@ -149,7 +152,7 @@ func (r *openCodeReader) bus(in object) {
 	case "session.created":
 		r.created(info)
 	case "session.idle":
-		r.b.stopped(r.in, "")
+		r.idle()
 	case "session.deleted":
 		r.b.sessionEnded(r.in)
 	case "session.error":
@@ -161,6 +164,17 @@ func (r *openCodeReader) bus(in object) {
 	default:
 		r.b.custom()
 	}
+}
+
+// idle ends the turn and the run, because OpenCode does not say when a person leaves a session. A run
+// can continue after its end. Nothing says how it ended, because OpenCode is idle after errors too.
+func (r *openCodeReader) idle() {
+	run := r.b.scope
+	r.b.latest()
+	r.b.stopped(r.in, "")
+	data := events.RunFinishedData{Reason: events.ReasonIdle}
+	data.SetStatus(events.RunUnknown)
+	r.b.event(run, events.RunFinished, "", data)
 }
 
 func (r *openCodeReader) created(info object) {

@@ -137,3 +137,18 @@ func TestStatus_OpenCode(t *testing.T) {
 		}
 	}
 }
+
+// OpenCode sends no end of a session, so the run ends with each turn. Nothing says that it completed,
+// because OpenCode is idle after an error too.
+func TestOpenCode_IdleEndsTheRun(t *testing.T) {
+	read := parse(t, "opencode", "event.session.idle", `{"id":"e1","type":"session.idle","properties":{"sessionID":"s1"}}`)
+	for _, e := range read.Events {
+		if data, err := events.Payload[events.RunFinishedData](e); e.Kind() == events.RunFinished {
+			if err != nil || e.Run != "s1" || data.Success || data.Status() != events.RunUnknown || !data.IsEndOfLog() {
+				t.Errorf("got %s of run %s, %v", e.Data, e.Run, err)
+			}
+			return
+		}
+	}
+	t.Errorf("no run.finished in %v", read.Events)
+}

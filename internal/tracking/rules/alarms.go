@@ -101,8 +101,9 @@ func (a *alarms) denied(tool string) {
 func (a *alarms) compare() {
 	d := a.draft
 	id := markID(d.records, d.event.ID, d.event.Source)
-	sum := contentOf(d.event)
-	if m := marks.get(d.records, id); m.Sum == "" || m.Sum == sum || slices.Contains(m.Others, sum) || len(m.Others) >= maxOthers {
+	sum, stepless := contentOf(d.event), d.event
+	stepless.Step = "" // earlier versions recorded the ends of some hooked turns without their step
+	if m := marks.get(d.records, id); m.Sum == "" || m.Sum == sum || m.Sum == contentOf(stepless) || slices.Contains(m.Others, sum) || len(m.Others) >= maxOthers {
 		return
 	}
 	m := marks.edit(d.records, id)

@@ -189,8 +189,8 @@ func TestImport_CountsLines(t *testing.T) {
 	want := []Malformed{
 		{File: name, Line: 1, Column: 101, Reason: "not UTF-8, repaired", Kept: true},
 		{File: name, Line: 2, Column: 1, Reason: "not JSON: unexpected character"},
-		{File: name, Line: 3, Reason: "custom: data.raw: nested more than 512 deep"},
-		{File: name, Line: 4, Reason: "message.created: data.content: nested more than 512 deep"},
+		{File: name, Line: 3, Reason: "message.content[0]: not a block", Kept: true},
+		{File: name, Line: 4, Reason: "nested more than 512 deep, kept as text", Kept: true},
 	}
 	if diff := cmp.Diff(want, sum.Lines); diff != "" || sum.Malformed != len(want) {
 		t.Errorf("got %d malformed lines, want %d; (-want +got):\n%s", sum.Malformed, len(want), diff)

@@ -1,6 +1,9 @@
 package ingest
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/hooktrail/hooktrail/internal/capture/prices"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -31,7 +34,8 @@ func (b bills) add(data events.ResponseCompletedData) {
 // estimates the cost of answers without one.
 func (b bills) cost(table *prices.Table) *events.Cost {
 	var sum events.Cost
-	for _, answer := range b {
+	for _, message := range slices.Sorted(maps.Keys(b)) { // a sum of fractions depends on their order
+		answer := b[message]
 		switch {
 		case answer.Cost != nil:
 			sum.USD += answer.Cost.USD

@@ -68,6 +68,20 @@ func TestRun_Cost(t *testing.T) {
 	}
 }
 
+// The sum of many answers is the same each time.
+func TestRun_CostIsStable(t *testing.T) {
+	var answers []answer
+	for i := range 9 {
+		answers = append(answers, answer{string(rune('a' + i)), "m", &events.Tokens{Input: int64(1 + 7*i), Output: int64(13 * i)}, nil})
+	}
+	for range 20 {
+		a, b := endOf(t, ingest.Options{Prices: table("d", 0.1)}, nil, answers...), endOf(t, ingest.Options{Prices: table("d", 0.1)}, nil, answers...)
+		if string(a.Data) != string(b.Data) {
+			t.Fatalf("got %s and %s", a.Data, b.Data)
+		}
+	}
+}
+
 // Prices change, so the id of an event does not depend on an estimate.
 func TestRun_CostIsNotPartOfTheID(t *testing.T) {
 	a := answer{"1", "m", &events.Tokens{Input: 1}, nil}

@@ -119,7 +119,7 @@ func (t *tracer) countResponses() {
 // costOf returns the sum of the costs that responses state, or nil.
 func costOf(responses map[string]*fact) *events.Cost {
 	var sum events.Cost
-	for _, x := range responses {
+	for _, x := range slices.SortedFunc(maps.Values(responses), byTime) { // a sum of fractions depends on their order
 		if p, ok := x.data.(response); ok && p.cost != nil {
 			sum.USD += p.cost.USD
 			sum.Estimated = sum.Estimated || p.cost.Estimated

@@ -81,6 +81,7 @@ with 40 at one that was altered. The export is recorded first, with --by, --reas
 	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl, csv, parquet, ocsf or tiles")
 	// HOOKTRAIL_FORMAT is the format of publisher import.
 	cli.OwnVariable(cmd, "format", "export-format", "bundle", "jsonl", "csv", "parquet", "ocsf", "tiles")
+	_ = cmd.RegisterFlagCompletionFunc("format", shared.Completion(cli.Words("bundle", "jsonl", "csv", "parquet", "ocsf", "tiles")))
 	cmd.Flags().StringVar(&x.out, "out", "", "new `file` to write, or folder of tiles; default is stdout")
 	cmd.Flags().StringVar(&x.key, "key", "", "verifier `key` to put into the bundle, or a file with it; default is ledger.pub in the data directory")
 	return cmd

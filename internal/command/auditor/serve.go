@@ -34,6 +34,7 @@ func Command() *cobra.Command {
 		acknowledgeCommand(shared))
 	cmd.Example = "  auditor serve\n  auditor verify --tenant acme"
 	shared.Register(cmd)
+	shared.CompleteFlags(cmd, map[string]cli.Values{"tenant": service.TenantValues(shared), "run": RunValues(shared)})
 	return cmd
 }
 

@@ -64,6 +64,7 @@ The start is recorded first; see auditor access.`,
 	flags.StringVar(&s.to, "to", "-", "`URL` of the receiver")
 	flags.StringVar(&s.format, "format", string(bundle.JSONL), "`format`: jsonl or ocsf")
 	cli.OwnVariable(cmd, "format", "stream-format", "jsonl", "ocsf")
+	_ = cmd.RegisterFlagCompletionFunc("format", shared.Completion(cli.Words("jsonl", "ocsf")))
 	flags.StringVar(&s.position, "position", "", "`file` with the position; default is one per tenant and receiver in the data directory")
 	flags.StringVar(&s.ca, "tls-ca", "", "`file` with the certificates to trust; default is those of the system")
 	flags.BoolVar(&s.once, "once", false, "exit at the end of the ledger")

@@ -12,6 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	auditorcmd "github.com/hooktrail/hooktrail/internal/command/auditor"
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
@@ -28,6 +31,10 @@ func Command() *cobra.Command {
 		cli.Group("run", "Look at the runs in the ledger", runListCommand(shared), runShowCommand(shared)))
 	cmd.Example = "  hooktrail demo\n  hooktrail up --hooks hooks.yaml"
 	shared.Register(cmd)
+	shared.CompleteFlags(cmd, map[string]cli.Values{
+		"tenant": service.TenantValues(shared), "agent": cli.Words(agents.Names()...),
+		"state": cli.Words(append(stateWords(), sealedWord, unsealedWord)...),
+	})
 	return cmd
 }
 
@@ -55,7 +62,8 @@ denials, failures with their reasons, and the points that never fired.`,
 		Example: `  hooktrail run show 5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71
   hooktrail run show 5e6c1d2a --tenant acme --json
   hooktrail run show 5e6c1d2a --points`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: shared.Argument(auditorcmd.RunValues(shared)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tenant := shared.TenantOrDefault()
 			r, err := openLedger(shared.DataDir, tenant)

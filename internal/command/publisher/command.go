@@ -2,9 +2,12 @@ package publisher
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
@@ -17,6 +20,10 @@ func Command() *cobra.Command {
 		"an outbox until the broker has them, so they survive a broker that is away for a while."
 	cmd.Example = "  publisher install claude-code\n  publisher import ~/.claude/projects"
 	shared.Register(cmd)
+	shared.CompleteFlags(cmd, map[string]cli.Values{
+		"tenant": service.TenantValues(shared),
+		"format": cli.Words(append(strings.Split(publisher.FormatNames(), ", "), publisher.AutoFormat)...),
+	})
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient/extended"
 	"github.com/hooktrail/hooktrail/internal/command/capture"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
@@ -25,6 +26,7 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
 		PersistentPreRunE:  func(*cobra.Command, []string) error { return nil },
+		ValidArgsFunction:  shared.Argument(cli.Words(agents.Names()...)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			invalid := parseHookFlags(cmd, args)
 			if errors.Is(invalid, pflag.ErrHelp) {

@@ -48,7 +48,8 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 			"  publisher install gemini-cli --uninstall\n" +
 			"  publisher install codex --trust\n" +
 			"  publisher install --status",
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: shared.Argument(cli.Words(install.Names()...)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case flags.status:

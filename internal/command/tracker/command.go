@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/command/consumer"
+	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
@@ -21,6 +22,7 @@ func Command() *cobra.Command {
 		whatifCommand(shared, dial(shared)), closeCommand(shared), rebuildCommand(shared))
 	cmd.Example = "  tracker serve\n  tracker list --tenant acme"
 	shared.Register(cmd)
+	shared.CompleteFlags(cmd, map[string]cli.Values{"tenant": service.TenantValues(shared)})
 	cmd.PersistentPreRunE = checkTenant(shared, cmd.PersistentPreRunE)
 	return cmd
 }

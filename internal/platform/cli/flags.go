@@ -23,6 +23,7 @@ type Shared struct {
 	Auth        string   // "open" or "required" for an embedded broker. Empty means no change
 	Tenant      string   // empty means all tenants, or several
 	Tenants     []string // all values of --tenant. Several need [SeveralTenants]
+	repeated    bool     // a value of --tenant is there twice
 	JSON        bool
 	Verbose     bool
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -20,6 +19,9 @@ func SeveralTenants(cmd *cobra.Command) {
 }
 
 func (s *Shared) checkTenants(cmd *cobra.Command) error {
+	if s.repeated {
+		return Usage("--tenant: repeated tenant")
+	}
 	if len(s.Tenants) > 1 && cmd.Annotations[severalTenants] == "" {
 		return Usage("--tenant: this command accepts one tenant")
 	}
@@ -35,7 +37,8 @@ func (t *tenants) Set(tenant string) error {
 		return nil
 	}
 	if slices.Contains(t.Tenants, tenant) {
-		return errors.New("repeated tenant")
+		t.repeated = true // not an error here, because a completion parses the command line twice
+		return nil
 	}
 	t.Tenants = append(t.Tenants, tenant)
 	t.Tenant = ""

@@ -1,0 +1,29 @@
+package service
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// TenantValues lists the tenants with a ledger in the data directory. It reads only the names of
+// folders, so long names of tenants, which are abbreviated there, are missing.
+func TenantValues(shared *cli.Shared) cli.Values {
+	return func(context.Context) (tenants []string) {
+		folders, err := os.ReadDir(filepath.Join(shared.DataDir, "ledger"))
+		if err != nil {
+			return nil
+		}
+		for _, f := range folders {
+			if tenant, err := subjects.ParseToken(f.Name()); err == nil && f.IsDir() {
+				tenants = append(tenants, tenant)
+			}
+		}
+		slices.Sort(tenants)
+		return tenants
+	}
+}

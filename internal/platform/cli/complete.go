@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
+)
+
+// completionTime limits a completion, because the user waits for it at each press of the key.
+const completionTime = 300 * time.Millisecond
+
+// Values lists the values of a flag or an argument. It returns none after an error, because a shell
+// has no place for errors while the user types.
+type Values func(ctx context.Context) []string
+
+// Words are values that are known beforehand.
+func Words(words ...string) Values { return func(context.Context) []string { return words } }
+
+// Completion completes an argument, or a flag, in the shell. It omits values that a shell would have
+// to quote, because agents choose some of them. It does not wait longer than completionTime. The
+// function values may then still run, and ends with the process.
+func (s *Shared) Completion(values Values) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+		defer cancel()
+		listed := make(chan []string, 1)
+		go func() { listed <- values(ctx) }()
+		select {
+		case <-ctx.Done():
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		case all := <-listed:
+			fitting := slices.DeleteFunc(slices.Clone(all), func(v string) bool {
+				return !strings.HasPrefix(v, prefix) || termtext.ShellQuote(v) != v
+			})
+			return fitting, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+}
+
+// Argument is like [Shared.Completion] for the only argument of a command.
+func (s *Shared) Argument(values Values) cobra.CompletionFunc {
+	complete := s.Completion(values)
+	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, prefix)
+	}
+}
+
+// CompleteFlags completes the values of flags of cmd and its subcommands.
+func (s *Shared) CompleteFlags(cmd *cobra.Command, flags map[string]Values) {
+	eachCommand(cmd, func(cmd *cobra.Command) {
+		for name, values := range flags {
+			if cmd.Flags().Lookup(name) == nil && cmd.PersistentFlags().Lookup(name) == nil {
+				continue
+			}
+			// It fails if the command itself completes the flag.
+			_ = cmd.RegisterFlagCompletionFunc(name, s.Completion(values))
+		}
+	})
+}

@@ -21,6 +21,7 @@ func TestOutcomeOf(t *testing.T) {
 		"Payload":     {nats.ErrMaxPayload, OutcomeRefused},
 		"Fence":       {&refusalError{Code: 10071}, OutcomeConflict},
 		"Busy":        {&refusalError{Code: 10210}, OutcomeRetry},
+		"Crowded":     {&refusalError{Code: 10167}, OutcomeRetry},
 		"Full":        {&refusalError{Code: 10077, Description: "maximum bytes exceeded"}, OutcomeRetry},
 		"FullDisk":    {&refusalError{Code: 10047}, OutcomeRetry},
 		"Large":       {&refusalError{Code: 10077, Description: "message too large"}, OutcomeRefused},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
 // TrackerAnswer is the answer of a tracker with another data directory to an order to erase.
@@ -28,16 +28,25 @@ const (
 	TrackerKept    TrackerAnswer = "kept"    // it has no key for the order, or a hold there
 )
 
-// trackers returns the trackers with another data directory that record their decisions in the
-// ledger.
-func (f *orderFlags) trackers(ctx context.Context, dataDir string, r *ledger.Reader) ([]string, error) {
+// tracker returns the producer of the tracker that decides, if it has another data directory. That
+// is the tracker with the newest decision in the ledger. A tracker of this data directory is told by
+// its outbox, because its database may be left from an earlier time.
+func (f *orderFlags) tracker(ctx context.Context, dataDir string, r *ledger.Reader) (string, error) {
 	if f.noTracker {
-		return nil, nil
+		return "", nil
 	}
-	if _, err := os.Stat(filepath.Join(dataDir, "tracker", "tracker.db")); !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	newest, err := r.LastSender(ctx, "tracker-", events.IssueDecided)
+	if err != nil || newest == "" {
+		return "", err
 	}
-	return r.SendersOf(ctx, "tracker-", events.IssueDecided)
+	own, err := publish.Inspect(filepath.Join(dataDir, "outbox", "tracker"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if own.Producer == newest {
+		return "", nil
+	}
+	return newest, nil
 }
 
 // awaitTracker waits until the tracker has answered the orders. Without a running auditor, it reads
@@ -46,8 +55,8 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	if done[0].Order.Action != events.AuditErase || done[0].Effect != ledger.EffectDone {
 		return "", nil
 	}
-	names, err := f.trackers(cmd.Context(), shared.DataDir, r)
-	if err != nil || len(names) == 0 {
+	name, err := f.tracker(cmd.Context(), shared.DataDir, r)
+	if err != nil || name == "" {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.wait)
@@ -66,7 +75,7 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 		case <-ctx.Done():
 			return TrackerMissing, fmt.Errorf("the ledger is erased, and the tracker (%s) has not confirmed that its texts are: "+
 				"it obeys the order when it runs and has the key (see its log); a tracker of version 0.1 never confirms, so update it; "+
-				"--no-tracker does not wait for it", termtext.Printable(list(names)))
+				"--no-tracker does not wait for it", termtext.Printable(name))
 		case <-time.After(filesPoll):
 		}
 		if err := drainUnserved(cmd, shared, r.Tenant()); err != nil {

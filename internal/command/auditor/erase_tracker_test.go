@@ -70,3 +70,36 @@ func TestErase_TrackerElsewhere(t *testing.T) {
 		w.do(0, "the tracker has erased its texts", "approve", w.proposal(), "--identity", amy)
 	})
 }
+
+// The files of a tracker that no longer decides are no tracker. The one that decides is elsewhere and
+// keeps its texts, so erase must not succeed.
+//
+//guarantee:erase-issues
+func TestErase_StaleTrackerHere(t *testing.T) {
+	s, dir, elsewhere := auditortest.Server(t), t.TempDir(), t.TempDir()
+	b := auditortest.Connect(t, s)
+	p := auditortest.Outbox(t, b, "coder", "acme")
+	serveIn(t, b, dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- tracker.Run(ctx, tracker.Options{Broker: b, DataDir: elsewhere}) }()
+	auditortest.AppendEvent(t, p, "r1", events.RunStarted, "", events.RunStartedData{RunType: "RESOLVE", Title: "fix it"})
+	if err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	auditortest.Until(t, "decisions in the ledger", func() bool { return leavesOf(t, dir, "acme") >= 3 })
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "tracker"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tracker", "tracker.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs := commandBoth(t, "erase", "--data-dir", dir, "--tenant", "acme", "--reason", "x", "--run", "r1", "--nats-url", s.URL(), "--wait", "1s")
+	if status != 1 || !strings.Contains(out+errs, "has not confirmed") {
+		t.Errorf("status %d:\n%s%s", status, out, errs)
+	}
+}

@@ -142,16 +142,18 @@ func (r *Reader) Has(ctx context.Context, run string) (has bool, err error) {
 	return has, err
 }
 
-// SendersOf returns the names of producers that begin with prefix and have sent an event of the kind.
-func (r *Reader) SendersOf(ctx context.Context, prefix string, kind events.Kind) (names []string, err error) {
+// LastSender returns the producer of the newest event of a kind, among producers whose name has the
+// prefix. It returns "" if there is none.
+func (r *Reader) LastSender(ctx context.Context, prefix string, kind events.Kind) (name string, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
-		return sqlitex.Execute(conn, `SELECT p.name FROM producers p WHERE substr(p.name, 1, length(?1)) = ?1 AND EXISTS
-			(SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.kind = ?2 AND l.class = 'event')`, &sqlitex.ExecOptions{
+		return sqlitex.Execute(conn, `SELECT p.name, (SELECT max(l.leaf) FROM leaves l
+			WHERE l.producer = p.producer AND l.kind = ?2 AND l.class = 'event') AS newest FROM producers p
+			WHERE substr(p.name, 1, length(?1)) = ?1 AND newest IS NOT NULL ORDER BY newest DESC LIMIT 1`, &sqlitex.ExecOptions{
 			Args:       []any{prefix, string(kind)},
-			ResultFunc: func(stmt *sqlite.Stmt) error { names = append(names, stmt.ColumnText(0)); return nil },
+			ResultFunc: func(stmt *sqlite.Stmt) error { name = stmt.ColumnText(0); return nil },
 		})
 	})
-	return names, err
+	return name, err
 }
 
 // RunInfo describes one run of a ledger.

@@ -164,9 +164,9 @@ func (c *completeness) count(key producerRunKey, last uint64) (t tally, err erro
 }
 
 // byRun returns the parts of each run, one for each producer.
-func (c *completeness) byRun() map[int64][]*producerRun {
+func byRun(all map[producerRunKey]*producerRun) map[int64][]*producerRun {
 	runs := make(map[int64][]*producerRun)
-	for key, p := range c.producerRuns {
+	for key, p := range all {
 		runs[key.run] = append(runs[key.run], p)
 	}
 	return runs
@@ -174,7 +174,7 @@ func (c *completeness) byRun() map[int64][]*producerRun {
 
 func (c *completeness) runs(r *Report, silent time.Time) {
 	c.extents = make(map[string][]detail)
-	for _, parts := range c.byRun() {
+	for _, parts := range byRun(c.producerRuns) {
 		switch name := parts[0].name; stateOf(parts, silent) {
 		case runSealed:
 			r.Runs.Sealed++
@@ -197,7 +197,7 @@ func (c *completeness) extend(runs []string) {
 		return
 	}
 	named := setOf(runs)
-	for _, parts := range c.byRun() {
+	for _, parts := range byRun(c.producerRuns) {
 		if name := parts[0].name; named[name] && c.extents[name] == nil {
 			c.extents[name] = extentOf(parts)
 		}

@@ -96,6 +96,9 @@ func (p *publisherClient) do(ctx context.Context, req hooksocket.Request, wait t
 	if p.token != "" && p.url != "" {
 		req.Header["Authorization"] = "Bearer " + p.token
 	}
+	if req.Header[hooksocket.ProgressHeader] != "" {
+		req.Header[hooksocket.BeginHeader] = hooksocket.BeginWithin(wait)
+	}
 	var responds atomic.Bool
 	resp, err := send(ctx, req, func() {
 		responds.Store(true)

@@ -2,7 +2,10 @@
 // program hooktrail-hook starts for each call of an agent.
 package hooksocket
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 const (
 	// DefaultTimeout is how long an agent waits for a decision by default.
@@ -26,4 +29,19 @@ const (
 	// ReadableHeader is set if the publisher must refuse an unreadable payload with status 422,
 	// instead of recording it.
 	ReadableHeader = "Hooktrail-Readable"
+	// BeginHeader is the time, in Unix milliseconds, until which the publisher may begin. The
+	// sender records the payload itself afterwards, so a publisher that hung must not.
+	BeginHeader = "Hooktrail-Begin"
 )
+
+// BeginWithin returns a BeginHeader for a sender that waits so long for the begin of the response.
+// The publisher has a little less time, so that its response arrives.
+func BeginWithin(wait time.Duration) string {
+	return strconv.FormatInt(time.Now().Add(wait/5*4).UnixMilli(), 10)
+}
+
+// IsLate reports whether the time of a BeginHeader is over. Without the header it is not.
+func IsLate(header string) bool {
+	until, err := strconv.ParseInt(header, 10, 64)
+	return err == nil && time.Now().UnixMilli() > until
+}

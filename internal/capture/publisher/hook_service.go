@@ -82,6 +82,10 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, status, errors.New("the body was cut off, or has more than "+strconv.Itoa(hookclient.MaxPayload)+" bytes"))
 		return
 	}
+	if hooksocket.IsLate(r.Header.Get(hooksocket.BeginHeader)) {
+		s.refuse(w, r, http.StatusRequestTimeout, errors.New("the sender no longer waits, and records the payload itself"))
+		return
+	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media == hookclient.DocumentType {
 		s.serveDocument(w, r, body)
 		return

@@ -162,3 +162,30 @@ func TestHook_Remote(t *testing.T) {
 		t.Error("nothing was kept")
 	}
 }
+
+// A publisher that hung does not record a payload after its sender has given up, because the sender
+// records it too.
+//
+//guarantee:hook-hung
+func TestHook_Late(t *testing.T) {
+	for late, want := range map[bool]int{false: http.StatusOK, true: http.StatusRequestTimeout} {
+		to := &recorder{}
+		service, err := NewHookService(nil, to, Options{DataDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { service.close(context.Background()) })
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/hooks/claude-code", strings.NewReader(hookclienttest.Removals[0].Payload))
+		r.SetPathValue("tool", "claude-code")
+		wait := time.Minute
+		if late {
+			wait = -wait
+		}
+		r.Header.Set(hooksocket.BeginHeader, hooksocket.BeginWithin(wait))
+		w := httptest.NewRecorder()
+		service.ServeHTTP(w, r)
+		if w.Code != want || (len(to.list) == 0) != late {
+			t.Errorf("late %v: got status %d and %d events, want status %d", late, w.Code, len(to.list), want)
+		}
+	}
+}

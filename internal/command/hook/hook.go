@@ -122,7 +122,8 @@ func read(ctx context.Context, stdin io.Reader) ([]byte, error) {
 func (l *line) post(ctx context.Context, conn net.Conn, key string, payload []byte, b hooksocket.Breaker) (hooksocket.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	silence := time.AfterFunc(min(l.timeout, hooksocket.QuickResponse), cancel)
+	wait := min(l.timeout, hooksocket.QuickResponse)
+	silence := time.AfterFunc(wait, cancel)
 	defer silence.Stop()
 	query := url.Values{"tenant": {l.tenant}}
 	if l.event != "" {
@@ -135,6 +136,7 @@ func (l *line) post(ctx context.Context, conn net.Conn, key string, payload []by
 		Path: "/v1/hooks/" + url.PathEscape(l.tool) + "?" + query.Encode(), Body: payload,
 		Header: map[string]string{
 			"Content-Type": "application/json", hooksocket.ReadableHeader: "required", hooksocket.ProgressHeader: "required",
+			hooksocket.BeginHeader: hooksocket.BeginWithin(wait),
 		},
 	}
 	if key != "" {

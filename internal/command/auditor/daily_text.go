@@ -107,6 +107,9 @@ func (l lines) denials(f daily.Facts) {
 			break
 		}
 		text := fmt.Sprintf("leaf %d: %s %s %s", d.Leaf, d.Time.Format(time.RFC3339), d.Kind, d.Tool)
+		if d.By != "" {
+			text += ", by " + string(d.By)
+		}
 		if d.Run != "" {
 			text += ", run " + d.Run
 		}

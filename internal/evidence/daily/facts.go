@@ -1,8 +1,10 @@
 package daily
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/access"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
@@ -51,24 +53,50 @@ func (f *Facts) count(ctx context.Context, r *ledger.Reader, during ledger.Store
 
 // read counts finished runs and denied actions in the payloads, so it skips erased records.
 func (f *Facts) read(ctx context.Context, r *ledger.Reader, during ledger.Stored) error {
+	counted := make(map[callID]bool)
 	for e, err := range r.StoredEvents(ctx, during, append([]events.Kind{events.RunFinished}, judged...)...) {
 		if err != nil {
 			return err
 		}
-		if e.Kind == events.RunFinished {
-			f.finished(e)
-		} else {
-			f.denied(e)
+		event, err := events.Decode(e.Bytes)
+		switch {
+		case err != nil:
+		case e.Kind == events.RunFinished:
+			f.finished(event)
+		case event.Denies():
+			counted[callID{e.Run, event.ToolCall}] = event.ToolCall != ""
+			f.deny(e, event, "", maxCalls)
 		}
 	}
+	limit := len(f.Denied) + maxCalls
+	for e, err := range r.StoredEvents(ctx, during, events.ToolResult) {
+		if err != nil {
+			return err
+		}
+		f.refused(e, counted, limit)
+	}
+	slices.SortFunc(f.Denied, func(a, b Denied) int { return cmp.Compare(a.Leaf, b.Leaf) })
+	f.Denied = f.Denied[:min(len(f.Denied), maxCalls)]
 	return nil
 }
 
-func (f *Facts) finished(e ledger.Entry) {
+type callID struct{ run, call string }
+
+// refused counts a call that the agent reports as refused, unless the call was counted before, for
+// example because our hooks denied it.
+func (f *Facts) refused(e ledger.Entry, counted map[callID]bool, limit int) {
 	event, err := events.Decode(e.Bytes)
-	if err != nil {
+	id := callID{e.Run, event.ToolCall}
+	if err != nil || event.Denies() || counted[id] {
 		return
 	}
+	if d, err := events.Payload[events.ToolResultData](event); err == nil && d.Status == events.ToolDenied {
+		counted[id] = id.call != ""
+		f.deny(e, event, d.DeniedBy, limit)
+	}
+}
+
+func (f *Facts) finished(event events.Event) {
 	switch d, err := events.Payload[events.RunFinishedData](event); {
 	case err != nil:
 	case d.Status() == events.RunCompleted:
@@ -80,18 +108,15 @@ func (f *Facts) finished(e ledger.Entry) {
 	}
 }
 
-func (f *Facts) denied(e ledger.Entry) {
-	event, err := events.Decode(e.Bytes)
-	if err != nil || !event.Denies() {
-		return
-	}
+// deny counts a refusal, and lists it unless the list has reached its limit.
+func (f *Facts) deny(e ledger.Entry, event events.Event, by events.DeniedBy, limit int) {
 	var d struct {
 		Tool string `json:"tool"`
 	}
 	_ = json.Unmarshal(event.Data, &d) // the name stays empty if it is not a text
-	if f.DeniedCount++; len(f.Denied) < maxCalls {
+	if f.DeniedCount++; len(f.Denied) < limit {
 		f.Denied = append(f.Denied, Denied{
-			Leaf: e.Leaf, Time: e.Time, Kind: e.Kind, Run: e.Run, Agent: event.Agent, Tool: d.Tool, ToolCall: event.ToolCall,
+			Leaf: e.Leaf, Time: e.Time, Kind: e.Kind, Run: e.Run, Agent: event.Agent, Tool: d.Tool, ToolCall: event.ToolCall, By: by,
 		})
 	}
 }

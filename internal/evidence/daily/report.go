@@ -99,6 +99,8 @@ type Denied struct {
 	Agent    string      `json:"agent,omitempty"`
 	Tool     string      `json:"tool,omitempty"`
 	ToolCall string      `json:"tool_call,omitempty"`
+	// By is the source of a refusal that the agent reports. It is empty for a verdict of our hooks.
+	By events.DeniedBy `json:"by,omitempty"`
 }
 
 // Order is a signed order that was recorded in the range.

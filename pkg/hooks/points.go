@@ -20,7 +20,8 @@ var (
 	// Approval decides about a tool call for which a hook returned Ask. An [Engine] treats every
 	// verdict except Allow as a denial.
 	Approval *DecisionPoint[ApprovalRequest, ApprovalPatch] = newDecision(events.Approval, approvalRules)
-	// StepBefore adds members to the initial state of an agent, or denies the step.
+	// StepBefore is called before a step of an agent. Its hooks can add members to the state with
+	// which the step begins, or deny the step.
 	StepBefore *DecisionPoint[Step, StepPatch] = newDecision(events.StepBefore, stepBeforeRules)
 )
 
@@ -28,7 +29,7 @@ var (
 var (
 	// MessagesFilter selects and changes the messages that become the context of a model.
 	MessagesFilter *TransformPoint[NoSubject, []Message] = newTransform(events.MessagesFilter, historyRules[Message]())
-	// LLMRequest changes the messages that are sent to a model.
+	// LLMRequest is called before a request to a model. Its hooks can change the messages.
 	LLMRequest *TransformPoint[NoSubject, []LLMMessage] = newTransform(events.LLMRequest, historyRules[LLMMessage]())
 	// MessageCreate changes a message, a JSON object, before it is stored.
 	MessageCreate *TransformPoint[NoSubject, JSON] = newTransform(events.MessageCreate, messageCreateRules)

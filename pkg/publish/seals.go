@@ -55,8 +55,9 @@ func (s *seals) isDue(key cursor.RunKey) bool {
 	return ok
 }
 
-// count adds acknowledged events to the totals of their runs, and notes lastRead, the last ordinal
-// that the collector has read, by which idle runs are found.
+// count adds acknowledged events to the totals of their runs. A run counts as idle when the
+// collector has read far beyond its last event, so count also notes lastRead, the last ordinal that
+// the collector has read.
 func (s *seals) count(tenant string, entries []entry, lastRead uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -47,8 +47,9 @@ func (a *automaton) plant() {
 	}
 }
 
-// link fills the missing transitions of the automaton. For each state, fail is the state of the
-// longest suffix.
+// link fills the missing transitions of the automaton. fail names, for each state, the state for
+// the longest proper suffix of the text that led there, where the search continues if no longer
+// word fits.
 func (a *automaton) link() (order, fail []int32) {
 	fail = make([]int32, len(a.ends))
 	order = make([]int32, 1, len(a.ends))

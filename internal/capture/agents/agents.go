@@ -232,8 +232,8 @@ func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	return t.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: reason})
 }
 
-// Closed returns the answer of FailClosed for any payload of an event. It is empty if the
-// tool cannot deny at this event.
+// Closed returns the answer that denies when nothing could be decided, for any payload of the
+// event. It is empty if the tool cannot deny at this event.
 func (t *Tool) Closed(event, reason string) Reply {
 	p, err := t.Parse([]byte(`{"tool_name":"any"}`), Context{Event: event})
 	if err != nil {

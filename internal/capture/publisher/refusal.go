@@ -21,7 +21,7 @@ type Refused struct {
 	Reason string `json:"reason"`
 }
 
-// refusal is an ErrUnrecognised with its own text.
+// refusal is an error with a text for the user, which errors.Is reports as ErrUnrecognised.
 type refusal string
 
 // Error returns the text.

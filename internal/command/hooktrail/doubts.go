@@ -138,8 +138,7 @@ func foldRun(ctx context.Context, r *ledger.Reader, run string, fold *runtree.Fo
 	return nil
 }
 
-// mark adds the doubts to a run whose events are in the fold. The leaves are those of the run that
-// have doubts.
+// mark shows the doubts in the trace of a run that has been read already.
 func (d *doubts) mark(fold *runtree.Fold, run string, leaves map[int64]events.Event) {
 	for _, leaf := range slices.Sorted(maps.Keys(leaves)) {
 		for _, doubt := range d.byLeaf[leaf] {

@@ -24,7 +24,7 @@ const leaveTimeout = 10 * time.Second
 
 const lookTimeout = 2 * time.Second
 
-// A File is an AgentFS file in a folder.
+// A File is one of the SQLite files in the AgentFS format that the auditor writes for each agent.
 type File struct {
 	Name  string
 	Agent string // agent id; a shortened id ends with "…"

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// After each round, uploads pause for four times as long as the round took, between these
-	// limits, so that most of the machine stays free for the ledgers.
+	// After each round, uploads pause for four times as long as the round took, so that most of the
+	// machine stays free for the ledgers. These are the shortest and the longest pause.
 	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )
 
-// uploads schedules the uploads to one anchor in rounds, so that each round can retry the failed
-// uploads of the previous one.
+// uploads schedules the uploads of checkpoints to one anchor, such as a witness. It works in
+// rounds, so that each round can retry the failed uploads of the previous one.
 type uploads struct {
 	ledgerDir string
 	tenant    string // empty means all

@@ -30,8 +30,8 @@ type Options struct {
 	// Signer signs the [Statement] about the selection with the private half of Key. Without a
 	// signature, records may have been left out, so [Check] never reports the bundle as complete.
 	Signer note.Signer
-	// Changes are the key changes in the key folder. If the ledger has not recorded all of them
-	// yet, the bundle contains the others, so that the newest key can sign its checkpoint.
+	// Changes are the key changes in the key folder. The newest key signs the bundle, so the bundle
+	// also contains the changes that the ledger has not recorded yet.
 	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Stored selects records by leaf, and by the time at which the server stored them.
+// Stored limits a query to the records that the server stored in a period, and to leaves before an
+// index.
 type Stored struct {
 	From   time.Time // inclusive; zero is no limit
 	To     time.Time // exclusive; zero is no limit

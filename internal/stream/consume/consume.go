@@ -109,7 +109,8 @@ type Options struct {
 	// unchanged message among the positions in Passed, or at the first message.
 	OnStreamChanged func(reason string) error
 
-	// Passed returns earlier positions of the projection, the latest one first.
+	// Passed returns positions that the projection had before the current one, the latest one
+	// first.
 	Passed func(ctx context.Context) ([]Position, error)
 }
 

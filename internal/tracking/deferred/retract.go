@@ -31,8 +31,9 @@ func isScope(words []word) bool {
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
-// denied reports whether a word before the cue denies it. In "the reports without a trace were left
-// for later", "without" does not, because it belongs to the subject.
+// denied reports whether a word before the cue turns it into its opposite, as in "nothing was left
+// for later". In "the reports without a trace were left for later", "without" does not, because it
+// belongs to the subject.
 func (c cue) denied(words []word) bool {
 	for i, w := range words {
 		switch {
@@ -108,8 +109,8 @@ func untilReason(words []word) int {
 	return len(words)
 }
 
-// lastAnd returns the position after the last "and", because words before it do not retract a cue,
-// such as "fixed" in "fixed a and deferred b".
+// lastAnd returns the position after the last "and". Only words after it can show that a cue is not
+// deferred work, so "fixed" in "fixed a and deferred b" says nothing about b.
 func lastAnd(words []word) int {
 	for i, w := range slices.Backward(words) {
 		if w.text == "and" {

@@ -53,7 +53,8 @@ type IssueDifference struct {
 	Tenant string     `json:"tenant"`
 	Kind   rules.Kind `json:"kind"`
 	Title  string     `json:"title"`
-	// Status, Events and Transitions are empty where the issue is missing.
+	// Status, Events and Transitions are empty for a configuration under which the issue does not
+	// exist.
 	Status      Pair[rules.Status] `json:"status"`
 	Events      Pair[int]          `json:"events"`
 	Transitions Pair[int]          `json:"transitions"`

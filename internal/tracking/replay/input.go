@@ -25,8 +25,9 @@ type Input struct {
 	Seen func(events.Event)
 }
 
-// Fold folds the file with all replays. At the end of the file, all grace periods end. Fold skips
-// lines that are not valid events and returns them as Faults.
+// Fold reads the file once and applies its events to all replays. No event comes after the end of
+// the file, so failures that still wait for a success are then decided. Fold skips lines that are
+// not valid events and returns them as Faults.
 func (in Input) Fold(ctx context.Context, replays ...*Replay) (bad Faults, err error) {
 	l, err := openLines(ctx, in.Path, in.Stdin)
 	if err != nil {

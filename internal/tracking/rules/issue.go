@@ -37,7 +37,7 @@ const (
 	Digest   Kind = "digest"   // list of items for which the rate limits did not allow an issue
 )
 
-// maxTitle is the maximum length of a person's title or close reason, in runes.
+// maxTitle is the maximum length, in runes, of a title or close reason that a person enters.
 const maxTitle = 500
 
 // Issue is an issue as the rules store it.

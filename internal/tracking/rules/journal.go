@@ -10,7 +10,7 @@ var issues = table[Issue]{IssueKind, func(i *Issue) {
 	i.Links, i.Labels, i.Runs = slices.Clone(i.Links), slices.Clone(i.Labels), slices.Clone(i.Runs)
 }}
 
-// A course has the facts that control the status changes of an issue.
+// A course is the history of an issue as far as it decides which status the issue may have next.
 type course struct {
 	Lineage  string      `json:"lineage,omitempty"`
 	Failure  string      `json:"failure,omitempty"`

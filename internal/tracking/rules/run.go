@@ -119,8 +119,9 @@ func stepID(run, step string) string { return run + "\n" + step }
 // roles.
 const maxRoles = 32
 
-// Complexity returns the highest complexity that the run or its steps declare. Otherwise it returns
-// 1, plus 1 for each sign that the run reaches. Tokens read from a cache do not count.
+// Complexity returns the highest complexity that the run or its steps declare. If they declare
+// none, it is estimated as 1, plus 1 for each measure in [Signs] whose threshold the run reaches.
+// Tokens read from a cache do not count.
 func (r *Run) Complexity(signs Signs) int {
 	if r.Declared > 0 {
 		return r.Declared

@@ -151,7 +151,7 @@ type openCodeResult struct {
 	} `json:"time"`
 }
 
-// outcome returns data without a status for a call that has not ended.
+// outcome returns the result of a call. Its status is empty if the call has not ended.
 func (r *openCodeResult) outcome() (data events.ToolResultData) {
 	var code *int
 	_ = json.Unmarshal(r.Metadata.Exit, &code) // null after a kill

@@ -27,7 +27,7 @@ type Bucket struct {
 // At returns the checkpoint bucket of a broker, without sending a request.
 func At(js jetstream.JetStream, space subjects.Space) *Bucket { return &Bucket{js: js, space: space} }
 
-// Name returns the name of the bucket for NATS tools.
+// Name returns the name of the bucket, as NATS tools use it.
 func (b *Bucket) Name() string { return b.space.CheckpointBucket() }
 
 // Entry is the value of a key and its revision, or zero for a missing key.

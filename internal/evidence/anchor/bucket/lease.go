@@ -46,8 +46,9 @@ type Lease struct {
 	record   record // as last read or written
 	revision uint64
 	seen     time.Time // when this revision was first read; zero after an error
-	// challenged is true after the first write of this process. Its first challenge does not wait
-	// for challengeAfter, so that a new auditor soon knows whether the holder is alive.
+	// challenged is true once this process has challenged the holder of the lease. The first
+	// challenge does not wait for challengeAfter, so that an auditor that has just started soon
+	// knows whether the holder is alive.
 	challenged bool
 	taken      int // how often this process took the lease
 

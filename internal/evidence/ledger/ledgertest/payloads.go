@@ -7,7 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Form is a payload that readers of JSON can read in different ways.
+// A Form is a payload that two JSON libraries could read differently, for example because a name
+// occurs twice.
 type Form struct {
 	Kind events.Kind
 	Data string

@@ -94,9 +94,9 @@ func (s *sender) refusal(l listing) string {
 	return ""
 }
 
-// repeatsKeyChange reports whether l repeats the manifest that introduced the current key. Such a
-// manifest is not foreign, because the producer sends it again if a foreign manifest makes it
-// believe that the stream lacks the key change.
+// repeatsKeyChange reports whether l repeats the manifest that introduced the current key. A
+// producer sends this manifest again if a manifest of somebody else hides it in the stream, so the
+// repetition is not an attack.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }

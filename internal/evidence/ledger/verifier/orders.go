@@ -58,8 +58,8 @@ func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledg
 	return o, said, true
 }
 
-// change applies an order and returns its effect. It returns "" for orders that destroy payloads,
-// because their effect depends on the records.
+// change applies an order and returns its effect. For orders that destroy payloads it returns "",
+// because their effect shows only in the records that they cover.
 func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	switch o.Action { //nolint:exhaustive // the others destroy records
 	case events.AuditFloor, events.AuditApprovers:

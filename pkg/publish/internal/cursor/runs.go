@@ -45,7 +45,8 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Runs are the tallies of an outbox. The tallies of idle runs are only on disk.
+// Runs count the events that an outbox has sent for each run, one [Tally] for each. To limit
+// memory, the tallies of idle runs are only on disk.
 type Runs struct {
 	memory map[RunKey]*Tally
 	dirty  map[string]map[string]*Tally

@@ -22,24 +22,24 @@ var pure = map[string][]string{
 // link. Raise a limit only for a dependency that was added on purpose.
 var maxLinked = map[string]int{
 	"cmd/hooktrail-hook":     4,   // it starts for each call of an agent
-	"cmd/hooktrail-capture":  52,  // without hooks files
-	"cmd/publisher":          183, // no SQLite
+	"cmd/hooktrail-capture":  108, // without hooks files
+	"cmd/publisher":          225, // no SQLite
 	"pkg/events":             1,
 	"pkg/hooks":              2,
-	"pkg/hooks/hookfile":     57,
-	"pkg/hooks/policy":       12,
+	"pkg/hooks/hookfile":     112,
+	"pkg/hooks/policy":       68,
 	"pkg/hooks/policy/shell": 5,
-	"pkg/hooks/provider":     13,
+	"pkg/hooks/provider":     69,
 	"pkg/hooks/wire":         3,
 	"pkg/publish":            27,
-	"pkg/redact":             2,
+	"pkg/redact":             59, // gitleaks' rules are in a package that imports viper
 }
 
 // linkedThrough maps a module to the only packages that may link it.
 var linkedThrough = map[string][]string{
 	"github.com/nats-io/nats-server":      {"internal/stream/broker"},
-	"github.com/rs/zerolog":               {"internal/platform/cli"},
-	"github.com/spf13/cobra":              {"internal/platform/cli", "internal/command"},
+	"github.com/rs/zerolog":               {"internal/platform/cli", "pkg/redact"}, // redact links the rules of gitleaks
+	"github.com/spf13/cobra":              {"internal/platform/cli", "internal/command", "pkg/redact"},
 	"github.com/prometheus/client_golang": {"internal/metrics", "internal/app", "internal/stream/broker"},
 }
 

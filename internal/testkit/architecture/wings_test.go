@@ -62,7 +62,6 @@ var frameUsers = []string{"internal/platform", "internal/command", "cmd", "inter
 
 // testOnly packages are for comparison in tests and never linked into a command.
 var testOnly = []string{
-	"github.com/zricethezav/gitleaks/v8/config",
 	"github.com/zricethezav/gitleaks/v8/detect",
 	"github.com/zricethezav/gitleaks/v8/sources",
 	"github.com/transparency-dev/tessera/api/layout",

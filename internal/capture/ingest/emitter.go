@@ -24,6 +24,8 @@ type Emitter struct {
 	stopped bool
 	line    int
 	untimed bool // Now was called, so some times are not from the input
+	now     time.Time
+	drifts  bool // Now has returned different times, so differences of times mean nothing
 	seen    map[[16]byte]int
 	runs    map[string]*Run
 	order   []*Run
@@ -163,11 +165,22 @@ func (m *Emitter) Time(text string, fallback time.Time) time.Time {
 // Now returns the time for events whose input has no time. Send marks these events. This time can differ between
 // imports, so after a call of Now, [Run.Aggregate] leaves times out of the ids.
 func (m *Emitter) Now() time.Time {
-	m.untimed = true
-	if m.opts.Now == nil {
-		return time.Unix(0, 0).In(elsewhere)
+	now := time.Unix(0, 0)
+	if m.opts.Now != nil {
+		now = m.opts.Now()
 	}
-	return m.opts.Now().In(elsewhere)
+	m.drifts = m.drifts || m.untimed && !now.Equal(m.now)
+	m.untimed, m.now = true, now
+	return now.In(elsewhere)
+}
+
+// between returns the milliseconds from one time to another. It returns 0 if they depend on when the
+// input is read, so that a second import gives the same events.
+func (m *Emitter) between(from, to time.Time) int64 {
+	if m.drifts {
+		return 0
+	}
+	return to.Sub(from).Milliseconds()
 }
 
 func (m *Emitter) stamp(at time.Time) string {

@@ -171,7 +171,7 @@ func (r *Run) Result(p Origin, id string, data events.ToolResultData) bool {
 		data.Tool = k.tool
 	}
 	if data.DurationMS == 0 {
-		data.DurationMS = max(0, p.Time.Sub(k.at).Milliseconds())
+		data.DurationMS = max(0, r.m.between(k.at, p.Time))
 	}
 	r.count(s, data.Status)
 	s.goesOn()
@@ -206,7 +206,7 @@ func (r *Run) Spend(tokens events.Tokens) {
 func (r *Run) Finished() events.RunFinishedData {
 	data := events.RunFinishedData{
 		OutputSummary:   r.Output,
-		DurationMS:      r.last.Sub(r.first).Milliseconds(),
+		DurationMS:      r.m.between(r.first, r.last),
 		TokensUsed:      toldTokens(r.tokens, r.told),
 		Steps:           r.steps,
 		ToolCalls:       r.toolCalls,

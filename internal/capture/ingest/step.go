@@ -96,11 +96,11 @@ func (r *Run) CloseStep() {
 		return
 	}
 	r.Failure, r.Output, r.Status = s.Failure, s.Output, runStatus(s.status())
-	r.Aggregate(s.name, s.ID, s.last, events.StepFinished, s.finished())
+	r.Aggregate(s.name, s.ID, s.last, events.StepFinished, s.finished(r.m))
 	r.step = nil
 }
 
-func (s *Step) finished() events.StepFinishedData {
+func (s *Step) finished(m *Emitter) events.StepFinishedData {
 	data := events.StepFinishedData{
 		StepStatus:    s.status(),
 		InputSummary:  s.Input,
@@ -114,7 +114,7 @@ func (s *Step) finished() events.StepFinishedData {
 		Metadata: s.Metadata,
 	}
 	if data.DurationMS == 0 {
-		data.DurationMS = s.last.Sub(s.first).Milliseconds()
+		data.DurationMS = m.between(s.first, s.last)
 	}
 	return data
 }

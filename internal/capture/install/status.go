@@ -24,6 +24,7 @@ const (
 	Trusted        TrustState = "trusted"
 	NotTrusted     TrustState = "not trusted"
 	TrustUnknown   TrustState = "unknown"
+	TrustAsked     TrustState = "asked" // the agent asks when a person first opens the folder in it
 )
 
 // Status is the state of the hooks in one configuration of an agent.
@@ -47,7 +48,7 @@ type Status struct {
 
 // Works reports whether the agent runs the hooks, and they record and deny.
 func (s *Status) Works() bool {
-	return s.Installed && s.Denied && s.Recorded && (s.Trust == Trusted || s.Trust == TrustNotNeeded)
+	return s.Installed && s.Denied && s.Recorded && (s.Trust != NotTrusted && s.Trust != TrustUnknown)
 }
 
 // Check reads the hooks of an agent and runs the one for a call with a canary, in the
@@ -139,6 +140,8 @@ func (t *tool) trustState(c *Change, opts Options) (TrustState, string) {
 	switch {
 	case err != nil:
 		return TrustUnknown, err.Error()
+	case len(list) == 0 && t.asksForFolder && opts.Project != "":
+		return TrustAsked, ""
 	case len(list) == 0:
 		return TrustNotNeeded, ""
 	case list[0].Action() != Unchanged:

@@ -22,6 +22,7 @@ type tool struct {
 	eventArgument bool                     // the command names the event, because the payload does not
 	plugin        bool                     // the whole file is ours
 	userShell     bool                     // the agent runs hooks in the shell of the user
+	asksForFolder bool                     // it runs hooks of a project after a person accepts its dialog about the folder
 	limits        map[string]time.Duration // the longest timeouts that the agent accepts, by event
 }
 
@@ -38,7 +39,7 @@ var tools = []tool{
 			"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure",
 			"Notification", "SubagentStart", "SubagentStop", "PreCompact", "Stop", "SessionEnd",
 		},
-		entry: group(seconds),
+		entry: group(seconds), asksForFolder: true,
 	},
 	{
 		name: "codex", project: ".codex/hooks.json",

@@ -96,6 +96,8 @@ func printStatus(out io.Writer, s *hookStatus) {
 		say("trust      %s does not run these hooks until they are trusted (%s). Repeat publisher install with --trust.", s.Tool, s.TrustFile)
 	case install.TrustUnknown:
 		say("trust      unknown: %s", s.TrustFile)
+	case install.TrustAsked:
+		say("trust      %s asks about the folder when a person first opens it, and runs these hooks after that", s.Tool)
 	case install.Trusted, install.TrustNotNeeded:
 		say("trust      %s", s.Trust)
 	}

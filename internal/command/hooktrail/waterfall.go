@@ -29,7 +29,7 @@ func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	}
 	fmt.Fprintln(w, strings.Join(traceTotals(t), " · "))
 	if t.Untimed > 0 {
-		fmt.Fprintln(w, paint.Dim(fmt.Sprintf("times of %s are invented, because the source has none: the last change of the file, or the import", plural(t.Untimed, "event"))))
+		fmt.Fprintln(w, paint.Dim(fmt.Sprintf("the source has no times for %s: the last change of the file, or the import, is shown", plural(t.Untimed, "event"))))
 	}
 	writeAltered(w, t, paint)
 	writeDoubts(w, t, paint)

@@ -68,9 +68,19 @@ func refusal(r *runtree.Row) string {
 		return r.Reason
 	}
 	if r.DeniedBy == events.DeniedByUser || r.Failure == nil {
-		return "refused by the " + cmp.Or(string(r.DeniedBy), "tool")
+		return strings.TrimSuffix("refused by the "+cmp.Or(string(r.DeniedBy), "tool")+": "+userWords(r.Failure), ": ")
 	}
 	return strings.TrimPrefix(string(r.DeniedBy)+": "+r.Failure.Message, ": ")
+}
+
+// userWords returns what a person wrote with a refusal. Claude Code puts these words behind a long
+// text for the model.
+func userWords(f *events.Failure) string {
+	if f == nil {
+		return ""
+	}
+	_, words, _ := strings.Cut(f.Message, "the user said:")
+	return runtree.OneLine(words)
 }
 
 // failure returns the exit code and the error of a failed row.

@@ -132,7 +132,7 @@ func TestWaterfall_NotImported(t *testing.T) {
 	l.add(events.SubagentStart, "s", "c1", events.SubagentStartData{Subagent: "a1"})
 	var b bytes.Buffer
 	waterfall(&b, l.trace(), cli.Palette{})
-	for _, want := range []string{"↳ sub-agent r1/a1, whose events are not in the ledger", "times of 1 event are invented"} {
+	for _, want := range []string{"↳ sub-agent r1/a1, whose events are not in the ledger", "the source has no times for 1 event"} {
 		if text := b.String(); !strings.Contains(text, want) || strings.Contains(text, "hooktrail run show") {
 			t.Errorf("no %q in\n%s", want, text)
 		}

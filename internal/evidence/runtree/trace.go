@@ -30,11 +30,11 @@ type Trace struct {
 	RemovedAs   string           `json:"removed_as,omitempty"` // erased or pruned, if the end of the run was removed
 	Untimed     int              `json:"untimed,omitempty"`    // events without a time in the source, see [events.Common]
 	ToolCalls   int              `json:"tool_calls"`
-	ToolErrors  int              `json:"tool_errors"` // tool calls that failed
-	Denied      int              `json:"denied"`      // tool calls, denied by our hooks or refused by others
-	Interrupted int              `json:"interrupted"` // tool calls that were stopped
-	Unanswered  int              `json:"unanswered"`  // other tool calls without a result
-	Tokens      events.Tokens    `json:"tokens"`
+	ToolErrors  int              `json:"tool_errors"`    // tool calls that failed
+	Denied      int              `json:"denied"`         // tool calls, denied by our hooks or refused by others
+	Interrupted int              `json:"interrupted"`    // tool calls that were stopped
+	Unanswered  int              `json:"unanswered"`     // other tool calls without a result
+	Tokens      events.Tokens    `json:"tokens"`         // 0 also if the source states none
 	Cost        *events.Cost     `json:"cost,omitempty"` // absent if unknown
 	Steps       []*Step          `json:"steps"`
 	Tools       map[string]int   `json:"tools"`              // number of calls by tool
@@ -97,7 +97,7 @@ type Step struct {
 	Output     string            `json:"output,omitempty"` // summary of the answer
 	Started    time.Time         `json:"started"`
 	DurationMS int64             `json:"duration_ms"`
-	Tokens     events.Tokens     `json:"tokens"`
+	Tokens     events.Tokens     `json:"tokens"` // 0 also if the source states none
 	Failure    *events.Failure   `json:"failure,omitempty"`
 	Rows       []*Row            `json:"rows"` // tool calls, errors and other entries, in order
 

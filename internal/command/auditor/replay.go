@@ -205,7 +205,7 @@ func (r replayFlags) each(
 
 func nothingChosen(tenant string, chosen ledger.Selection) error {
 	if chosen.Run != "" && chosen.From.IsZero() && chosen.To.IsZero() {
-		return fmt.Errorf("run %q is not in the ledger of tenant %q", chosen.Run, tenant)
+		return fmt.Errorf("run %q is not in the ledger of tenant %q; the whole id is needed here, as hooktrail run list --json prints it", chosen.Run, tenant)
 	}
 	return fmt.Errorf("ledger of tenant %q has no records of that run and time", tenant)
 }

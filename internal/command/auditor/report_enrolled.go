@@ -32,8 +32,8 @@ func (l lines) enrolled(r verifier.Report) {
 	}
 	l.print("Enrolled", verdict, text)
 	if len(without) > 0 && !r.RequireEnrolled {
-		l.print("", "  ", "This is a failure with --require-enrolled only. To enrol them, run publisher outbox flush in the data directory "+
-			"of their publisher, and before that auditor issuer endorse --for DATA if it is another one.")
+		l.print("", "  ", "This is a failure with --require-enrolled only. To enrol a producer of another data directory, run "+
+			"auditor issuer endorse --for DIRECTORY. Then run publisher outbox flush in the directory of the producer, if no service runs there.")
 	}
 	if len(since) > 0 {
 		l.print("", "  ", list(since))

@@ -143,9 +143,10 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 }
 
 // Decided returns the events to record after the hooks have decided, and marks a denied call in
-// CallIDs. The events state what the tool will do, so an ask becomes a deny if the tool cannot ask
-// a person, and a deny that the tool ignores is recorded as a reason without a verdict. The id of
-// the payload's event depends on the outcome.
+// CallIDs. The events state what the tool will do. So an ask becomes a deny if the tool cannot ask
+// a person, and a deny that the tool would ignore becomes a reason without a verdict. If the event
+// id is derived from the payload, it also depends on the outcome, because the same payload with
+// another outcome is another event.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events
@@ -170,7 +171,8 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	return list
 }
 
-// answerKey joins the parts of an outcome that change the event id.
+// answerKey returns the parts of an outcome on which the event id depends, as one text. It is empty
+// if the outcome has none of them.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
 	if o.Verdict == hooks.None { // None and an empty verdict mean the same
@@ -232,8 +234,8 @@ func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	return t.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: reason})
 }
 
-// Closed returns the answer that denies when nothing could be decided, for any payload of the
-// event. It is empty if the tool cannot deny at this event.
+// Closed returns an answer that denies every payload of the event. A hook prints it if its program
+// cannot run, so that nobody has decided. It is empty if the tool cannot deny at this event.
 func (t *Tool) Closed(event, reason string) Reply {
 	p, err := t.Parse([]byte(`{"tool_name":"any"}`), Context{Event: event})
 	if err != nil {

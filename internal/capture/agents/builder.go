@@ -58,8 +58,9 @@ func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	b.p.Events = append(b.p.Events, e)
 }
 
-// deriveID derives an event id from the payload and the secret key. A client without the
-// key cannot predict the id and use it for another event first.
+// deriveID derives an event id from the identity of the payload and the secret key, if there is
+// one. Without the key, a client could predict the id and use it for another event first, so that
+// the real event would look like a duplicate.
 func (b *builder) deriveID(parts ...string) string {
 	id := events.DeriveID(append([]string{b.context.Tenant, "hook", b.tool.name, b.identity}, parts...)...)
 	if len(b.context.IDKey) == 0 {
@@ -74,7 +75,8 @@ func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle gives the function identified its one chance to set a missing identity.
+// settle calls the function identified once, before the first event is added, so that it can still
+// set a missing identity.
 func (b *builder) settle() {
 	if b.identified != nil {
 		identified := b.identified
@@ -136,7 +138,7 @@ func (b *builder) begin(prompt string) {
 	}
 }
 
-// latest enters the step of the latest prompt.
+// latest puts the events that follow into the step of the latest prompt.
 func (b *builder) latest() {
 	if b.context.CallIDs != nil {
 		b.scope.step = b.context.CallIDs.Step(b.session())

@@ -20,7 +20,7 @@ const (
 	CanaryReason = "Hooktrail denied its canary call"
 )
 
-// IsCanary reports whether a document is from a canary.
+// IsCanary reports whether a document asks about a call of CanaryTool.
 func IsCanary(d hooks.Document) bool {
 	return d.Point == events.ToolBefore && d.Tool == CanaryTool
 }
@@ -32,13 +32,15 @@ func CanaryOutcome(by string) hooks.DocumentOutcome {
 	}
 }
 
-// Canary is a session with one call of CanaryTool, as payloads of an agent.
+// Canary has the two payloads that an agent would send for a session with a single call of
+// CanaryTool.
 type Canary struct {
 	CallEvent, EndEvent string // names of the hook events
 	Call, End           []byte // payloads
 }
 
-// Canary returns a canary in a working folder. The id distinguishes canaries.
+// Canary returns the payloads of a session in the folder cwd. The id is a part of the session's
+// name, so that each canary is recorded as a session of its own.
 func (t *Tool) Canary(id, cwd string, now time.Time) Canary {
 	session := "hooktrail-canary-" + id
 	args := map[string]string{"canary": id}

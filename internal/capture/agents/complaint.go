@@ -24,9 +24,9 @@ const (
 	exitGitRefuses = 128
 )
 
-// complaintOf returns the line of output that proves that the command failed. It also
-// returns the exit status if the line implies one. Only error messages of programs whose
-// exit status becomes the command's are proof, because other programs can print any text.
+// complaintOf returns the line of output that proves that the command failed, and the exit status
+// if the line implies one. Only an error message of a program that decides the command's exit
+// status is proof, because the command can succeed although another of its programs failed.
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {

@@ -137,8 +137,8 @@ func copilotGuess(in object) string {
 	return ""
 }
 
-// copilotGuesses identifies events that come without a name by their members, where the first match
-// wins.
+// copilotGuesses tells the event of a payload that does not name it. The first entry whose members
+// are all in the payload wins.
 var copilotGuesses = []struct {
 	event   string
 	members []string

@@ -164,8 +164,8 @@ func (c *copilotLog) called(r *ingest.Run, l copilotLine) {
 	r.Call(l.at, c.calls[written], data)
 }
 
-// callID returns the id that the hooks of Copilot CLI give to a call, because they do not send the
-// written one.
+// callID returns the id that the hooks of Copilot CLI give to a call. The log has another id, which
+// the hooks do not send, so it is used only for a result without a call.
 func (c *copilotLog) callID(l copilotLine) string {
 	written := ident(l.data.text("toolCallId"))
 	if written != "" && c.calls[written] == "" { // a result without a call

@@ -61,8 +61,8 @@ func (r *geminiReader) read() {
 	}
 }
 
-// compress adds a compaction that a person ordered. Gemini CLI also sends the event before each
-// request, to ask whether one is due, and does not say whether it follows.
+// compress adds a compaction that a person ordered. Gemini CLI also sends this event by itself
+// before each request, when a compaction may not follow, so such a payload becomes a custom event.
 func (r *geminiReader) compress() {
 	if r.in.text("trigger") == "auto" {
 		r.b.custom()

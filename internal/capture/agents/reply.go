@@ -65,7 +65,7 @@ func decisionOf(o hooks.DocumentOutcome) answer {
 }
 
 // newArgs returns the arguments after the hooks ran, and whether a hook changed them. A denied call
-// is not made, so it has none.
+// has no new arguments, because it is not made.
 func (p Payload) newArgs(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	if o.Verdict == hooks.Deny {
 		return "", false
@@ -78,9 +78,9 @@ func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
 	return ok && now.Suppress
 }
 
-// shaped gives a changed result the JSON shape of the original, because a tool ignores
-// other shapes. If only the changed result is a string, it replaces the longest string of
-// the original. The other strings become empty.
+// shaped returns the changed result in the JSON shape of the original, because a tool ignores a
+// result of another shape. If the changed result is a text and the original is not, the text takes
+// the place of the longest string in the original, and the other strings become empty.
 func shaped(original, changed hooks.JSON) hooks.JSON {
 	text, isText := textOf(changed.Raw())
 	if _, same := textOf(original.Raw()); !isText || same {

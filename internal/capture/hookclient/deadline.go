@@ -58,8 +58,8 @@ func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Durat
 	}
 }
 
-// giveUp records in the spool that an event is missing. It does not use the outbox, which
-// may hang.
+// giveUp returns the best reply known so far, and notes in a spool file that an event is missing.
+// It does not use the outbox, which may be what hangs.
 func giveUp(opts Options, f fallback, err error) Result {
 	r := Result{Reply: f.reply, Problems: []string{err.Error()}}
 	list := problemEvent(opts.Tenant, f.run, r.Problems, nil)

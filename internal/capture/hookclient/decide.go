@@ -37,7 +37,7 @@ func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []ev
 	return c.Tool.Reply(p, *out), p.Decided(*out)
 }
 
-// canaryOutcome denies a canary, and says who answered.
+// canaryOutcome denies the made-up call of an installation check, and says who answered.
 func canaryOutcome(out *hooks.DocumentOutcome, err error) hooks.DocumentOutcome {
 	switch {
 	case err != nil:
@@ -98,8 +98,8 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 	return &out, nil
 }
 
-// LateOnly appends only events about hooks that end after their dispatch, since the event of the
-// payload already lists the others.
+// LateOnly appends only the events about hooks that end after the dispatch has returned. The other
+// hooks are already listed in the event of the payload.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

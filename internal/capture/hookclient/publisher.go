@@ -117,14 +117,15 @@ func (p *publisherClient) do(ctx context.Context, req hooksocket.Request, wait t
 	return resp, nil
 }
 
-// isHang reports whether a request ended because no response came. A hang can also use up
+// isHang reports whether a request ended because no response came within its own wait, or within
 // the time of the whole decision.
 func isHang(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	return errors.Is(cause, errSilent) || errors.Is(cause, context.DeadlineExceeded)
 }
 
-// failed returns errNoHooks if no publisher serves the data directory.
+// failed returns the error to report for a request. This is errNoHooks if no publisher serves the
+// data directory. Otherwise failed also notes that the publisher cannot be reached.
 func (p *publisherClient) failed(ctx context.Context, err error) error {
 	if p.url == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
 		return errNoHooks

@@ -13,7 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// recordTimeout limits each wait for the publisher or the outbox.
+// recordTimeout limits each wait for the publisher or the outbox, because the agent waits for the
+// hook command meanwhile.
 const recordTimeout = 500 * time.Millisecond
 
 // SharedOutbox returns the folder of the outbox to which all hook commands of a data
@@ -58,8 +59,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 		if err == nil {
 			return slices.DeleteFunc([]error{r.resend(ctx)}, func(err error) bool { return err == nil }), nil
 		}
-		// Send the events again later, even if the publisher has stored them. It drops
-		// duplicates by their ids.
+		// The publisher may have stored the events before the error. Send them again later
+		// nevertheless, because it recognises duplicates by their ids.
 		warnings = append(warnings, fmt.Errorf("events stay here: %w", err))
 	}
 	if r.publisher.url != "" && spoolHasRoom(r.dataDir) {
@@ -72,8 +73,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 	return warnings, err
 }
 
-// store appends events to the shared outbox. If the outbox is blocked, store spools them.
-// If the outbox is full, the events are lost, and the outbox records a gap.
+// store appends events to the shared outbox, or writes them to a spool file if another process
+// blocks the outbox. If the outbox is full, the events are lost, and the outbox records a gap.
 func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

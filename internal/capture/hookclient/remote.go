@@ -47,7 +47,8 @@ func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (
 	return agents.Reply{Stdout: resp.Body, Stderr: stderr, Exit: exit}, nil
 }
 
-// runRemote returns false if the publisher at the socket could not be asked.
+// runRemote lets the publisher at a socket answer the payload. It returns false if the publisher
+// could not be asked.
 func (c *call) runRemote(ctx context.Context, raw []byte, p agents.Payload, strict bool, unreadable error) (reply agents.Reply, ok bool) {
 	reply, c.remote = c.answerRemote(ctx, raw, p)
 	if c.remote != nil {

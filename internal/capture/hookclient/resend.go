@@ -14,7 +14,8 @@ import (
 
 const refusedSuffix = ".refused"
 
-// maxResend limits the files that one call sends, because an agent waits for the call.
+// maxResend limits how many spool files one call of the hook command sends, because an agent waits
+// for it.
 const maxResend = 200
 
 // ResendOptions configure [Resend].

@@ -30,7 +30,7 @@ const (
 )
 
 // maxSpooled limits the number of spool files. Once it is reached, events go to the shared outbox,
-// even if that has to be waited for.
+// even if the hook command must wait for it.
 const maxSpooled = 20_000
 
 func spoolHasRoom(dataDir string) bool {

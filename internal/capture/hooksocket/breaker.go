@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// breakerPause is how long a publisher that hung is hardly asked.
+	// breakerPause is how long a publisher that hung is asked only briefly or not at all.
 	breakerPause = time.Second
-	// breakerAge is how long a hang counts.
+	// breakerAge is how long a hang is remembered.
 	breakerAge = 10 * time.Minute
 
-	// glance limits the wait at a socket during the pause. A publisher that works begins its
-	// response sooner.
+	// glance limits the wait for a publisher at a unix URL during the pause. A publisher that works
+	// begins its response sooner.
 	glance = 50 * time.Millisecond
-	// distant is the limit after the pause for a publisher at an http URL.
+	// distant limits the wait for a publisher at an http URL after the pause, until it has answered
+	// again.
 	distant = time.Second
 )
 
@@ -27,9 +28,10 @@ const (
 var ErrBroken = errors.New("publisher did not answer, and is not asked again for a moment")
 
 // Breaker remembers in a file that a publisher hangs, so that only one decision waits for the whole
-// timeout. The user of the agent can write this file. So a Breaker for a publisher at a URL only
-// shortens the wait, and a publisher that works still decides. In a data directory that user could
-// also remove the socket.
+// timeout. The user of the agent can write this file, which must not keep a publisher at a URL from
+// deciding. So for such a publisher, a Breaker only shortens the wait, and a publisher that works
+// still decides. For the publisher of a data directory this does not matter, because that user
+// could also remove its socket.
 type Breaker struct {
 	file         string
 	pause, probe time.Duration // limits of the wait during the pause and after it

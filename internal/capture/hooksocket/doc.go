@@ -29,18 +29,19 @@ const (
 	// ReadableHeader is set if the publisher must refuse an unreadable payload with status 422,
 	// instead of recording it.
 	ReadableHeader = "Hooktrail-Readable"
-	// BeginHeader is the time, in Unix milliseconds, until which the publisher may begin. The
-	// sender records the payload itself afterwards, so a publisher that hung must not.
+	// BeginHeader is the time, in Unix milliseconds, after which the publisher must refuse the
+	// payload, because the sender soon stops waiting and records the payload itself.
 	BeginHeader = "Hooktrail-Begin"
 )
 
-// BeginWithin returns a BeginHeader for a sender that waits so long for the begin of the response.
-// The publisher has a little less time, so that its response arrives.
+// BeginWithin returns the BeginHeader of a sender that waits for this long until the response
+// begins. It leaves the publisher a little less time, so that the response arrives before the wait
+// ends.
 func BeginWithin(wait time.Duration) string {
 	return strconv.FormatInt(time.Now().Add(wait/5*4).UnixMilli(), 10)
 }
 
-// IsLate reports whether the time of a BeginHeader is over. Without the header it is not.
+// IsLate reports whether the time in a BeginHeader has passed. It returns false without the header.
 func IsLate(header string) bool {
 	until, err := strconv.ParseInt(header, 10, 64)
 	return err == nil && time.Now().UnixMilli() > until

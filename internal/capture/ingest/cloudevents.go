@@ -16,10 +16,10 @@ import (
 // CloudEvents yields the events of an input with one CloudEvent in each line, in JSON
 // structured mode.
 //
-// It removes the producer, the sequence and the salt, which belong to an earlier outbox.
-// An event without a tenant gets opts.Tenant. A record of Hooktrail's own services, such
-// as a seal, gives a LineError that wraps [ErrReserved], unless opts.Records is set.
-// Chunks of blobs are accepted, because events refer to them.
+// It removes the producer, the sequence and the salt, which an earlier outbox added. An event
+// without a tenant gets opts.Tenant. A record of Hooktrail's own services, such as a seal, gives a
+// LineError that wraps [ErrReserved], unless opts.Records is set. Chunks of large contents (blobs)
+// are accepted, because other events refer to them.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for in, err := range Lines(ctx, r, opts) {

@@ -20,7 +20,8 @@ func Told(usd float64) *events.Cost {
 	return &events.Cost{USD: usd}
 }
 
-// bills are the answers of the model by their message. The latest version of an answer counts.
+// bills has the answers of the model that state tokens or a cost, by their message. A later version
+// of an answer replaces the earlier one.
 type bills map[string]events.ResponseCompletedData
 
 func (b bills) add(data events.ResponseCompletedData) {
@@ -30,8 +31,8 @@ func (b bills) add(data events.ResponseCompletedData) {
 	b[data.Message] = events.ResponseCompletedData{Model: data.Model, TokensUsed: data.TokensUsed, Cost: data.Cost}
 }
 
-// cost returns the sum of the answers, or nil if the cost of an answer is unknown. It
-// estimates the cost of answers without one.
+// cost returns the cost of all answers together, and estimates it for answers whose input states
+// none. It returns nil if the cost of an answer is unknown.
 func (b bills) cost(table *prices.Table) *events.Cost {
 	var sum events.Cost
 	for _, message := range slices.Sorted(maps.Keys(b)) { // a sum of fractions depends on their order

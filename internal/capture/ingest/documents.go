@@ -120,8 +120,8 @@ func (in *documents) listed(name string) error {
 	return in.give(name, -1, JSON(token))
 }
 
-// opened reads an object after its opening brace, and yields it as the value of the named
-// member.
+// opened reads the rest of an object whose opening brace has been read, and yields the object as
+// the value of the named member.
 func (in *documents) opened(name string) error {
 	var whole Object
 	for in.dec.More() {

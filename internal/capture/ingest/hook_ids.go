@@ -10,9 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// The hooks of some tools send no ids for calls and prompts. Such an id derives from the content
-// and the number of equal calls or prompts before it in the run. The hooks and the transcript of a
-// session therefore have the same ids, in any order of arrival.
+// The hooks of some tools send no ids for calls and prompts. For these, the id is derived from the
+// content and from the number of equal calls or prompts before it in the run. So the hooks and the
+// transcript of a session lead to the same ids, whichever arrives first.
 
 // CallKey returns a text that is the same for equal calls of a tool.
 func CallKey(tool string, args json.RawMessage) string {
@@ -37,13 +37,15 @@ func hookID(session, key string, n int) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// HookCall returns the id that the hooks of the tool give to the next call of the run.
+// HookCall returns the id that the hooks of the tool give to the run's next call with this tool and
+// these arguments.
 func (r *Run) HookCall(tool string, args json.RawMessage) string {
 	key := CallKey(tool, args)
 	return CallID(r.hookSession(), key, r.times(key))
 }
 
-// HookPrompt returns the step that the hooks of the tool give to the next prompt of the run.
+// HookPrompt returns the step that the hooks of the tool give to the run's next prompt with this
+// text.
 func (r *Run) HookPrompt(prompt string) string {
 	key := PromptKey(prompt)
 	return PromptID(r.hookSession(), key, r.times(key))
@@ -51,7 +53,7 @@ func (r *Run) HookPrompt(prompt string) string {
 
 func (r *Run) hookSession() string { return SessionKey(r.m.opts.Tenant, r.m.source, r.Run) }
 
-// times returns how often the key was used before.
+// times returns how often the key was used before, and counts this use.
 func (r *Run) times(key string) int {
 	if r.equal == nil {
 		r.equal = map[[sha256.Size]byte]int{}

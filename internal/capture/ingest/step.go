@@ -40,7 +40,7 @@ func (s *Step) Answer(text string) {
 	}
 }
 
-// goesOn notes that the step did not end with the latest answer.
+// goesOn notes that something followed the latest answer, so that the step did not end with it.
 func (s *Step) goesOn() {
 	if s.Status == events.StepCompleted {
 		s.Status = ""
@@ -58,8 +58,8 @@ func (r *Run) StepID() string {
 	return r.step.ID
 }
 
-// Open ends the open step and begins another one with the id of the origin, or with its
-// Step. If the run already has a step with that id, Open appends a number.
+// Open ends the open step and begins another one. Its id is p.Step, or else p.ID. If the run
+// already has a step with that id, Open appends a number.
 func (r *Run) Open(p Origin, input string) *Step {
 	r.CloseStep()
 	name := r.stepIDs.Unique(p.ID)

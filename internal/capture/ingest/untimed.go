@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// elsewhere is the location of times that are not from the input. A time keeps it when a
-// duration is added, so Send recognises every event with such a time.
+// elsewhere is the location of times that are not from the input. A time keeps its location when a
+// duration is added, so Send can recognise every event with such a time.
 var elsewhere = time.FixedZone("not in the input", 0)
 
 // markUntimed marks an event whose time is not from the input.

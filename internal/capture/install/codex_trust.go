@@ -33,7 +33,8 @@ var codexTrust = trust{
 
 const codexHashKey = "trusted_hash"
 
-// editCodex edits the trust in each hook of ours in the given hooks file.
+// editCodex calls edit for each hook of Hooktrail in the given hooks file, so that edit adds or
+// removes the trust in it in the configuration of Codex.
 func editCodex(c *Change, opts Options, hooks []byte, edit func(f *tomlFile, header, hash string) (*tomlFile, error)) ([]*Change, error) {
 	change, err := trustFile(c.Tool, below("CODEX_HOME", ".codex", "config.toml")(opts.Home, opts.Getenv))
 	if err != nil {
@@ -87,8 +88,8 @@ type codexHash struct {
 	hash   string // as text of a TOML value
 }
 
-// codexHashes returns the identity of each hook of ours, as Codex computes it. Codex runs
-// a hook only while its hash is the trusted one.
+// codexHashes returns the hash of each hook of Hooktrail, as Codex computes it. Codex runs a hook
+// only while this hash is equal to the one that its configuration trusts.
 func codexHashes(c *Change, opts Options, hooks []byte) ([]codexHash, error) {
 	if len(bytes.TrimSpace(hooks)) == 0 {
 		return nil, nil

@@ -8,11 +8,12 @@ import (
 )
 
 const (
-	// lookup and found surround the program in a command line, to check without an error text that
-	// the shell finds it.
+	// lookup and found surround the name of the program in a command line. They check that the
+	// shell finds the program, without an error text if it does not.
 	lookup = "command -v "
 	found  = " >/dev/null 2>&1 && "
-	// ifFound, orElse and end surround a faster program and its replacement.
+	// ifFound, then, orElse and end run a faster program if the shell finds it, and otherwise its
+	// replacement.
 	ifFound = "if " + lookup
 	then    = " >/dev/null 2>&1; then "
 	orElse  = "; else "
@@ -22,11 +23,11 @@ const (
 	sh = "sh -c "
 )
 
-// commandLine returns the command line of a hook. It decides itself if the program is
-// missing, cannot start or is killed. Agents would otherwise continue or stop as they
-// like. Without --fail-closed the status is always 0, which continues. With it, the
-// command prints a denial in the dialect of the agent, at the events where the agent
-// accepts one. The status 2 is the program's own denial.
+// commandLine returns the command line of a hook. If the program is missing, cannot start or is
+// killed, the line itself decides, because agents would otherwise continue or stop as they like.
+// Without --fail-closed, its status is always 0, so that the agent continues. With it, the line
+// prints a denial in the format of the agent, at the events where the agent accepts one. It keeps
+// the status 2, which is the program's own denial.
 func (t *tool) commandLine(opts Options, event string) string {
 	args := t.name
 	if t.eventArgument {
@@ -40,7 +41,8 @@ func (t *tool) commandLine(opts Options, event string) string {
 		line = ifFound + opts.Hook + then + opts.Hook + " " + args + orElse + line + end
 	}
 	if denial := t.denial(opts, event); denial != "" {
-		// Gemini CLI replaces $name by variables of its environment, but not $?.
+		// The line uses no other variable than $?, because Gemini CLI replaces $name by variables
+		// of its own environment.
 		line += "; case $? in 0) exit 0;; 2) exit 2;; esac; printf '%s\\n' " + termtext.ShellQuote(denial)
 	} else {
 		line += "; exit 0"
@@ -70,8 +72,8 @@ func closedReason(program, tool string) string {
 		"If it moved, repeat publisher install " + tool + ". To continue without it, remove the hooks from the settings of the agent."
 }
 
-// innerCommand returns the command line from the program on that it runs first, without the shell
-// code before it.
+// innerCommand returns the part of a command line that begins with the first program it runs,
+// without the shell code that looks for the program.
 func innerCommand(line string) string {
 	if quoted, ok := strings.CutPrefix(line, sh); ok {
 		inner, _ := firstWord(quoted)

@@ -15,8 +15,8 @@ const hooksKey = "hooks"
 // hookProgram is the name of the program that agents run if it is installed.
 const hookProgram = "hooktrail-hook"
 
-// ours recognises the hooks that this package installed. Their commands run a program
-// with "hook" and the name of the tool, or hookProgram with the name of the tool.
+// ours recognises the hooks that this package installed by their commands. Such a command runs one
+// of the programs with "hook" and the name of the tool, or hookProgram with the name of the tool.
 type ours struct {
 	tool     string
 	programs []string // names without folders

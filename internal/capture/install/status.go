@@ -51,9 +51,9 @@ func (s *Status) Works() bool {
 	return s.Installed && s.Denied && s.Recorded && (s.Trust != NotTrusted && s.Trust != TrustUnknown)
 }
 
-// Check reads the hooks of an agent and runs the one for a call with a canary, in the
-// folder dir. The canary is recorded as a session of its own. Check does not start the
-// agent.
+// Check reads the hooks of an agent. To try them, it runs the hook for a tool call in the folder
+// dir, with a made-up call that is recorded as a session of its own, see [agents.Canary]. Check
+// does not start the agent.
 func Check(ctx context.Context, name string, opts Options, dir string) (Status, error) {
 	t, err := named(name)
 	if err != nil {
@@ -165,7 +165,8 @@ func programOf(line string) string {
 	return program
 }
 
-// outdated reports whether an older version wrote a command, or some are missing.
+// outdated reports whether a command is missing, or was written by an older version, which added no
+// shell code around the program.
 func (t *tool) outdated(commands map[string]string) bool {
 	if t.plugin {
 		return false
@@ -178,7 +179,7 @@ func (t *tool) outdated(commands map[string]string) bool {
 	return false
 }
 
-// commands returns the hook commands of ours, by event.
+// commands returns the commands of the hooks that this package installed, by event.
 func (t *tool) commands(c *Change, opts Options) (map[string]string, error) {
 	all := map[string]string{}
 	if !c.exists || len(bytes.TrimSpace(c.before)) == 0 {

@@ -15,8 +15,9 @@ import (
 // change something else.
 var errLayout = errors.New("the settings are in a form that only a person should edit")
 
-// tomlFile is a TOML file as lines. It finds tables by their headers, so comments and the order stay.
-// The TOML library confirms that an edit changes one value and nothing else.
+// tomlFile is a TOML file that is edited line by line, so that comments and the order of the
+// settings stay. It finds tables by their headers. The TOML library only confirms that an edit
+// changes one value and nothing else.
 type tomlFile struct {
 	lines  []string
 	tables []tomlTable
@@ -63,8 +64,8 @@ func meaning(text string) (values map[string]any, err error) {
 	return values, toml.Unmarshal([]byte(text), &values)
 }
 
-// adds reports whether after means the same as before with a value added or replaced. value is TOML
-// text.
+// adds reports whether the text after an edit means the same as the text before it, apart from the
+// value that the edit added or replaced. value is TOML text with its table.
 func adds(before, value, after string) bool {
 	want, err := meaning(before)
 	if err != nil {
@@ -142,7 +143,7 @@ func (f *tomlFile) get(header, key string) (value string, line int) {
 	return "", -1
 }
 
-// set returns the file with a value.
+// set returns a copy of the file in which the key has this value.
 func (f *tomlFile) set(header, key, value string) (*tomlFile, error) {
 	line := key + " = " + value
 	lines := slices.Clone(f.lines)

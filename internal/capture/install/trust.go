@@ -59,7 +59,8 @@ func trustFile(tool, file string) (*Change, error) {
 	return c, nil
 }
 
-// realFolder returns the path that agents compare.
+// realFolder returns the absolute path of a folder without symbolic links, which agents compare
+// with the folders that they trust.
 func realFolder(folder string) (string, error) {
 	full, err := filepath.Abs(folder)
 	if err != nil {
@@ -68,8 +69,8 @@ func realFolder(folder string) (string, error) {
 	return filepath.EvalSymlinks(full)
 }
 
-// jsonTrust returns a plan for agents that list trusted folders in a JSON file. Only the hooks of a
-// project need the trust.
+// jsonTrust returns a plan for agents that list trusted folders in a JSON file. Without a project
+// it plans nothing, because these agents need the trust only for the hooks of a project.
 func jsonTrust(file func(home string, env func(string) string) string, add func(d *document, folder string) (*document, error)) trust {
 	return trust{plan: func(c *Change, opts Options) ([]*Change, error) {
 		if opts.Project == "" {

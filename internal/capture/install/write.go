@@ -76,7 +76,7 @@ func follow(file string) (string, error) {
 			return "", err
 		}
 		if !filepath.IsAbs(to) {
-			// The link is relative to the real path of its folder.
+			// A relative link starts at the real path of its folder.
 			dir, err := filepath.EvalSymlinks(filepath.Dir(file))
 			if err != nil {
 				return "", err

@@ -108,9 +108,9 @@ func (t *Table) Of(model string, used events.Tokens) (usd float64, ok bool) {
 		float64(used.CacheRead)*read + float64(used.CacheCreation)*write) / 1e6, true
 }
 
-// price returns the price of the model with the name, or else of the longest pattern. A
-// provider before the name and a suffix in brackets, as in "anthropic/claude-x[1m]", do not
-// count.
+// price returns the price under the name of the model, or else under the longest pattern that
+// matches it. A provider before the name and a suffix in brackets are ignored, as in
+// "anthropic/claude-x[1m]".
 func (t *Table) price(model string) (best Price, ok bool) {
 	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	model, _, _ = strings.Cut(model, "[")

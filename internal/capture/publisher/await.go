@@ -34,10 +34,11 @@ const (
 const (
 	awaitPoll    = 25 * time.Millisecond
 	awaitRequest = 2 * time.Second
-	// A running auditor always has an open request for messages, so without one for awaitRestart,
-	// which is longer than a restart takes, no auditor runs.
+	// A running auditor always has an open request for messages. If there is none for awaitRestart,
+	// which is longer than a restart takes, no auditor is running.
 	awaitRestart = 2 * time.Second
-	// An auditor that commits a large batch shows no progress.
+	// An auditor shows no progress while it commits a large batch, so it then counts as stopped
+	// only after awaitCommit.
 	awaitCommit = 20 * time.Second
 )
 
@@ -49,9 +50,9 @@ type AwaitOptions struct {
 	Progress func(done, total uint64) // in stream sequences; may be nil
 }
 
-// AwaitAuditor waits until the auditor has acknowledged the last manifest of each tenant.
-// By then, the ledger contains the events. If the result is [AuditedUnknown], the error
-// explains it.
+// AwaitAuditor waits until the auditor has acknowledged the last manifest of each tenant. A
+// manifest follows the events of its batch, so by then the ledger contains the events. If the
+// result is [AuditedUnknown], the error explains it.
 func AwaitAuditor(ctx context.Context, o AwaitOptions) (Audited, error) {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}

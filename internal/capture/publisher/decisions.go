@@ -14,7 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// ownHooks lets hooks ask other decision services, but not this one.
+// ownHooks returns options for hooks that may ask other decision services, but not this one, which
+// would only ask the same hooks again.
 func ownHooks(b *broker.Broker) hookfile.Options {
 	c := decision.Client{Conn: b.Conn(), Space: b.Space()}
 	return hookfile.Options{Requester: c, Own: c.Own}

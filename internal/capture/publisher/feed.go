@@ -152,8 +152,8 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts and lists a malformed line only once. The first report counts, unless a later one says
-// that the line was lost.
+// add counts and lists a malformed line only once, even if there are several reports about it. It
+// keeps the first report, unless only a later one says that the line was lost.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -178,7 +178,8 @@ const (
 	interruptedFlush = 2 * time.Second
 )
 
-// openOutbox uses all rules of pkg/redact by default.
+// openOutbox opens an outbox of the data directory. Without a redactor in opts, it uses all rules
+// of pkg/redact.
 func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publish.Options, logger *slog.Logger) (*publish.Publisher, error) {
 	opts.Dir, opts.Journal = outboxDir(dataDir, opts.Name), publish.JournalDir(dataDir)
 	if opts.Redactor == nil {

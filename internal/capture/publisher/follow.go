@@ -19,9 +19,9 @@ type followed struct {
 // The pause after a read is at least pauseFactor times as long as the read.
 const pauseFactor = 10
 
-// follow imports the files of all paths and then their changes, until ctx ends. It reads
-// a changed file from the start, because tools may replace files. The outbox drops known
-// events.
+// follow imports the files of all paths and then their changes, until ctx ends. It reads a changed
+// file from the start, because tools may replace files. The outbox drops the events that it already
+// has.
 //
 // The runs of a file end when the file has not changed for Rest, or when ctx ends.
 func (im *importer) follow(ctx, work context.Context) error {

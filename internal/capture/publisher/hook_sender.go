@@ -31,8 +31,9 @@ func (s *HookService) tenantFor(ctx context.Context, named string) (string, erro
 	return named, nil
 }
 
-// A sender at a socket may also spool its events. So contextOf derives the event ids with
-// the sender's key, and the spooled copies are dropped as duplicates.
+// contextOf returns the facts about a request that its payload does not contain. A sender at the
+// group socket may also write its events to a spool file. So the event ids are derived with the
+// sender's key, and the spooled copies are dropped as duplicates.
 func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	named := r.URL.Query().Get("tenant")
 	tenant, err := s.tenantFor(r.Context(), named)

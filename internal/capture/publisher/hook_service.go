@@ -140,7 +140,8 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 	w.Write(reply.Stdout)
 }
 
-// dispatch asks the hooks, but denies a canary itself.
+// dispatch asks the hooks about a document. If it is the made-up call of an installation check,
+// dispatch denies it without them, see [agents.Canary].
 func (s *HookService) dispatch(ctx context.Context, d hooks.Document) (hooks.DocumentOutcome, error) {
 	if agents.IsCanary(d) {
 		return agents.CanaryOutcome("by the publisher"), nil

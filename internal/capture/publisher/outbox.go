@@ -68,8 +68,8 @@ func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	return list, err
 }
 
-// CheckMissing returns an error that names each missing outbox whose loss is not on
-// record.
+// CheckMissing returns an error that names each missing outbox, unless the loss of its producer is
+// already recorded.
 func CheckMissing(dataDir string, names ...string) error {
 	list, err := publish.MissingOutboxes(dataDir)
 	for _, m := range list {

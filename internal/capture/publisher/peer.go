@@ -25,8 +25,8 @@ func UserOf(ctx context.Context) string {
 	return user
 }
 
-// userFor returns the user of a request. It ignores the claimed user if the publisher has
-// a group socket. Otherwise a sender over TCP could use the name of another user.
+// userFor returns the user of a request. If the publisher has a group socket, it ignores the
+// claimed user, because a sender over TCP could claim the name of another user.
 func userFor(ctx context.Context, claimed string) string {
 	if user, ok := ctx.Value(userKey{}).(string); ok {
 		return user

@@ -46,7 +46,7 @@ func otherFormat(begins *format, wanted string) error {
 	return refusal(fmt.Sprintf("looks like %s, not %s; leave out --format, or add --force", begins.name, wanted))
 }
 
-// foreign lists known files that import does not read.
+// foreign lists files that import recognises but cannot read, with advice for the user.
 var foreign = []struct {
 	name, advice string
 	is           func(head []byte, base string) bool

@@ -86,7 +86,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Together, these limits are shorter than the default stop timeout of process managers.
+// Together, these limits are shorter than the default stop timeout of process managers, which would
+// otherwise kill the publisher.
 const (
 	drainRequests = 5 * time.Second
 	drainOutbox   = 15 * time.Second

@@ -151,8 +151,8 @@ func (r *run) end() {
 	r.Finish(&data)
 }
 
-// turn opens a step for an answer of the model. Only the first answer after a prompt uses
-// the open step of the prompt.
+// turn opens a step for an answer of the model. The first answer after a prompt belongs to the step
+// of the prompt, which is already open.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answered {
 		r.turns++

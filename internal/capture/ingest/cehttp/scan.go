@@ -94,8 +94,8 @@ func (s *scanner) end() error {
 	return errMore
 }
 
-// value reads the next value of the array. If the previous step failed, value reads
-// nothing and returns an error.
+// value reads the next value of the array. prior is the error of the step before, which makes value
+// return an error without reading.
 func (s *scanner) value(prior error) (eventText, error) {
 	if errors.Is(prior, io.EOF) {
 		return eventText{}, errOpen

@@ -35,7 +35,8 @@ func (t *transcript) progress(r *run, l *line) {
 	r.Emit(l.whole(), events.Custom, toolCall, events.CustomData{Name: "progress." + data.Type, Data: l.Data})
 }
 
-// hookRan notes what the run of a hook says about a call or about the end of the turn.
+// hookRan notes what the run of a hook reveals. A PreToolUse hook ran before its call, and a Stop
+// or SubagentStop hook means that the turn ended.
 func (r *run) hookRan(event, toolCall string) {
 	switch {
 	case event == "PreToolUse" && toolCall != "" && !r.Answered(toolCall):

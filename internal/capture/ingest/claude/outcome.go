@@ -61,8 +61,8 @@ func hasPrefix(text string, prefixes []string) bool {
 // bashFailures are the prefixes of all failures of Bash that are not refusals.
 var bashFailures = []string{"Exit code ", "<tool_use_error>", "Command timed out", "ENOENT", "EACCES", "spawn ", "Error", "InputValidationError"}
 
-// stopped reports whether a person or Claude Code stopped the call. Claude Code appends a correction
-// if a refused call had already begun.
+// stopped reports whether a person or Claude Code stopped a running call. The text can begin like
+// that of a refused call, but then Claude Code adds that the call was stopped while it ran.
 func stopped(text string) bool {
 	return hasPrefix(text, notCompleted) ||
 		hasPrefix(text, personRefused) && strings.Contains(text, "this call was stopped while running, not refused before it ran")
@@ -96,9 +96,9 @@ func (r *run) failed(data *events.ToolResultData, id, kind string, content json.
 	}
 }
 
-// answered stores the text of a line of the model. A step ends with text alone, unless the stop
-// reason says otherwise. Older versions do not write the stop reason. A line that Claude Code wrote
-// itself, such as one after an interrupt, says nothing about the end.
+// answered stores the text of a line of the model. If the line ends with text, the step ends too,
+// unless the stop reason says otherwise. Older versions write no stop reason. A line that Claude
+// Code wrote itself, for example after an interrupt, says nothing about the end.
 func (r *run) answered(l *line) {
 	s := r.Step()
 	before := s.Status

@@ -101,7 +101,7 @@ func (c *calls) spawned(l *line, call string, sub spawn, output json.RawMessage)
 	})
 }
 
-// ended stores the details of a call until the line with its result arrives.
+// ended stores details of a call, such as its exit code, until the line with the result arrives.
 func (c *calls) ended(l *line, call string) {
 	var report struct {
 		Exit     *int            `json:"exit_code"`

@@ -143,8 +143,8 @@ func (h sessionMeta) parent() (session, role string) {
 	return by.Parent, Source
 }
 
-// meta reads the head of a session. A fork also contains the heads of earlier sessions,
-// but only the first head starts the run.
+// meta reads the head of a session. The file of a forked session also contains the heads of earlier
+// sessions, but only the first head starts the run.
 func (s *session) meta(l *line) {
 	var h sessionMeta
 	l.decode(&h)

@@ -82,9 +82,9 @@ func (e *ending) read(output json.RawMessage) {
 	}
 }
 
-// judge finds a complaint of Codex at the beginning of the output. A command with an exit code and
-// an MCP server write the output themselves, so it cannot show their result as a refusal or an
-// interrupt, and an exit code of 0 stays a success.
+// judge looks for a complaint of Codex at the beginning of the output. After the exit code 0 it
+// does not look, because the call succeeded. An MCP server, or a command with another exit code,
+// wrote the output itself, so the output cannot prove a refusal or an interrupt.
 func (e *ending) judge(text string) {
 	if e.exit != nil && *e.exit == 0 {
 		return

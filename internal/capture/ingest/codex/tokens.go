@@ -38,9 +38,9 @@ func (s *session) tokens(l *line, m message) {
 
 type tokenCount struct{ total events.Tokens }
 
-// added subtracts the previous total from total. If total is the smaller one, Codex has
-// restarted its count, and added returns the tokens of the last call. For invalid counts,
-// it returns false.
+// added returns the tokens that were used since the previous total. If the new total is smaller,
+// Codex has restarted its count, so added returns the tokens of the last call. It returns false if
+// a count is invalid.
 func (c *tokenCount) added(total, last usage) (events.Tokens, bool) {
 	now, ok := total.tokens()
 	call, okCall := last.tokens()

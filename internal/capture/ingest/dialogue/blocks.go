@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// block is a block of a message in the format of Anthropic, which pi changed a little.
+// block is a part of a message in the format of Anthropic, or in the slightly different format of
+// the agent pi.
 type block struct {
 	Type     string          `json:"type"`
 	Text     string          `json:"text"`
@@ -65,7 +66,7 @@ func (b *block) part(raw json.RawMessage) part {
 	return p
 }
 
-// told returns the result of a call whose status the file states.
+// told returns the result of a call, for files that state whether the call failed.
 func told(failed bool, output json.RawMessage) events.ToolResultData {
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: output}
 	if failed {
@@ -75,7 +76,7 @@ func told(failed bool, output json.RawMessage) events.ToolResultData {
 	return data
 }
 
-// counts returns the tokens, or nil if all numbers are 0 or one of them is no count.
+// counts returns the tokens, or nil if all numbers are 0 or one of them is not a valid count.
 func counts(input, output, read, write float64) *events.Tokens {
 	if !ingest.AreCounts(input, output, read, write) || input+output+read+write == 0 {
 		return nil

@@ -64,8 +64,9 @@ func iflow(raw json.RawMessage) (entry, error) {
 	return e, err
 }
 
-// judge reads the result inside a block. The block has no error flag, so the status is the
-// one next to it, and the error of the tool.
+// judge reads the tool's result inside a block. The status next to the block decides whether the
+// call failed, or else the error flag of the block. If the tool reports an error, the call is never
+// a success.
 func (l *iflowLine) judge(p *part) {
 	var b struct {
 		IsError bool            `json:"is_error"`

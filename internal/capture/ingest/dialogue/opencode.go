@@ -107,7 +107,8 @@ func (m *openCodeInfo) answered(e *entry) {
 	e.failure = &events.Failure{Message: ingest.Clip(said, ingest.MaxMessage), Class: ingest.FailureClass(said)}
 }
 
-// openCodePart returns false for the marks of a step, whose tokens the message has.
+// openCodePart returns false for a part that only marks the start or end of a step. The tokens in
+// such a part are also in the message.
 func openCodePart(raw json.RawMessage) (p part, ok bool) {
 	var b struct {
 		Type      string         `json:"type"`

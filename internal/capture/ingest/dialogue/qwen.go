@@ -102,8 +102,8 @@ func (l *qwenLine) part(raw json.RawMessage) part {
 	return p
 }
 
-// outcome reads the result of a call as forks of Gemini CLI write it. They write a status
-// next to it, and the reason of a refusal into its text.
+// outcome reads the result of a call in the format of the forks of Gemini CLI. These write the
+// status next to the result, and the reason of a refusal into its text.
 func (f *functionResponse) outcome(status, kind string, raw json.RawMessage) events.ToolResultData {
 	failure := ingest.Text(f.Response.Error)
 	said := failure + ingest.Text(f.Response.Output)

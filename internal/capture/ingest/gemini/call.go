@@ -49,8 +49,8 @@ func (c *chat) call(m message, i int, text json.RawMessage) {
 	}
 }
 
-// callID returns the id that the hooks of Gemini CLI give to a call, because they do not send the
-// written one.
+// callID returns the id that the hooks of Gemini CLI give to a call. They do not send the id in the
+// file, so that one is only used to find the call again.
 func (c *chat) callID(written string, k toolCall) string {
 	key := c.run.Run + "\x00" + written
 	if c.calls[key] == "" {

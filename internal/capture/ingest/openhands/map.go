@@ -68,8 +68,8 @@ func (t *transcript) message(r *run, i *item) {
 	})
 }
 
-// answered emits the model's answer to which an item belongs, unless an earlier item
-// belongs to the same answer.
+// answered emits the model's answer to which an item belongs, unless it was already emitted for an
+// earlier item.
 func (t *transcript) answered(r *run, i *item, text string) {
 	id := cmp.Or(i.Call.Response.ID, "turn-"+i.id)
 	if id == r.turn {

@@ -164,8 +164,8 @@ func (t *transcript) present() time.Time {
 	return t.last
 }
 
-// begin starts the run with the items that waited for it. The run id is derived from the last of
-// them, which is usually the first item of the agent.
+// begin starts the run. Items wait in t.pending until then, because the run id is derived from the
+// last of them, which is usually the first item of the agent.
 func (t *transcript) begin() {
 	var first json.RawMessage
 	at := t.present()

@@ -37,8 +37,9 @@ const (
 type Options struct {
 	Tenant string
 	Now    time.Time // time of events that have none; no id depends on it
-	// CallIDs gives calls and prompts of Gemini CLI the ids of hooks. It must not be the CallIDs of hooks,
-	// because both count equal calls. If nil, such calls are not those of hooks.
+	// CallIDs gives the calls and prompts of Gemini CLI the same ids as its hooks do. It must not
+	// be the CallIDs of the hooks, because hooks and requests count equal calls separately. If it
+	// is nil, these calls and prompts get no such ids.
 	CallIDs agents.CallIDs
 }
 

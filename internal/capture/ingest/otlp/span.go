@@ -39,8 +39,8 @@ var classes = map[string]map[string]class{
 // decides.
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
-// classOf ignores token counts, because spans that group model calls contain the sum of
-// their tokens.
+// classOf returns the kind of work that a span stands for. It ignores token counts, because a span
+// that only groups model calls contains the sum of their tokens.
 func classOf(a attributes, isRoot bool) class {
 	for _, name := range inOrder {
 		if c, ok := classes[name][strings.ToLower(a.text(name))]; ok {

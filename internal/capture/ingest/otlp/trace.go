@@ -71,8 +71,8 @@ func (m *made) at(r *reader, s *span, kind events.Kind, at time.Time, payload an
 	m.add(e, err, changes...)
 }
 
-// own returns a function that moves an event to the run of its sub-agent, unless s is the root
-// span, whose events stay in the run of the trace.
+// own returns a function that moves an event from the run of the trace to the run of the sub-agent
+// whose span is s. If s is the root span, the function changes nothing.
 func own(s *span) func(*events.Event) {
 	return func(e *events.Event) {
 		if s.Parent != "" {

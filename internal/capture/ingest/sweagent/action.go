@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// own lists the commands that SWE-agent implements instead of the shell.
+// own lists the commands that SWE-agent implements itself. A call of one of them counts as a call
+// of a tool with this name, and not of the shell.
 var own = func() map[string]bool {
 	set := map[string]bool{}
 	for name := range strings.FieldsSeq(`create edit insert open goto scroll_up scroll_down search_dir search_file find_file filemap

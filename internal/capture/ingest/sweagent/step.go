@@ -28,8 +28,8 @@ func (s *step) shown() []json.RawMessage {
 	return s.Messages
 }
 
-// If a file contains attempts, trajectory skips the steps outside them, which repeat one
-// of the attempts.
+// trajectory reads a step. If the file also contains attempts, the steps outside them are skipped,
+// because they repeat one of the attempts.
 func (t *transcript) trajectory(p ingest.Fragment) {
 	number := t.steps
 	t.steps++

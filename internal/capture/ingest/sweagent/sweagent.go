@@ -103,8 +103,8 @@ type run struct {
 
 func (r *run) now() time.Time { return r.start.Add(r.elapsed) }
 
-// turn opens a step for an answer of the model. Only the first answer uses the open step
-// of the task.
+// turn opens a step for an answer of the model. The first answer belongs to the step of the task if
+// that is open.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answers > 0 {
 		r.Open(p, "")

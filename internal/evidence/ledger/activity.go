@@ -204,8 +204,8 @@ func (a Activity) GapsNoticed(ctx context.Context, producer string, lasts []uint
 }
 
 // SilentProducers returns the sorted names of the producers that sent messages before the newest
-// break of the stream, but none between the break and the checkpoint. A break is a hole in the
-// stream or a new stream.
+// break, but none between the break and the checkpoint. A break is a point at which messages are
+// missing from the stream, or at which a new stream replaced it.
 func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
 		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')
@@ -230,8 +230,9 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// lastBreak returns the newest break checkpoint, which is c or an earlier one. Such a checkpoint
-// has a later stream position than the previous checkpoint, but the same number of arrivals.
+// lastBreak returns the checkpoint that the auditor signed at the newest break, which is c or an
+// earlier one. It is recognised by a later stream position than in the checkpoint before it,
+// although no message has arrived in between.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

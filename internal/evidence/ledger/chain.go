@@ -20,8 +20,8 @@ func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// Index returns the index of a key in the chain, or -1 if it is not at the index from or after
-// it.
+// Index returns the index of a key in the chain, or -1 if the key is not there. It skips the keys
+// before the index from.
 func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
 		if SameKey(c[i], key) {
@@ -104,9 +104,9 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// namedKey returns the verifier in changes with the same key, or key itself if changes do not
-// contain it. The caller's key may not come from [ParseKey], and [SameKey] would then find it
-// nowhere.
+// namedKey looks for a key in the orders that change keys, and returns it as a verifier from
+// [ParseKey], because [SameKey] can compare no others. If no order names the key, namedKey returns
+// key itself.
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {

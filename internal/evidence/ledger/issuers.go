@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The reasons for rejecting the grants of an issuer.
+// The reasons for rejecting a grant, with which an issuer confirms the key of a producer.
 const (
 	IssuerUnknown = "its issuer is unknown"
 	IssuerRevoked = "its issuer was revoked before"

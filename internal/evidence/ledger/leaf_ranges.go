@@ -15,7 +15,8 @@ type LeafRange struct{ First, Last int64 }
 // leaves always give the same list.
 type LeafRanges []LeafRange
 
-// Add appends leaf if it is greater than all leaves in r.
+// Add adds a leaf, and must be called in ascending order. It ignores a leaf that is not greater
+// than the last one in r.
 func (r *LeafRanges) Add(leaf int64) {
 	last := len(*r) - 1
 	switch {
@@ -51,8 +52,8 @@ func (r LeafRanges) sorted() (list LeafRanges) {
 	return list
 }
 
-// coarse returns at most n ranges that cover r. It closes small gaps, so the result can contain
-// leaves that are not in r.
+// coarse merges ranges until at most n are left. It closes the smallest gaps first, so the result
+// has all leaves of r, and perhaps others too.
 func (r LeafRanges) coarse(n int) LeafRanges {
 	for gap := int64(1); len(r) > n; gap *= 2 {
 		var list LeafRanges
@@ -104,7 +105,8 @@ func (r LeafRanges) valid(size int64) bool {
 
 var errRanges = errors.New("not ranges of leaves")
 
-// parseRanges also accepts text that is not canonical, because [ParseOrder] rejects it later.
+// parseRanges need not reject unsorted or overlapping ranges, because [ParseOrder] compares the
+// result with the canonical form.
 func parseRanges(text string) (list LeafRanges, err error) {
 	for part := range strings.SplitSeq(text, " ") {
 		first, last, isRange := strings.Cut(part, "-")

@@ -31,8 +31,9 @@ func (s Stream) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"epoch": s.Epoch, "created": s.Created, "Epoch": s.Epoch, "Created": s.Created})
 }
 
-// Arrival is one message that changed the ledger. Only a repetition sets Producer and the fields
-// after it, because otherwise the new leaf has these values.
+// Arrival is one message that changed the ledger. It is either a new leaf, or a repetition of an
+// event, which has no leaf. Only a repetition sets Producer, Sequence and Hash, because a leaf has
+// them itself.
 type Arrival struct {
 	Leaf   int64 // new leaf; for a repetition, the leaf of the repeated event
 	Epoch  int64

@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A checkpoint has another first line, so no signature is valid for both an order and a checkpoint.
+// orderHeader is the first line of the text that is signed. A checkpoint begins with another line,
+// so its signature can never be used for an order.
 const orderHeader = "hooktrail/order/v1\n"
 
 // MaxOrderBytes is the maximum size of a signed order, because a larger one would not fit into an

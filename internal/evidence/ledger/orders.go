@@ -67,8 +67,9 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	return holds, err
 }
 
-// BlockingHolds returns the holds that block an order from [Orders.Resolve]. It may return more
-// holds than the ledger applies, because it counts a user's later records as held.
+// BlockingHolds returns the holds that would block an order from [Orders.Resolve]. It is stricter
+// than the ledger, because a hold of a user counts for all records of that user, even for those
+// that arrived after the hold.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)

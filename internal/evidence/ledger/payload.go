@@ -8,10 +8,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A payload has the members of an event's data that decides about verdicts or about the tables.
-// Other verifiers must read it in the same way, so it counts only in one form, which
-// docs/verifier.md describes. It is an object whose names have lower case letters, digits and
-// underscores, and do not repeat, and the members that a reader asks for have the right type.
+// A payload has the members of an event's data, for those events on which verdicts or the tables
+// depend. All verifiers must read such data in the same way, but JSON libraries differ about
+// repeated names, for example. So a payload counts only if it is an object whose names are distinct
+// and have only lower case letters, digits and underscores, and if the members that are read have
+// the right type. docs/verifier.md describes this form.
 type payload struct {
 	members map[string]json.RawMessage
 	failed  bool

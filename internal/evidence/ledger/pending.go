@@ -38,7 +38,8 @@ func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, record
 	return pending, nil
 }
 
-// PendingChange is a change of the key in an export of a ledger that has not recorded it.
+// PendingChange is a change of the key that an export contains separately, because the order for it
+// is not among the exported records.
 type PendingChange struct {
 	Order      string   `json:"order"`           // signed by the old and the new key
 	Checkpoint string   `json:"checkpoint"`      // newest one at the change, signed by the new key
@@ -110,9 +111,9 @@ func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, e
 	return has, err
 }
 
-// Countersigned returns the copy of a checkpoint that a new key signed at a key change, or signed
-// itself if no change has such a copy. A checkpoint that witnesses cosigned is returned as it is
-// too, because a copy would lack their signatures.
+// Countersigned returns a checkpoint with the signature of the newest key that signed it again at a
+// key change, or signed itself if there is no such signature. A checkpoint that witnesses cosigned
+// is returned as it is too, because the copies lack the signatures of witnesses.
 func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 	if bytes.Count(signed, []byte("\n\u2014 ")) > 1 {
 		return signed

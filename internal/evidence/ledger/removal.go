@@ -63,7 +63,7 @@ func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	return r, nil
 }
 
-// RemovedRun is a run that lost events to an order.
+// RemovedRun is a run of which an order destroyed events.
 type RemovedRun struct {
 	Order int64 // leaf of the event with the order
 	Run   string
@@ -92,9 +92,9 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// runsOfNext finds the first order after a leaf that destroyed payloads, and returns the runs
-// that lost events. If no run did, it returns one RemovedRun without a name, so that the caller
-// can continue after that order.
+// runsOfNext returns the runs of which the next order destroyed events. The next order is the first
+// one after the leaf order that destroyed payloads. If none of these belonged to a run, runsOfNext
+// returns a RemovedRun without a name, so that the caller can continue after that order.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

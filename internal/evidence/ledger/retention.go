@@ -84,10 +84,12 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 	return orders, nil
 }
 
-// floorMargin is added to the retention floor, because the clocks of server and auditor differ.
+// floorMargin is added to the retention floor, because the clocks of server and auditor differ, and
+// the ledger refuses an order that prunes any record too early.
 const floorMargin = time.Minute
 
-// least lengthens the periods that are shorter than the retention floor.
+// least lengthens the periods in rules that are shorter than the retention floor, which is the age
+// below which the ledger refuses to prune records.
 func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	in, err := LoadRules(conn)
 	if err != nil || in.Floor == 0 {

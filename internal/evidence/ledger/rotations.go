@@ -33,8 +33,9 @@ type KeyRotation struct {
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
-// ReadChain reads the chain of keys that ends with public, and the changes between them, both with
-// the oldest first. It omits changes after public, because their keys were not installed.
+// ReadChain reads the keys of the ledgers up to the current one, public, and the changes between
+// them, both with the oldest first. It omits later changes, which a crashed rotation can leave
+// behind, because their keys were not installed.
 func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err

@@ -81,8 +81,8 @@ func rawKey(text string) string {
 	return parts[len(parts)-1]
 }
 
-// Rules are the rules that earlier orders have set for the next order of a ledger, which has none
-// if Rules is the zero value.
+// Rules are the rules that earlier orders have set for later orders of the same ledger. The zero
+// value has no rules.
 type Rules struct {
 	Floor  time.Duration // records younger than this cannot be pruned
 	Second SecondPerson

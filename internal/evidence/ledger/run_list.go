@@ -20,7 +20,8 @@ type RunList struct {
 	More int          // matching runs beyond the limit, or -1 if there may be some
 }
 
-// runStart is the start of a run, as its first leaf tells it.
+// runStart tells when a run started at the latest. It needs only the first leaf of the run in most
+// cases, so it can be read quickly for all runs.
 type runStart struct {
 	run         string
 	number      int64     // in the table runs
@@ -31,9 +32,9 @@ type runStart struct {
 // List returns the runs that match f, the latest start first. A limit of 0 means all runs. List
 // calls progress with the number of runs that it has looked at, and the number of all runs.
 //
-// The start of a run is the earliest time of its events, which its first leaf limits. So List reads
-// the runs in the order of their first leaves, and returns a run as soon as no later one can have
-// started after it.
+// The start of a run is the earliest time of its events, and the time of its first leaf shows when
+// it started at the latest. List reads the runs in the order of these times, the latest first, and
+// stops as soon as no other run can have started after the ones that it returns.
 func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func(done, total uint64)) (RunList, error) {
 	starts, err := r.source.runStarts(ctx)
 	if err != nil {
@@ -67,8 +68,8 @@ func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func
 	return list, nil
 }
 
-// sortStarted sorts runs, the latest start first, and returns how many of them started after the
-// rest.
+// sortStarted sorts runs, the latest start first, and returns how many of them have their final
+// place, because none of the runs in rest can have started after them.
 func sortStarted(runs []RunSummary, rest []runStart) int {
 	slices.SortStableFunc(runs, func(a, b RunSummary) int { return b.First.Compare(a.First) })
 	if len(rest) == 0 {
@@ -81,7 +82,6 @@ func sortStarted(runs []RunSummary, rest []runStart) int {
 // runsPerChunk limits the runs that one query reads.
 const runsPerChunk = 32
 
-// matching returns the summaries of those runs that match.
 func matching(ctx context.Context, r *Reader, f RunFilter, runs []runStart) (found []RunSummary, err error) {
 	if kinds := f.kinds(); len(kinds) > 0 {
 		if runs, err = r.source.candidates(ctx, f, runs, kinds); err != nil {
@@ -100,7 +100,7 @@ func matching(ctx context.Context, r *Reader, f RunFilter, runs []runStart) (fou
 	return found, nil
 }
 
-// runStarts returns all runs, the latest first leaf first.
+// runStarts returns all runs, the latest bound first.
 func (s *source) runStarts(ctx context.Context) (starts []runStart, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		starts = nil
@@ -125,7 +125,8 @@ func (s *source) runStarts(ctx context.Context) (starts []runStart, err error) {
 const ofAgents = `l.class = 'event' AND l.kind NOT IN ('run.sealed', 'gap.recorded', 'issue.decided', 'issue.edited',
 	'audit.accessed', 'producer.lost', 'clock.ticked')`
 
-// candidate is what the first event of a run and the events of some kinds tell.
+// candidate has the facts about a run that its first event and its events of some kinds contain.
+// They often suffice to rule out a run without reading it as a whole.
 type candidate struct {
 	runStart
 
@@ -145,7 +146,7 @@ func (c *candidate) add(e Entry) error {
 	return err
 }
 
-// canMatch reports whether the whole run can match.
+// canMatch returns false if the run cannot match, whatever its other events are.
 func (c *candidate) canMatch(f RunFilter) bool {
 	if f.Sealed != nil && (*f.Sealed && c.seal < 0 || !*f.Sealed && c.seal == c.last) {
 		return false
@@ -157,8 +158,8 @@ func (c *candidate) canMatch(f RunFilter) bool {
 	return s.Events == 0 || s.Removed > 0 || f.matchesFacts(s)
 }
 
-// candidates returns the runs that can match. It leaves it to Summary to compare the records with
-// their leaves.
+// candidates returns the runs that can match, which it finds by their first events and the events
+// of the given kinds. It does not compare the records with their leaves, because Summary does that.
 func (s *source) candidates(ctx context.Context, f RunFilter, runs []runStart, kinds []events.Kind) (likely []runStart, err error) {
 	byNumber := make(map[int64]*candidate, len(runs))
 	query := make([][2]int64, len(runs))

@@ -42,8 +42,9 @@ func (r *removedRun) add(e Entry) {
 	}
 }
 
-// stateOf returns the state of a run. A remaining run.finished event counts, even if an earlier one
-// was removed.
+// stateOf returns the state of the run with the summary s and the removed events r. If the end of
+// the run or all events of its agent were destroyed, the run counts as erased or pruned, unless
+// another run.finished event remains.
 func (r *removedRun) stateOf(s RunSummary) RunState {
 	service := 0
 	for kind, n := range s.Kinds {

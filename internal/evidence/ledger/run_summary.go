@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunSummary describes a run by its events. Where only one event of a kind can count, such as
-// run.finished, the last one does.
+// RunSummary describes a run by its events. If a run has several events of a kind that should occur
+// once, such as run.finished, the last one counts.
 type RunSummary struct {
 	Run       string `json:"run"`
 	Tenant    string `json:"tenant"`

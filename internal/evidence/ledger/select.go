@@ -98,8 +98,8 @@ func (s Selection) whereTime(add func(condition string, value any)) {
 
 const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'done'"
 
-// maxListed limits the producers whose manifests are added, because each takes three query
-// parameters.
+// maxListed limits for how many producers of a run [Reader.WithManifests] adds the manifests,
+// because each takes three query parameters.
 const maxListed = 1000
 
 // WithManifests extends s to the records without which the selected ones cannot be verified.

@@ -147,7 +147,8 @@ func (f *runFold) runFinished(e events.Event, d events.RunFinishedData) {
 	}
 }
 
-// toolBefore counts the call also if its payload is invalid, as run show does.
+// toolBefore counts the call even if its payload is invalid, so that the number agrees with the
+// calls that the command run show lists.
 func (f *runFold) toolBefore(e events.Event) {
 	d, _ := events.Payload[events.ToolBeforeData](e)
 	key := f.key(e.ToolCall)

@@ -37,8 +37,9 @@ func (f *runFold) reported(key string, used *events.Tokens) {
 	f.telemetry[key] = tokens
 }
 
-// spent returns the tokens of the responses. If they tell none, it returns those of the steps, then
-// those of telemetry, and otherwise those of the run.
+// spent returns the tokens that the run used. Several kinds of events report the same tokens, so it
+// takes only one kind, which is the first of responses, steps, telemetry and the end of the run
+// that reports any.
 func (f *runFold) spent() (sum events.Tokens) {
 	for _, t := range f.tokens {
 		sum = sum.Plus(t)

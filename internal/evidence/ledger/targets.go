@@ -33,11 +33,12 @@ func (t Target) Removable() bool {
 	return t.Class != ClassManifest
 }
 
-// Covers reports whether the hold o protects a record from another order. sameTree is true if the
-// leaves of the hold refer to the tree of this ledger.
+// Covers reports whether o, which must be a hold, protects a record from the order erase. sameTree
+// is true if the leaves of the hold refer to the tree of this ledger.
 //
-// A hold of a user lists the user's records at the time of the hold, because leaves do not contain
-// the user. It protects later records only from orders to erase that user.
+// Leaves do not contain the user, so a hold of a user lists the leaves of the records that the user
+// had at the time of the hold. It protects the user's later records only from an order to erase the
+// same user.
 func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	s := o.Selection
 	switch {

@@ -169,7 +169,8 @@ func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	return row, err
 }
 
-// IsTreeOf reports whether the order o refers to the stored tree.
+// IsTreeOf reports whether the order o was made for this ledger, so that its leaf numbers mean the
+// same records. It compares the root in o with the stored tree.
 func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	root, err := tlog.TreeHash(o.Size, StoredTree{conn})
 	if errors.Is(err, ErrDamaged) {

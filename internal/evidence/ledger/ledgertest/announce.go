@@ -6,7 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// pulse is the state of a producer that its manifests announce.
+// pulse is what the manifests of a producer announce about it, such as whether it is open and how
+// often it sends a manifest.
 type pulse struct {
 	state    events.State
 	interval time.Duration

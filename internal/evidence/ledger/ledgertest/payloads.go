@@ -42,8 +42,8 @@ func Successes() []Form {
 	)
 }
 
-// OtherForms returns forms of payloads that decide about verdicts or tables, and of calls that are
-// neither denied nor successful.
+// OtherForms returns forms of other payloads on which a verdict or a table depends, such as seals
+// and gaps, and of calls that are neither denied nor successful.
 func OtherForms() []Form {
 	seals := []string{
 		`{"count":1,"first":1,"last":2,"digest":"00"}`, `{"Count":1,"First":1,"Last":2,"Digest":"00"}`, `{"count":1,"count":2,"last":2,"digest":""}`,

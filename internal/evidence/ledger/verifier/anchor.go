@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// AnchorState says how well the key of a ledger is confirmed.
+// AnchorState says whether evidence from outside the ledger confirms its key.
 type AnchorState string
 
 // The states of an anchor.
@@ -46,7 +46,8 @@ type Pin struct {
 type Anchoring struct {
 	Given string // option that named the key, such as "--key", if any
 	Pins  []Pin
-	// If the key that the user named confirms nothing, Void has the reason.
+	// Void has the reason if the key that the user named confirms nothing, for example because it
+	// is the file in the data directory itself.
 	Void string
 }
 

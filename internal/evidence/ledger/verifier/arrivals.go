@@ -62,8 +62,9 @@ func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	return true
 }
 
-// markSilent marks all producers after a break, because the stream may have lost their latest
-// events. The next event or manifest of a producer removes its mark.
+// markSilent marks all producers as silent since a break, because the stream may have lost their
+// latest events there. The mark is removed by the producer's next event or manifest, whose number
+// would reveal the loss.
 func (c *completeness) markSilent() {
 	for _, s := range c.producers {
 		s.silentSinceBreak = true

@@ -193,7 +193,7 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 }
 
 // unproven reports whether events of the producer may be missing without a trace. tail is true if
-// no manifest lists its last events, which counts unless a manifest can still arrive.
+// no manifest lists its last events yet. That is harmless while a manifest can still be on its way.
 func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// link is the place in a producer's chain where a manifest ended, so that the next one can be
-// compared with it. That one names hash and begins with the number after last.
+// link is the end of a manifest in a producer's chain of manifests. The manifest that continues
+// there contains this hash, and its first number is the one after last.
 type link struct {
 	hash string // hash of the previous manifest; "" at the start
 	last uint64
@@ -71,11 +71,12 @@ func (s *sender) adopt(l listing) {
 	}
 }
 
-// manifest adds a manifest to the producer's chain, or returns why the manifest is foreign.
+// manifest adds a manifest to the producer's chain. If somebody else sent it under the name of the
+// producer, it returns the reason for this finding instead.
 //
-// Normally a manifest must continue the previous one. A producer with a key may also continue an
-// earlier manifest and list the same events again, because a foreign manifest can make it believe
-// that the stream lacks these events.
+// Normally a manifest must continue the previous one. But a forged manifest can make a producer
+// believe that the stream lacks some of its events. The producer then lists them again, so if it
+// signs its manifests, it may also continue an earlier one.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -157,9 +158,9 @@ func (s *sender) reuse(sequence uint64, o other) {
 	})
 }
 
-// settleOthers decides which events are from the producer if several have the same number. It looks
-// for a combination with the root of the manifest, and returns false if there is none. hashes are
-// from the first events.
+// settleOthers decides which events are from the producer if several have the same number. It tries
+// combinations of them until one has the root hash of the manifest, and returns false if none has.
+// hashes are from the events that arrived first.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {
@@ -233,7 +234,8 @@ func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int,
 	}
 }
 
-// checkResent checks the manifests that list numbers again.
+// checkResent checks the manifests that list events which an earlier manifest lists too. Among the
+// events with one of these numbers, those that do not fit the manifest are foreign.
 func (c *completeness) checkResent(s *sender) error {
 	for _, m := range s.resent {
 		if m.Count > maxUnlisted || c.contents == nil || s.reread > maxReread {

@@ -14,9 +14,9 @@ type loss struct {
 	cause Cause
 }
 
-// losses returns the declared losses as ascending ranges that do not overlap. Several records may
-// declare the same number, so a gap.recorded event counts before a manifest, and an earlier
-// record before a later one.
+// losses returns the declared losses as ascending ranges that do not overlap. If several records
+// declare the same number as lost, a gap.recorded event has precedence over a manifest, and an
+// earlier record over a later one.
 func (s *sender) losses() (list []loss) {
 	for _, r := range s.recorded {
 		r.Last = min(r.Last, math.MaxInt64)
@@ -77,7 +77,8 @@ func shortReason(text string) string {
 	return strings.ToValidUTF8(text[:maxReason], "") + "…"
 }
 
-// lacking returns the gaps in the numbers up to last.
+// lacking returns the numbers up to last that have not arrived, each range with the cause that the
+// producer declared, or with [CauseStream] if it declared none.
 func (s *sender) lacking(last uint64) (gaps []Gap) {
 	losses, next := s.losses(), uint64(1)
 	for _, r := range append(slices.Clone(s.received.ranges()), events.Range{First: last + 1}) {

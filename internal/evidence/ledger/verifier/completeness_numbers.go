@@ -17,7 +17,7 @@ type numbers struct {
 
 const minLate = 1000
 
-// add returns false if the set has n already.
+// add adds n to the set, or returns false if the set has it already.
 func (s *numbers) add(n uint64) bool {
 	switch end := len(s.merged) - 1; {
 	case end >= 0 && s.merged[end].Last+1 == n:

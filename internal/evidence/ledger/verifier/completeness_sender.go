@@ -41,7 +41,7 @@ type sender struct {
 	gaps      []Gap
 }
 
-// event returns false if the number arrived before.
+// event notes that an event has arrived. It returns false if the number arrived before.
 func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	s.silentSinceBreak = false
 	if !s.received.add(sequence) {
@@ -61,7 +61,8 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 }
 
 // lostManifest adds a gap for a missing manifest that listed the events first to last. If none of
-// these events arrived, conclude drops the gap, because other gaps report the events.
+// these arrived either, conclude drops the gap, because the events are then reported as missing
+// themselves.
 func (s *sender) lostManifest(first, last uint64) {
 	if first > last { // the numbers continue, but the chain of hashes does not
 		n := max(1, first-1)

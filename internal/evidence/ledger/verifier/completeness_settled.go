@@ -2,7 +2,8 @@ package verifier
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// settled has the numbers that signed manifests list, as ascending ranges.
+// settled has the numbers that signed manifests list, as ascending ranges. Other events that arrive
+// with these numbers are foreign, because the signatures prove which ones are genuine.
 type settled []events.Range
 
 func (s *settled) add(m events.Manifest) {

@@ -105,7 +105,8 @@ type contradictions struct {
 	firstLeaves map[claimed]int64 // see firstLeaf
 }
 
-// claimed is an id, or a number of a producer.
+// claimed is the id of an event, or its producer and number. Several records can claim the same
+// one.
 type claimed struct {
 	id       string
 	producer int64

@@ -78,8 +78,9 @@ type beginning struct {
 	first   bool // the manifest starts at number 1, so earlier unsigned manifests are foreign
 }
 
-// refusal returns why a manifest is foreign, or "". This depends on the producer's key, which is
-// from the first manifest with an accepted grant, or else from the first signed manifest.
+// refusal returns why a manifest is foreign, or "" if it is the producer's. It judges by the
+// producer's key, which is from the first manifest with an accepted grant, or else from the first
+// signed manifest.
 func (s *sender) refusal(l listing) string {
 	began := s.found.known.began[s.name]
 	key := cmp.Or(s.key, began.key)

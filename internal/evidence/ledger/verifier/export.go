@@ -84,7 +84,8 @@ func (c *ExportChecker) Add(k ExportedRecord) error {
 	if !k.Removal.Done() && !fits(r, f) {
 		return errors.New("it says something else than its record")
 	}
-	// In a partial export, orders that serve only as proof are not events of its runs.
+	// A partial export also has orders from outside its run or time range, as proof for other
+	// records. The verdict on completeness must not count these.
 	c.noteRule(k, f)
 	if !c.facts.partial || !c.ExpectsOrder(k.Index) && !c.SetsRule(k.Index) {
 		c.facts.leaf(r, f, a)
@@ -112,8 +113,8 @@ func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
 	return f, nil
 }
 
-// AddRepetition adds a repetition. Its run and kind are only claims, while the digest of arrivals
-// or a seal proves the other fields.
+// AddRepetition adds a repetition. Nothing proves its run and kind, while the digest of arrivals or
+// a seal proves the other fields.
 func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	arrived := ledger.Arrival{
 		Leaf: a.Leaf, Epoch: int64(a.Epoch), Stream: int64(a.Stream), Stored: nanoseconds(a.Stored), Repeated: true,

@@ -87,8 +87,9 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether an order covers all records that name it. If its tree is larger
-// than the ledger before the order, it was made for another ledger, so its Leaves do not apply.
+// isCoveredBy reports whether an order covers all records that name it as the order that destroyed
+// them. If the order was made for a tree with more leaves than precede it here, that tree is of
+// another ledger, so its Leaves do not apply.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false

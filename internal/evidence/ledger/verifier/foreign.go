@@ -138,8 +138,8 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// dropOvertaken removes the foreign events of each producer whose beginning differs from known,
-// because they were judged with the wrong key.
+// dropOvertaken removes the foreign events of each producer whose chain turned out to begin with
+// another manifest than in known, because this reading has judged its events with the wrong key.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -188,8 +188,8 @@ func (f *foreigners) addSecond(c numberedContent) {
 	}
 }
 
-// isEvent reports whether c is the first content of its number that is not foreign, because only
-// that content counts.
+// isEvent reports whether c counts as the event with its number, which is the first content under
+// this number that is not foreign.
 func (f *foreigners) isEvent(c numberedContent) bool {
 	return !f.second[c] && (f.known.IsEmpty() || f.known.reason(c) == "")
 }
@@ -216,9 +216,10 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// unlisted finds foreign events of a producer with a key. They are events that a manifest
-// declares as missing, and events after missing numbers that no manifest lists. It does not look
-// for the latter if isPartial is true, because an export can lack other events of the producer.
+// unlisted finds foreign events by what the producer's signed manifests say. Events that a manifest
+// declares as missing are foreign, and so are events that no manifest lists and that follow missing
+// numbers. It does not look for the latter if isPartial is true, because a partial export lacks
+// other numbers of the producer too.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {

@@ -19,7 +19,7 @@ func (t *tail) add(sequence uint64, stored time.Time) {
 	}
 }
 
-// list removes the events up to number, which a manifest has listed.
+// list removes the events up to number from the tail, because a manifest has listed them.
 func (t *tail) list(number uint64) {
 	*t = slices.DeleteFunc(*t, func(e tailEvent) bool { return e.sequence <= number })
 }

@@ -62,8 +62,8 @@ func (r *records) indexes() error {
 	return r.blobIndex()
 }
 
-// index adds the entries of a database index to a multiset. It also checks their order, because
-// queries miss entries that are out of order.
+// index adds the entries of a database index to a multiset, which is later compared with the table.
+// It also checks their order, because queries miss entries that are out of order.
 func (r *records) index(what, query string, hasText bool, into *multiset) error {
 	var last, e entry
 	first, ascending := true, true

@@ -142,9 +142,9 @@ type foreignNumber struct {
 	sequence uint64
 }
 
-// foreign adds findings about foreign records, misaddressed records and reused ids. A number with
-// several records is no finding of its own, so it counts as acknowledged if all foreign records
-// with that number are.
+// foreign adds findings about foreign records, misaddressed records and reused ids, which a person
+// can acknowledge. That several records share a number is no such finding. It counts as
+// acknowledged if all foreign records with that number are.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {
@@ -202,8 +202,8 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// extentOf describes how many events the parts of a run have so far. The id of a finding about the
-// run contains this, so that an acknowledgement of the finding no longer applies if the run continues.
+// extentOf describes how many events a run has so far from each producer. The id of a finding about
+// the run depends on this, so that an acknowledgement no longer applies if the run continues.
 func extentOf(parts []*producerRun) (facts []detail) {
 	for _, p := range parts {
 		facts = append(facts, detail{"part", fmt.Sprintf("%d %d %s", p.all, p.last, p.by.name)})

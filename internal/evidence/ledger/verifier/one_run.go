@@ -44,9 +44,9 @@ func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 	return nil
 }
 
-// gaps leaves the gaps that may contain events of the run, and returns their producers. A producer
-// without an event in the run may have lost all of its events there, so its gaps in the time of the
-// run count.
+// gaps removes the gaps from r that cannot contain events of the run, and returns the producers of
+// the others. A producer without events in the run may have lost all that it sent there, so its
+// gaps during the run remain.
 func (o oneRun) gaps(w *window, r *Report) (named map[string]bool, err error) {
 	times, err := w.timesOf(r.Gaps)
 	if err == nil {

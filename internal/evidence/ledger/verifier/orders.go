@@ -82,7 +82,8 @@ func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	return ""
 }
 
-// changeKey returns false in the same cases as open.
+// changeKey applies an order that replaces the key. Like open, it returns false if the order has no
+// effect.
 func (l *orderLog) changeKey(leaf int64, tenant, signed string) bool {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != tenant || l.ids[o.ID] {
@@ -195,8 +196,9 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// selected reports whether the order at leaf selects a record. If that order destroyed the record,
-// the table "erased" decides, because the record's user and the event of a chunk are unknown.
+// selected reports whether the order at leaf selects a record. If that order has destroyed the
+// record, its user or the event to which a chunk belonged can no longer be checked, so the table
+// "erased" decides instead.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {

@@ -8,8 +8,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// pages runs SQLite's quick_check, which finds damage that misleads lookups by index. The walk
-// does not notice such damage, because it reads the tables in order.
+// pages runs SQLite's quick_check, which finds damage in the pages of the file. The verifier itself
+// reads each table from start to end, so it would not notice damage that only misleads lookups by
+// index.
 type pages struct {
 	done   chan struct{}
 	cancel context.CancelFunc

@@ -48,10 +48,10 @@ func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// settles reports whether a seal of s also ends the run for another producer. All earlier events
-// of the other producer must be known, because the seal would otherwise hide a loss. If the other
-// producer announces no state or lost its outbox, it counts as ended. A lost outbox is reported
-// separately, so it is not hidden either.
+// settles reports whether a seal of s also ends the run for another producer. It does so only if no
+// event of the other producer can be outstanding, because the seal would otherwise hide a loss. A
+// producer that announces no state or lost its outbox counts as ended. A lost outbox is reported
+// separately, so the seal does not hide it.
 func settles(s, other *sender, seal order) bool {
 	switch {
 	case s.standing() < other.standing():
@@ -96,8 +96,9 @@ func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arriva
 	}
 }
 
-// assign stores in each producer its latest loss, unless a later manifest ended the loss. It
-// returns producers with a loss but without records in the ledger.
+// assign stores in each producer the latest loss of its outbox, unless a later manifest shows that
+// the producer still has the outbox. It returns the producers with a loss of which the ledger has
+// no records.
 func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	known := make(map[string]*sender, len(producers))
 	for _, s := range producers {

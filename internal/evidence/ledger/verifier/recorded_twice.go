@@ -17,9 +17,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recording identifies the payload of a hook event, so that two recordings of a payload are equal.
-// It omits the executions of hooks, because each recording has its own. It also omits the verdict
-// "none", because a recording without hooks has no verdict.
+// recording identifies the payload of a hook event. The same payload can be recorded twice with
+// different executions of hooks, so sum omits these, unless one has a stricter verdict than the
+// payload. It also omits the verdict "none", because a recording without hooks has no verdict.
 type recording struct {
 	sum    events.Hash // zero if the event is unreadable
 	pruned bool        // only run and kind remain
@@ -91,8 +91,9 @@ func commonOf(e events.Event) (text []byte, ok bool) {
 	return fmt.Appendf(text, "\n%q %q %q %q", e.Type, e.Run, e.ToolCall, stricter), true
 }
 
-// isUnambiguous reports whether all readers see the same verdict and executions so far. seen has the
-// names before this one.
+// isUnambiguous returns false for a member name that JSON libraries could read differently, which
+// is a second "verdict" or "executions", or one in another letter case. seen has the names before
+// it.
 func isUnambiguous(name string, seen map[string]bool) bool {
 	for _, known := range [...]string{"executions", "verdict"} {
 		if strings.EqualFold(name, known) && (name != known || seen[known]) {
@@ -145,8 +146,8 @@ func appendTokens(dst []byte, value json.RawMessage) []byte {
 	}
 }
 
-// twin is a record of an export with the id of an earlier event, with which CompareFirst later
-// compares it.
+// twin is a record of an export with the id of an earlier event. CompareFirst later compares the
+// two.
 type twin struct {
 	FindingAt
 	recording
@@ -183,7 +184,8 @@ func (c *contradictions) twin(at FindingAt, r recording) bool {
 	return false
 }
 
-// firstRecording caches its results, because many small records can need the same large record.
+// firstRecording is like storedRecording, but caches its results, because many small records can be
+// compared with the same large one.
 func (c *contradictions) firstRecording(leaf int64) (recording, error) {
 	if r, ok := c.firsts[leaf]; ok {
 		return r, nil
@@ -203,7 +205,7 @@ func (c *contradictions) addTwice(at FindingAt) {
 	}
 }
 
-// storedRecording returns an empty recording if the record is missing.
+// storedRecording reads the record at leaf. If it is missing, the recording is empty.
 func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	err = ledger.EachTarget(conn, ledger.LeafRange{First: leaf, Last: leaf}, func(t ledger.Target) error {
 		l := ledger.Leaf{Run: t.Run, Kind: events.Kind(t.Kind)}

@@ -48,7 +48,8 @@ const (
 	formManifest
 )
 
-// side has the results of a second connection, which reads the records in parallel.
+// side has the results of a second connection, which reads the records and indexes while the first
+// one reads the leaves.
 type side struct {
 	problems  []string
 	id        multiset // id, producer, run, erased and seen come from indexes
@@ -231,7 +232,8 @@ func (f *fact) decode(data []byte) (c ledger.Chunk) {
 	return c
 }
 
-// readableManifest accepts only manifests that the writer accepts.
+// readableManifest accepts only manifests that the writer accepts, because the writer puts all
+// others in quarantine.
 func readableManifest(data []byte) (events.Manifest, bool) {
 	m, err := events.DecodeManifest(data)
 	return m, err == nil && m.Validate() == nil && m.Last <= math.MaxInt64
@@ -243,8 +245,8 @@ type recordQueue struct {
 	pending []fact
 }
 
-// next returns the record of a leaf, or false if there is none. The caller must ask for leaves in
-// ascending order. next reports skipped records, because they have no leaf.
+// next returns the record of a leaf, or false if there is none. The caller asks for all leaves in
+// ascending order, so next reports any record that it has to skip as one without a leaf.
 func (q *recordQueue) next(leaf int64) (fact, bool) {
 	for {
 		if len(q.pending) == 0 {

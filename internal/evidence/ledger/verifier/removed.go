@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// removals reads the table erased in step with the walk.
+// removals reads the table "erased", which lists the destroyed payloads, row by row along with the
+// leaves.
 type removals struct {
 	v    *verifier
 	stmt *sqlite.Stmt
@@ -73,7 +74,8 @@ func (r *removals) claim(leaf int64, removal ledger.Removal) {
 }
 
 func (r *removals) end(size int64) error {
-	// This reports rows after the last leaf.
+	// This call reads the rest of the table, and reports its rows, because they are about leaves
+	// that do not exist.
 	if _, err := r.of(math.MaxInt64); err != nil {
 		return err
 	}

@@ -141,8 +141,8 @@ func (o Options) checkStamps() []Stamp {
 	return list
 }
 
-// Open checks the signature of the checkpoint. If another key signed it but the token is valid,
-// this ledger replaced an earlier ledger.
+// Open checks the signature of the checkpoint. If another key signed it although the token is
+// valid, the time stamp counts as diverged, because this ledger may have replaced an earlier one.
 func (s *Stamp) Open(keys ledger.Keys) {
 	if s.foreign {
 		return
@@ -159,8 +159,8 @@ func (s *Stamp) Open(keys ledger.Keys) {
 	}
 }
 
-// compareStamps compares the ledger with a time stamped checkpoint when the walk has read the
-// number of arrivals in that checkpoint.
+// compareStamps compares the ledger with a time stamped checkpoint as soon as the walk has read as
+// many arrivals as the checkpoint covers.
 func (w *walk) compareStamps() {
 	list := w.v.stamps
 	for ; w.nextStamp < len(list) && list[w.nextStamp].Arrivals <= w.arrivals.Count; w.nextStamp++ {

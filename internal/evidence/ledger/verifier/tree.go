@@ -20,7 +20,8 @@ type checkedTree struct {
 	stored *storedHashes
 }
 
-// add returns false if a stored hash differs.
+// add adds a leaf to the rebuilt tree. It returns false if a stored hash differs from the computed
+// one.
 func (t *checkedTree) add(leaf []byte) (bool, error) {
 	h := tlog.RecordHash(leaf)
 	same, err := t.stored.next(h)

@@ -60,11 +60,11 @@ type Options struct {
 	RequireTrusted  bool // without a usable checkpoint in Trusted or Anchored, [ExitUntrusted]
 }
 
-// errChanged makes Verify start again.
+// errChanged means that Verify has to start again.
 var errChanged = errors.New("the file was changed while it was read")
 
-// errNoSnapshot means that the writer signs checkpoints so fast that the connections never see
-// the same state.
+// errNoSnapshot means that the writer signs checkpoints so fast that the connections of the
+// verifier never see the same state.
 var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
 
 // Verify checks every byte of the ledger at path. It compares every leaf with its record, every
@@ -256,7 +256,8 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 	return nil
 }
 
-// openSigned requires the canonical form and exactly one signature, by one of the keys.
+// openSigned reads a checkpoint, which must have the canonical form and exactly one signature, by
+// one of the keys.
 func openSigned(signed []byte, keys note.Verifiers) (ledger.Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if err != nil {

@@ -38,7 +38,7 @@ func (w *window) timesOf(gaps []Gap) ([]gapTimes, error) {
 		b.begin(math.MaxUint64)
 	}
 	for i, t := range times {
-		// after is later than until if the event before the gap arrived last.
+		// The event before the gap can have arrived later than the event after the gap.
 		times[i].after = min(t.after, t.until)
 	}
 	return times, nil

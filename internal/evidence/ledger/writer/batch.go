@@ -81,7 +81,8 @@ func (b *batch) store(m ledger.Message, r record) error {
 	return b.commitLeaf(m, r)
 }
 
-// insertLeaf returns false if r is an event and another event has its id.
+// insertLeaf inserts the row of a leaf. If r is an event and another event has its id, it does
+// nothing and returns false.
 func (b *batch) insertLeaf(m ledger.Message, r record, p *producer, runNumber int64) (bool, error) {
 	size := b.state.tree.edge.size
 	stmt := b.conn.Prep(`INSERT INTO leaves

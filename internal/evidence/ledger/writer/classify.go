@@ -77,8 +77,9 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// compareQuarantine sets r.copy if the message has been in quarantine since an earlier epoch. Such
-// messages arrive again with a restored stream, which has a new epoch.
+// compareQuarantine sets r.copy if the same message was put in quarantine in an earlier epoch. A
+// stream that was restored from a backup has a new epoch and delivers its messages again, which
+// must not be stored twice.
 func (c classifier) compareQuarantine(r *record) error {
 	earlier, err := c.recordsAt(r.leaf)
 	epoch, ok := earlier[r.leaf.Hash]

@@ -67,7 +67,7 @@ func makeKey(path string) (made bool, err error) {
 	return storeKey(path, private)
 }
 
-// storeKey returns false and does nothing if the file exists.
+// storeKey writes a key file. If the file exists, it does nothing and returns false.
 func storeKey(path, text string) (made bool, err error) {
 	temporary, err := writeTemporary(path, text+"\n", 0o600)
 	if err != nil {

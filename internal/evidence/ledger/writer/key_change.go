@@ -55,8 +55,9 @@ func foreignKey(o ledger.Order, leaf int64) error {
 // Missing returns the orders in the key folder that change the key and have not reached the ledger.
 func (l *Ledger) Missing() []string { return l.opts.Key.Changes(l.tenant, l.orders.replaced) }
 
-// signAgain signs all checkpoints with the current key if an older key signed the newest one. Only
-// the ledger of the unnamed tenant needs this, because it cannot have orders.
+// signAgain signs all checkpoints with the current key if an older key signed the newest one. In
+// other ledgers, an order records the change of the key, but the ledger of the unnamed tenant
+// cannot have orders, so its checkpoints must all have the current key.
 func (l *Ledger) signAgain(ctx context.Context) error {
 	newest, err := ledger.NewestNote(l.conn)
 	if err != nil || newest == nil {

@@ -158,7 +158,8 @@ func (l *Ledger) resize(bytes int64) error {
 	return sqlitetx.Exec(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib))
 }
 
-// create does nothing if another process has created the tables meanwhile.
+// create makes the tables and signs the first checkpoint, unless another process has done so
+// meanwhile.
 func (l *Ledger) create(ctx context.Context) error {
 	return sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if fresh, err := ledger.CheckFormat(l.conn); err != nil || !fresh {

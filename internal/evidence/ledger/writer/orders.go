@@ -123,8 +123,8 @@ func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect le
 	return ledger.EffectDone, int64(len(targets)), s.payloads.removeBlobs(blobs)
 }
 
-// targets returns the leaves that an order covers. young reports whether the retention floor
-// protects one of them, because the order then destroys none.
+// targets returns the leaves that an order covers. young is true if the retention floor protects
+// one of them, and the order must then destroy none.
 func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets []int64, young bool, err error) {
 	ranges := o.Leaves
 	if same, err := s.tree.isTreeOf(o); err != nil {
@@ -149,8 +149,9 @@ func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets 
 	return targets, young, nil
 }
 
-// bySelection returns the leaves of this ledger for an order that was made for another tree. For an
-// order to prune it returns none, because the auditor prunes again.
+// bySelection finds the leaves for an order that was made for another tree, such as before a
+// rebuild, so that its leaf numbers do not apply here. For an order to prune it returns none,
+// because the auditor soon gives a new one for this tree.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

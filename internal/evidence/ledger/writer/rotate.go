@@ -175,7 +175,8 @@ func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 }
 
 // countersign signs the newest checkpoint of a ledger with the next key. It returns nil if the old
-// key did not sign that checkpoint, because the records may be of another ledger.
+// key did not sign that checkpoint, because the new key must not vouch for records of another
+// ledger.
 func countersign(newest []byte, tenant string, old, next *Key) []byte {
 	newest = ledger.Countersigned(newest, tenant, old.changes)
 	c, err := ledger.OpenCheckpoint(newest, note.VerifierList(old.verifier))

@@ -24,8 +24,8 @@ func openLimit() int {
 	return int(min(max(files.Cur/16, maxParallel), maxOpen))
 }
 
-// Set opens the ledgers of all tenants below a folder for writing. The most recently used ones
-// stay open, because opening one is slow, and share one cache.
+// Set opens the ledgers of all tenants below a folder for writing. The most recently used ones stay
+// open, because opening one is slow, and divide the memory for caches among them.
 type Set struct {
 	dir   string
 	opts  Options

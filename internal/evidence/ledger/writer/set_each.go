@@ -73,8 +73,8 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 }
 
 // reserve counts one more acquired ledger. It returns the tenant's ledger if it is open, or else
-// the options for opening it. Files are opened and closed without the lock, so if old is not nil,
-// the caller must close it.
+// the options for opening it. If another ledger has to make room, it returns that as old, and the
+// caller must close it, because files are opened and closed without the lock.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

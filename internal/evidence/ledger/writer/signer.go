@@ -14,7 +14,7 @@ import (
 
 const agentWord = "ssh-agent"
 
-// Place says where the private half of a key is stored, which is in a file for the zero value.
+// Place says where the private half of a key is stored. The zero value means a file.
 type Place struct {
 	Agent       bool
 	Fingerprint string // empty for the only Ed25519 key in the agent
@@ -32,8 +32,8 @@ func ParsePlace(text string) (Place, error) {
 	return Place{}, fmt.Errorf("invalid signer %q; want file, ssh-agent or ssh-agent:SHA256:…, as ssh-add -l prints it", text)
 }
 
-// reference returns the content of a key file for p, such as "ssh-agent
-// hooktrail+8f3c1a2b+AXr…".
+// reference returns the content of a key file that refers to a key in the ssh-agent, such as
+// "ssh-agent hooktrail+8f3c1a2b+AXr…".
 func (p Place) reference() (string, error) {
 	public, err := sshkey.Find(p.Fingerprint)
 	if err != nil {
@@ -43,8 +43,8 @@ func (p Place) reference() (string, error) {
 	return agentWord + " " + verifier, err
 }
 
-// Choose creates the key of dir at p and returns true, or returns false if dir has a key. If that
-// key is at another place, the error says how to move it.
+// Choose makes sure that dir has a signing key at the place p. It returns true if it has created
+// the key. If dir has a key at another place, the error says how to replace it.
 func (p Place) Choose(dir string) (made bool, err error) {
 	if !HasKey(dir) {
 		return p.create(dir)

@@ -82,8 +82,8 @@ func (t *merkleTree) isTreeOf(o ledger.Order) (bool, error) {
 	return root == o.Root, err
 }
 
-// edge is the right edge of a Merkle tree. It is enough to append leaves and compute the root, so
-// the rest of the tree need not be in memory.
+// edge has the hashes at the right edge of a Merkle tree. Appending a leaf and computing the root
+// need no other hashes, so the rest of the tree need not be in memory.
 type edge struct {
 	size   int64
 	levels [64]tlog.Hash // last complete hash of each level

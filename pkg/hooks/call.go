@@ -94,8 +94,8 @@ var (
 
 func (c *call) end(reason *error) {
 	c.over.CompareAndSwap(nil, reason)
-	// end sets c.over and then reads c.watch. Done sets c.watch and then reads c.over, so at least
-	// one of them closes the channel.
+	// end sets c.over and then reads c.watch, while Done sets c.watch and then reads c.over. If
+	// both run at the same time, at least one of them therefore closes the channel.
 	if w := c.watch.Load(); w != nil {
 		w.close()
 	}

@@ -63,8 +63,9 @@ func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
 	return rest
 }
 
-// applies checks two conditions of a hook, the ending of the action and the name patterns. Other
-// matchers can be user code, so they run later, within the timeout of the hook.
+// applies reports whether h may be called, as far as this follows from its name patterns and from
+// whether the action succeeded or failed. Other matchers can be user code, so they run later,
+// within the timeout of the hook.
 func (h *hook) applies(meta *Meta, tool string, end ending) bool {
 	if h.when != unknown && h.when != end {
 		return false

@@ -118,8 +118,9 @@ func (f *dispatch) begin(c *call) error {
 	return nil
 }
 
-// claim returns false if the caller has become the owner while the hook ran. If the deadline has
-// passed, it sets err to ErrTimedOut.
+// claim ends the context of a hook that has returned. It returns false if the caller of Dispatch
+// has taken over while the hook ran. If the hook returned after its deadline, claim sets err to
+// ErrTimedOut.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)

@@ -16,7 +16,8 @@ func (f *dispatch) record(kind events.Kind, payload any) (string, error) {
 	return f.event, f.append(f.ctx, f.event, kind, f.meta.Time, payload)
 }
 
-// recordExecuted logs errors, because no caller waits for it.
+// recordExecuted records the end of a hook as a separate event. It only logs errors, because no
+// caller waits for it.
 func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	if f.event == "" {
 		return

@@ -180,7 +180,7 @@ func (r *Registry) on(info *pointInfo, fn any, opts []Option) ID {
 	return id
 }
 
-// newID is called with r.mu locked.
+// newID returns an id that no registered hook has. The caller has locked r.mu.
 func (r *Registry) newID() ID {
 	for {
 		var b [4]byte

@@ -43,8 +43,8 @@ func (f *dispatch) run(s sequence) {
 func (f *dispatch) runPooled(g *segment) int {
 	if f.waiter == nil {
 		f.waiter = f.registry.newWaiter()
-		// Another dispatch can reuse the waiter even if await has abandoned a worker, because such
-		// a worker never uses it again.
+		// Another dispatch can reuse the waiter even if await has abandoned a worker, because an
+		// abandoned worker never signals its end on f.waiter.done.
 		defer func() {
 			f.registry.waiters.Put(f.waiter)
 			f.waiter = nil
@@ -94,7 +94,8 @@ func (r *Registry) newWaiter() *waiter {
 	return &waiter{timer: timer, done: make(chan struct{}, 1)}
 }
 
-// segment is a sequence of consecutive hooks. Either all of them are inline, or none.
+// segment is a sequence of consecutive hooks that run on the same goroutine, because either all of
+// them are inline or none is.
 type segment struct {
 	dispatch *dispatch
 	sequence sequence

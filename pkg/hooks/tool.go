@@ -159,8 +159,8 @@ func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	return o
 }
 
-// preventedBecause returns the reason of the last execution, because no hook runs after the hook
-// that prevented the transform.
+// preventedBecause returns why the hooks prevented an action. The reason is the failure of the last
+// hook that ran, because no hook runs after one that prevents the action.
 func preventedBecause(executions []Execution) string {
 	if len(executions) == 0 {
 		return ""

@@ -10,16 +10,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
-// idleBeats is the number of heartbeats without an event after which an outbox closes the chain of
-// a tenant. Without this limit, it would send heartbeats for all its tenants permanently.
+// idleBeats is the number of heartbeat intervals without an event after which an outbox announces
+// that it has closed for a tenant. Otherwise it would send heartbeats for ever for every tenant
+// that it once had.
 const idleBeats = 144
 
 const closeWait = 2 * time.Second
 
 const linkPoll = time.Second
 
-// announcer sends manifests without events, such as heartbeats. It tries each heartbeat only once,
-// so that events do not wait.
+// announcer sends manifests that list no events, such as heartbeats, which tell that a producer
+// still exists. A heartbeat that fails is tried again later, so that events do not wait for it.
 type announcer struct {
 	interval time.Duration // 0 if heartbeats are disabled
 	backlog  *waiting
@@ -147,8 +148,8 @@ func (a *announcer) close(ctx context.Context) error {
 	defer cancel()
 	var groups []*group
 	for tenant, ch := range a.backlog.cursor.Chains() {
-		// A producer that is closed already may have to send the endorsement that its issuer got
-		// later.
+		// Even a producer that has already announced its end may have to send another manifest,
+		// with an endorsement that its issuer got later.
 		isDue := ch.State == events.StateOpen || ch.State == events.StateClosed && a.delivery.opts.issuer.owesGrant(*ch)
 		if isDue && a.delivery.outbox.lastNumber(tenant) == ch.Last {
 			groups = append(groups, &group{tenant: tenant, word: events.StateClosed})
@@ -186,8 +187,9 @@ func (f *forwarder) retire(ctx context.Context) error {
 	return nil
 }
 
-// announceEnd announces that the producer has closed, after the forwarder has stopped. Other
-// processes may have appended events meanwhile, so it reads these first.
+// announceEnd announces that the producer has closed, after the forwarder has stopped. It first
+// reads events that other processes have appended meanwhile, because a tenant with unsent events is
+// not announced as closed.
 func (f *forwarder) announceEnd(ctx context.Context) {
 	err := errors.Join(f.save(), f.outbox.shared.takeIn(ctx))
 	if err == nil {

@@ -19,7 +19,8 @@ func hasNoRoom(err error) bool { return errors.Is(err, errQuota) || errors.Is(er
 
 const roomPoll = 200 * time.Millisecond
 
-// prepare completes *e. It returns the blob.chunk events that were split off, followed by *e.
+// prepare redacts *e and sets its missing attributes. If *e is too large for one message, prepare
+// moves parts of it to blob.chunk events. It returns these, followed by *e.
 func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, error) {
 	if e.Tenant == "" {
 		e.Tenant = opts.Tenant
@@ -77,7 +78,8 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segmen
 }
 
 // tryEnter writes batch to the outbox. If there is no room and Options.Full is Block, it returns
-// the channel changed instead, which is closed when it is worth trying again.
+// the channel changed instead. This channel is closed when the outbox changes, so that the caller
+// knows when to try again.
 func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {

@@ -60,9 +60,9 @@ func (c *chains) invalidate(groups []*group) {
 	}
 }
 
-// lookUp compares the chain of a tenant with its last manifest in the stream, and marks batches as
-// sent if only their acknowledgement was lost. If the last manifest is foreign, lookUp cannot see
-// that, so such a batch is sent again.
+// lookUp reads the last manifest of a tenant's chain from the stream. It thus finds batches that
+// the stream has although their acknowledgement was lost, and marks them as sent. If the manifest
+// is not from this producer, lookUp cannot find such a batch, which is then sent again.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -182,7 +182,7 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 		if err != nil {
 			return err
 		}
-		// Compaction copies records, so a sequence can occur twice.
+		// An event with this number may have come before, because compaction copies records.
 		if it.Tenant != m.Tenant || it.Sequence <= last || it.Sequence > m.Last {
 			continue
 		}

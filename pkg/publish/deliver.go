@@ -12,12 +12,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// The server can refuse a batch without a reason, which may be passing. After maxUnexplained such
-// refusals, the batch itself counts as the cause.
+// maxUnexplained is how often the server may refuse a batch without a reason before the batch
+// itself counts as the cause. Until then, the cause may be a problem of the server that passes.
 const maxUnexplained = 3
 
-// After maxConflicts conflicts in a row, another client probably writes to the tenant's chain. The
-// tenant is then suspended, so that other tenants do not wait.
+// maxConflicts is the number of conflicts in a row after which a tenant is suspended, so that other
+// tenants do not wait for it. Another client then probably writes to the tenant's chain.
 const maxConflicts = 5
 
 const suspendedWait = time.Second
@@ -34,8 +34,9 @@ type delivery struct {
 	status    *status
 }
 
-// deliverAll delivers the groups. Those of suspended tenants come last, each in a separate batch,
-// so that they cannot hold up the others.
+// deliverAll delivers the groups, each of which has the events of one tenant. Tenants that are
+// retried after a suspension come last, each in a separate batch, so that they cannot hold up other
+// tenants.
 func (d *delivery) deliverAll(ctx context.Context, groups []*group) error {
 	var good, doubtful []*group
 	for _, g := range groups {
@@ -62,8 +63,9 @@ func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// deliver retries until the stream has each event or lists it as missing. If groups has only one
-// tenant and this tenant is suspended, deliver returns errSuspended.
+// deliver sends the groups in one batch, and tries again until the stream has each event or a
+// manifest that lists the event as missing. If it gives up on a tenant for now, it suspends the
+// tenant and returns errSuspended.
 func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 	var pause atomicbatch.Backoff
 	for failures, unexplained := 1, 0; ; failures++ {
@@ -140,7 +142,8 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// judge counts refusals without a reason. After maxUnexplained of them, it returns OutcomeRefused.
+// judge classifies the error of an attempt. It counts refusals without a reason, and after
+// maxUnexplained of them it assumes that the batch is the cause and returns OutcomeRefused.
 func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexplained *int) atomicbatch.Outcome {
 	result := atomicbatch.OutcomeOf(err)
 	if result != atomicbatch.OutcomeUnexplained || !d.isToBlame(ctx, groups) {
@@ -153,8 +156,8 @@ func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexpl
 	return atomicbatch.OutcomeRefused
 }
 
-// react does what the result of a batch requires, and returns false if the batch must be sent
-// again.
+// react handles the failure of a batch according to its result. It returns false if the caller must
+// send the batch again.
 func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatch.Outcome) (isDone bool, err error) {
 	switch result {
 	case atomicbatch.OutcomeStored, atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnexplained:
@@ -175,8 +178,9 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 }
 
 // isToBlame reports whether groups can be the cause of a refusal without a reason. A single event
-// can be the cause only if the server would accept another event of its tenant. To test this,
-// isToBlame sends one with a wrong fence. The server then reports a conflict and stores nothing.
+// can be the cause only if the server would accept another event of its tenant. To find out,
+// isToBlame sends such an event with a number for the last manifest that is wrong on purpose. A
+// server that would accept the event reports a conflict, and stores nothing.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
@@ -214,8 +218,9 @@ func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) er
 	return errSuspended
 }
 
-// split delivers a refused batch in halves until it finds the event that caused the refusal. It
-// returns false if the batch must be sent again.
+// split delivers a refused batch in smaller parts until it finds the event that caused the refusal.
+// These parts are single tenants, and then halves of a tenant's events. If there are no events, the
+// server refuses the manifest itself, so split returns false and the batch must be sent again.
 func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err error) {
 	if len(groups) > 1 {
 		return true, d.deliverEach(ctx, groups)

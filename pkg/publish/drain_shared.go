@@ -42,7 +42,8 @@ func DrainShared(ctx context.Context, nc *nats.Conn, opts Options) error {
 	}
 }
 
-// sendShared returns false if another process has opened the outbox.
+// sendShared opens the outbox and sends all events. It returns false if another process has the
+// outbox open.
 func sendShared(ctx context.Context, nc *nats.Conn, opts Options) (sent bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, drainOpen)
 	defer cancel()

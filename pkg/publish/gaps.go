@@ -41,16 +41,17 @@ func (o *outbox) addLosses(ctx context.Context, list ...state.Gap) {
 	o.tryRecordLosses()
 }
 
-// tryRecordLosses records losses. It logs errors other than a lack of room. The caller has locked
-// o.mu.
+// tryRecordLosses calls recordLosses and logs its error. If there is only no room, it logs nothing,
+// because a later attempt records the losses. The caller has locked o.mu.
 func (o *outbox) tryRecordLosses() {
 	if err := o.recordLosses(); err != nil && !hasNoRoom(err) {
 		o.opts.Logger.Error("gap not recorded yet", "error", err)
 	}
 }
 
-// recordLosses appends a gap.recorded event for each loss. It waits until an eighth of the quota is
-// free, because otherwise these events would take the room of new ones. The caller has locked o.mu.
+// recordLosses appends a gap.recorded event for each loss. While less than an eighth of the quota
+// is free, it returns an error instead, because its events would take the room of new events. The
+// caller has locked o.mu.
 func (o *outbox) recordLosses() error {
 	if o.losses.isEmpty() {
 		return nil
@@ -88,8 +89,8 @@ func (o *outbox) retryLosses(ctx context.Context) error {
 	}
 }
 
-// newGapEvent derives the event id from the gap, because a crash can cause a gap to be recorded
-// twice.
+// newGapEvent returns an event that reports g. The event's id is derived from g, so that both
+// events have the same id if a crash causes g to be recorded twice.
 func newGapEvent(producer string, g state.Gap) (events.Event, error) {
 	e, err := events.New(events.GapRecorded, source,
 		events.GapRecordedData{First: g.First, Last: g.Last, Reason: g.Reason})

@@ -36,8 +36,8 @@ type identity struct {
 	next   *signer // the next key, nil if the key is not being changed
 }
 
-// openKey opens or creates the key of the outbox. If it is not id.Key, the old key was lost, so
-// openKey sets Suspect.
+// openKey opens or creates the key with which the outbox signs. If this is not id.Key, the old key
+// was lost, so openKey sets Suspect and the outbox gets a new producer id.
 func (id *identity) openKey(opts Options) (err error) {
 	if id.signer, err = openSigner(opts, keyName); err != nil {
 		return err
@@ -96,7 +96,8 @@ func readIdentity(dir string) (id identity, err error) {
 }
 
 // findRecords returns an error that wraps [os.ErrNotExist] if the folder of a producer was emptied.
-// The file of losses exists before the first record, also while no record waits.
+// It looks for the file of losses, which exists before the first record and also while no record
+// waits. If only that file is missing, it looks for segments.
 func findRecords(dir string) error {
 	_, missing := os.Stat(filepath.Join(dir, state.LossesName))
 	if !errors.Is(missing, os.ErrNotExist) {

@@ -41,8 +41,9 @@ type State struct {
 	chains []cursor.Chain
 }
 
-// OwesGrant reports whether a tenant lacks the grant that the outbox gets from issuer now. The
-// outbox sends it with its next manifest, at the latest when it is opened and closed again.
+// OwesGrant reports whether the stream still lacks the newest grant of issuer for one of the
+// tenants. The outbox sends this grant with its next manifest, at the latest when the outbox is
+// opened and closed again.
 func (s State) OwesGrant(issuer *Issuer) bool { return slices.ContainsFunc(s.chains, issuer.owesGrant) }
 
 // Gap is a range of a tenant's numbers that will never arrive, with the reason.
@@ -60,7 +61,7 @@ func Inspect(dir string) (State, error) {
 		if !errors.Is(err, os.ErrNotExist) || tries == 3 {
 			return s, err
 		}
-		// Meanwhile a segment was removed or the producer id changed.
+		// A segment was removed or the producer id changed during inspect, so try again.
 	}
 }
 

@@ -18,8 +18,9 @@ type Issuer struct {
 	sign   func(text []byte) ([]byte, error)
 }
 
-// EndorsedEnding follows the file name of an issuer's key in the name of the file with the
-// endorsement, a note signed with the ledger's key. Grants contain this note.
+// EndorsedEnding is the ending of the file with an issuer's endorsement. The rest of its path is
+// the path of the issuer's key. An endorsement is a note signed with the ledger's key, and the
+// issuer's grants contain it.
 const EndorsedEnding = ".endorsed"
 
 // OpenIssuer reads the key of an issuer from the file at path. The file contains the seed of a user
@@ -51,8 +52,9 @@ func (i *Issuer) endorsement() string {
 	return string(note)
 }
 
-// owesGrant reports whether the chain needs a new grant, because its last one is from another
-// issuer or lacks the newest endorsement. A nil issuer owes none.
+// owesGrant reports whether the chain needs a new grant, because it has none from this issuer, or
+// because its last one lacks the newest endorsement. Without an issuer, i is nil and no grant is
+// needed.
 func (i *Issuer) owesGrant(ch cursor.Chain) bool {
 	if i == nil {
 		return false

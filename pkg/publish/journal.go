@@ -139,7 +139,7 @@ func note(o *outbox, add func(journal.File, journal.Record) error, state journal
 	write(o, add, journal.Record{Producer: o.id.Producer, Key: o.id.Key, State: state, Last: last})
 }
 
-// write only logs errors, because the outbox works without the journal.
+// write adds r to the journal. It only logs errors, because the outbox works without the journal.
 func write(o *outbox, add func(journal.File, journal.Record) error, r journal.Record) {
 	r.Time = time.Now().UTC()
 	if err := add(o.opts.journal(), r); err != nil {
@@ -155,9 +155,9 @@ func lastUsed(next map[string]uint64) map[string]uint64 {
 	return last
 }
 
-// noteFirst lists the producer as open in the journal before it has anything to lose, which is
-// before the first event of a tenant, and before the first one after a shared outbox was closed.
-// The caller has locked o.mu.
+// noteFirst lists the producer as open in the journal, so that the loss of its events is noticed.
+// It does this before the first event of a tenant, and before the first event after a shared outbox
+// was closed. The caller has locked o.mu.
 func noteFirst(o *outbox, tenant string) {
 	_, known := o.numbers.next[tenant]
 	isReopened := o.shared != nil && !o.shared.forwards && !o.id.Open && o.backlog.bytes == 0

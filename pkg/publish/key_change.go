@@ -71,8 +71,9 @@ func (f *forwarder) answerKeyChange(err error) {
 	f.awaitKey = nil
 }
 
-// changeKey sends a manifest with the next key to each chain that still uses the old key, except
-// the chains of suspended tenants, which follow later.
+// changeKey continues a key change, if there is one. It sends a manifest that names the next key to
+// each chain that still uses the old key, except for suspended tenants, which follow later. After
+// the last chain, it ends the key change.
 func (f *forwarder) changeKey(ctx context.Context) error {
 	next := f.backlog.id.next
 	if next == nil {

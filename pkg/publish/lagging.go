@@ -9,13 +9,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// maxLaggards limits the open files and the repeated reads of laggards. Events of other tenants are
-// sent in the order of the outbox.
+// maxLaggards limits the tenants that have a separate reader, because each reader has an open file
+// and reads records again. Events of other tenants are sent in the order of the outbox.
 const maxLaggards = 16
 
 // laggards are the tenants whose events exceed their share of a batch. Each laggard has a separate
 // reader, so that other tenants do not wait for it. The cursor stays before the unsent records of
-// every laggard.
+// every laggard, so that a restart reads them again.
 type laggards struct {
 	list []*laggard // in the order of their turns
 }
@@ -36,8 +36,8 @@ func (l *laggards) isAmong(tenant string) bool {
 	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
 }
 
-// add makes the tenant of item a laggard, whose reader begins at item, the last record that r has
-// read. add returns false if there are too many laggards.
+// add makes the tenant of item a laggard and gives it a reader that begins at item, the last record
+// that r has read. add returns false if there are already maxLaggards.
 func (l *laggards) add(r *segment.Reader, item segment.Item) bool {
 	if len(l.list) >= maxLaggards {
 		return false

@@ -79,8 +79,8 @@ func (o *outbox) end() {
 	o.shared.lock.Unlock()
 }
 
-// encode encodes the events with the next numbers. If write then fails, other events get these
-// numbers. The caller has locked o.mu.
+// encode encodes the events with the next free numbers, which are used up only when write succeeds.
+// The caller has locked o.mu.
 func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 	return o.encoder.encode(batch, o.id.Producer, o.log.End()+1, o.numbers.nextOf(batch[0].Tenant))
 }
@@ -183,7 +183,8 @@ func (o *outbox) close(ctx context.Context) error {
 	return o.id.save(o.opts.Dir)
 }
 
-// isKnown also finds events that were published without [Options.UniqueSame].
+// isKnown reports whether the outbox has already published e. With [Options.UniqueSame], it
+// compares both hashes, because earlier events may have been published without this option.
 func (o *outbox) isKnown(e *events.Event) bool {
 	return o.ids.Has(hashEvent(e)) || o.opts.UniqueSame && o.ids.Has(hashContent(e))
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// refusal is the last event that found no room in the outbox.
+// refusal describes the last event that found no room in the outbox. It is zero if an event was
+// written since.
 type refusal struct {
 	err  error // nil if the last event was written
 	at   time.Time
@@ -23,8 +24,9 @@ func (r *refusal) note(err error) {
 	}
 }
 
-// diskRefusal is how long a disk counts as full. Only another attempt shows whether it has room, and
-// a caller that waits for room may attempt nothing.
+// diskRefusal is how long a disk counts as full after a failed attempt to write. The time is
+// limited because only another attempt shows whether the disk has room again, and callers that wait
+// for room may make none.
 const diskRefusal = 10 * time.Second
 
 // full returns why the outbox has no room for the last refused event, or nil if it may have. The

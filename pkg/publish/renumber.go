@@ -13,9 +13,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// renumberUnsent marks events that the stream already has as sent, and renumbers the others.
-// Without permission to read the chain of a tenant, it renumbers all events, so the stream can get
-// them twice, with the same ids.
+// renumberUnsent marks events that the stream already has as sent, and gives the others a new
+// producer id and new numbers. Without permission to read the chain of a tenant, it cannot tell
+// which events the stream has. It then renumbers all of them, so the stream can get them twice,
+// with the same ids.
 func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if err := f.link.Wait(ctx); err != nil {
 		return err
@@ -47,8 +48,8 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	return f.renumber(ctx)
 }
 
-// renumber copies the unsent events to a new producer id. After a crash before the new records are
-// on disk, the old outbox stays in use. Append waits while renumber runs.
+// renumber copies the unsent events to new records with a new producer id, while Append waits. The
+// old records stay in use until the new ones are on disk, so that a crash loses nothing.
 func (f *forwarder) renumber(ctx context.Context) error {
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()
@@ -226,8 +227,9 @@ func (n *renumbering) append(e events.Event) error {
 	return nil
 }
 
-// moveGap appends gap.recorded events for the lost events of g, under their new numbers. Losses
-// that old manifests already list as missing are on record, so they get no new number.
+// moveGap appends gap.recorded events that report the lost events of g under their new numbers.
+// Losses that old manifests list as missing have no new numbers, because they are on record
+// already.
 func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
 		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// seals counts the acknowledged events of each run, and appends a run.sealed event when a run is
-// finished.
+// seals counts the acknowledged events of each run. When a run is finished, it appends a run.sealed
+// event with the count, so that missing events are noticed.
 type seals struct {
 	outbox *outbox
 	delay  time.Duration
@@ -55,9 +55,9 @@ func (s *seals) isDue(key cursor.RunKey) bool {
 	return ok
 }
 
-// count adds acknowledged events to the totals of their runs. A run counts as idle when the
-// collector has read far beyond its last event, so count also notes lastRead, the last ordinal that
-// the collector has read.
+// count adds acknowledged events to the totals of their runs. It also notes lastRead, the last
+// ordinal that the collector has read, because a run counts as idle once the collector has read far
+// beyond the run's last event.
 func (s *seals) count(tenant string, entries []entry, lastRead uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

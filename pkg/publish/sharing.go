@@ -14,9 +14,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// sharing coordinates the processes that append to one outbox. Only the forwarding process reads
-// the records that other processes append. Those processes read the tail, which describes the end
-// of the records.
+// sharing coordinates the processes that append to one outbox. The process that forwards reads all
+// records that the others append. The other processes read only the tail, a file that describes the
+// end of the records.
 type sharing struct {
 	outbox   *outbox
 	lock     *disk.Mutex // held during a change of the outbox
@@ -199,7 +199,7 @@ func (s *sharing) rebuild(dir string) error {
 	return nil
 }
 
-// close accepts a nil receiver.
+// close closes the files of s, which is nil if the outbox is not shared.
 func (s *sharing) close() error {
 	if s == nil {
 		return nil

@@ -35,8 +35,9 @@ func phone(text string, i int) (start, end int) {
 	return start, american(text[i:], i, open)
 }
 
-// american returns the end of the ten-digit phone number at the start of text, or 0. It adds
-// offset, the position of text in the whole text. open is true if "(" precedes the number.
+// american returns the end of the ten-digit phone number at the start of text, or 0. The end is a
+// position in the whole text, in which text begins at offset. open is true if "(" precedes the
+// number.
 func american(text string, offset int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// beginWith returns all texts that the first count items match, in lower case. Each of these texts
-// begins with a keyword. If no count is possible, heads is nil.
+// beginWith returns all texts that the first count items match, in lower case. It chooses the
+// lowest count for which each of these texts begins with a keyword. If there is none, heads is nil.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {

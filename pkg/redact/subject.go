@@ -31,8 +31,9 @@ func hasFoldedLetter(text string) bool {
 	return strings.ContainsRune(text, longS) || strings.ContainsRune(text, kelvin) || strings.ContainsRune(text, dottedI)
 }
 
-// maxLine is the block size for long lines, of which an allow-list sees only the block with the
-// match and the blocks next to it.
+// maxLine limits how much of a line is searched for an allow-list, since a text can be one huge
+// line. Of a longer line, an allow-list sees only the block of maxLine bytes with the match and the
+// blocks next to it.
 const maxLine = 8 << 10
 
 // line returns the range of the line with a match. As in gitleaks, the range includes the newline

@@ -36,8 +36,9 @@ type region struct {
 	shown      int // position of the marker after replacement
 }
 
-// maxRounds limits how often a text is searched. Once a finding is replaced, another search can
-// find the rest of one that overlapped it, but only crafted texts need many rounds.
+// maxRounds limits how often a text is searched. Another search is needed because it can find the
+// rest of a finding that overlapped a replaced one. Only crafted texts need many rounds, so after
+// maxRounds the whole text is replaced.
 const maxRounds = 10
 
 type cleaner struct {

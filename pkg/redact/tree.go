@@ -97,8 +97,8 @@ func maxWidthOf(re *syntax.Regexp) int {
 	}
 }
 
-// bound returns an expression with a maximum width, for a test. It matches wherever re followed by
-// rest matches, and possibly elsewhere.
+// bound returns an expression for a quick test, which must not read the whole text. It has a
+// maximum width, and matches wherever re followed by rest matches, and possibly elsewhere.
 func bound(re, rest *syntax.Regexp) *syntax.Regexp {
 	if maxWidth(re) >= 0 {
 		return concat(re, rest)

@@ -86,8 +86,9 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
 }
 
-// recall sends one request for all concurrent callers with the same text. The text suffices as the
-// cache key, because the model and the settings of a hook never change.
+// recall returns the judgement from the cache, or asks the model. Concurrent callers with the same
+// text share one request. The text suffices as the cache key, because the model and the settings of
+// a hook never change.
 func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	if j.cache == nil {
 		return j.consult(ctx, text)

@@ -155,8 +155,8 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 }
 
 // Match evaluates the expression before the hook runs, so that a hook whose condition is false
-// costs nothing. If the expression fails or needs a late variable, Match returns true and leaves
-// the decision to the hook, which evaluates the expression again.
+// costs nothing. If the expression fails or needs a variable that is not known yet, Match returns
+// true, and the hook evaluates the expression again when it runs.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// pathKeys lists the arguments that contain file names, spelled as squash returns them.
+// pathKeys lists the arguments of tools that contain file names. Agents spell these in several
+// ways, so they are compared in the form that squash returns.
 var pathKeys = words("path file filepath filename paths files notebookpath targetfile targetpath absolutepath relativepath " +
 	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
 	"outputpath outputfile dirpath")
@@ -83,8 +84,9 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn joins the start directory of a command and a directory inside of the command. If root
-// is unknown, start may be the root itself, so startedIn returns only dir.
+// startedIn returns the directory to which a command has changed. If dir is relative, it is joined
+// with start, the directory in which the command began. If root is unknown, start may be the root
+// itself, so startedIn returns only dir.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir

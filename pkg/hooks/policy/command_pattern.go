@@ -97,8 +97,8 @@ const (
 )
 
 // optionsOf returns the part of args that can contain option. It ends at the first "--" in rest,
-// the last arguments. An earlier "--" can be the value of an option. An option such as -delete can
-// also follow "--".
+// the arguments after the operands of the pattern, because an earlier "--" can be the value of an
+// option. An option such as -delete can also follow "--", so it is searched in all arguments.
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args

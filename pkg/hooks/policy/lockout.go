@@ -40,7 +40,8 @@ func NewReviewerLockout(opts Options) (*ReviewerLockout, error) {
 	return &ReviewerLockout{opts: opts}, nil
 }
 
-// Lockout locks agent out of artifact. It has no effect if the agent is already locked out.
+// Lockout locks agent out of artifact, so that the policy denies the agent's writes to it. Lockout
+// has no effect if the agent is already locked out.
 func (p *ReviewerLockout) Lockout(artifact, agent string) {
 	if artifact == "" || agent == "" {
 		return // an empty artifact would match every path

@@ -75,7 +75,8 @@ func (a arguments) exact(name string) bool {
 	})
 }
 
-// longMatches accepts abbreviations of at least three letters, even if several options share them.
+// longMatches reports whether given is the long option name or an abbreviation of at least three
+// letters. The letters may also fit other options, which longMatches does not know.
 func longMatches(name, given string) bool {
 	return given == name || len(given) >= 3 && strings.HasPrefix(name, given)
 }

@@ -72,7 +72,8 @@ func New(c Config) (*Set, error) {
 }
 
 // NewSet returns a set of policies. Each policy implements [hooks.PreToolUser],
-// [hooks.PostToolUser] or [hooks.SessionEnder]. Set.Lockout has no effect on these policies.
+// [hooks.PostToolUser] or [hooks.SessionEnder]. The lockouts of [Set.Lockout] have no effect in
+// this set, even if it contains a [ReviewerLockout].
 func NewSet(policies ...any) *Set {
 	return &Set{policies: slices.Clone(policies), lockout: &ReviewerLockout{}}
 }

@@ -75,8 +75,8 @@ func addToFile(ctx context.Context, path string, more spending) (err error) {
 	return replaceFile(path, append(data, '\n'))
 }
 
-// replaceFile leaves the file unchanged if it returns an error. The caller can then add the same
-// spending again.
+// replaceFile replaces the content of the file at path. If it returns an error, the file is
+// unchanged, so that the caller can add the same spending again.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

@@ -50,8 +50,8 @@ func NewResilience(opts ResilienceOptions) *Resilience {
 // Name returns "resilience".
 func (*Resilience) Name() string { return "resilience" }
 
-// Register registers the hooks of r. The failure mode is Block, so that a failed alert also refuses
-// the retry.
+// Register registers the hooks of r. The failure mode is Block, so that a retry is refused even if
+// the alert about it cannot be sent.
 func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	plain := struct {
 		hooks.Named

@@ -47,7 +47,8 @@ func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID,
 // ErrNoTenant is the reason for denying a dispatch without a tenant.
 const ErrNoTenant = hooks.Fault("no tenant")
 
-// errNoRules replaces an error of rules, because the text of that error may not be recorded.
+// errNoRules is recorded in place of an error of the function rules, whose text may contain data
+// that must not be recorded.
 const errNoRules = hooks.Fault("tenant has no rules")
 
 // of returns the registry of a tenant. The first caller creates it, while concurrent callers wait.

@@ -116,7 +116,8 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	}
 	out.Reason = r.Reason
 	if d.Point == events.ToolBefore {
-		// An outcome always contains the arguments, so only different arguments are a patch.
+		// An outcome contains the arguments even if no hook has changed them, so they are a patch
+		// only if they differ from the arguments of the call.
 		if args := present(r.Args); args != "" && !sameJSON(args, d.Args) {
 			out.Patch = args
 		}

@@ -136,8 +136,8 @@ func (w *walker) script(text string, st *state) {
 	w.uncalled(mark, st)
 }
 
-// nesting returns the maximum depth of parentheses in text, even in quotes. It runs first, because
-// the parser is slow on deep nesting.
+// nesting returns the maximum depth of parentheses in text, even in quotes. It is checked before
+// the text is parsed, because the parser is slow on deep nesting.
 func nesting(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {

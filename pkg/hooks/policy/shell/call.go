@@ -156,7 +156,8 @@ func echoes(args []string) input {
 	return input{inputText, text + "\n" + plain}
 }
 
-// formats accepts only the verbs %s and %%, because others can turn a short text into a long one.
+// formats returns the output of printf. If the format has verbs other than %s and %%, the output
+// counts as unknown, because they can turn a short text into a long one.
 func formats(args []string) input {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		rest := strings.NewReplacer("%%", "", "%s", "").Replace(args[0])

@@ -12,8 +12,9 @@ const (
 	maxFedText = 256 // bytes of one line
 )
 
-// feed replaces token by text in a copy of words, and reports whether any word contained token. It
-// marks words that were equal to token as Fed.
+// feed returns the arguments of a command that xargs, parallel or find starts for an item of its
+// input. It replaces token, such as {}, by the item's text in a copy of words, and reports whether
+// any word contained token. Words that were equal to token are marked as Fed.
 func feed(words []Word, token, text string) ([]Word, bool) {
 	if len(text) > maxFedText {
 		text = Hole

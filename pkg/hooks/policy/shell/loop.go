@@ -4,7 +4,8 @@ import "mvdan.cc/sh/v3/syntax"
 
 const maxRounds = 8
 
-// loop analyses the body once for each word of a list, if the list has at most maxRounds words.
+// loop analyses the body of a for loop once for each word of its list. If the list is empty or has
+// more than maxRounds words, it analyses the body once, with an unknown word.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	forgetChanged(c, st)
 	iter, ok := c.Loop.(*syntax.WordIter)

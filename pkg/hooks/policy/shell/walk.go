@@ -17,15 +17,16 @@ func newWalker() *walker {
 
 func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-// stmts analyses each statement with the whole input, because any of them may be the one that reads
-// it.
+// stmts analyses each statement of a list as if it got the whole standard input in, because any of
+// the statements may be the one that reads it.
 func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
 		w.stmt(s, st, in)
 	}
 }
 
-// define also analyses functions without a name, because zsh runs them immediately.
+// define stores a function, which is analysed when it is called. A function without a name is
+// analysed at once, because zsh runs it immediately.
 func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	names := f.Names
 	if f.Name != nil {
@@ -39,8 +40,8 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled removes the functions that were added since mark. It first analyses uncalled functions,
-// because code outside of the script may call them.
+// uncalled removes the functions that a script has added since mark. Before that, it analyses those
+// that the script has not called, because code outside of the script may call them.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {

@@ -22,8 +22,8 @@ const (
 	askAgain = time.Second
 )
 
-// violations finds permission violations of a request. It is needed because the server never
-// answers such a request, and reports the violation separately.
+// violations finds out whether a request violated a permission. The server never answers such a
+// request, but reports the violation separately to the connection.
 type violations struct {
 	nc     *nats.Conn
 	before error
@@ -103,8 +103,8 @@ var ErrNoStream = errors.New("the server has no stream for events; hooktrail up 
 // codeNoStream is the error code of nats-server for an unknown stream.
 const codeNoStream = 10059
 
-// isMissing reports whether the server knows that it has no such stream. Without an answer, the
-// stream may be unavailable for a moment.
+// isMissing reports whether the server says that it has no such stream. Without an answer,
+// isMissing returns false, because the stream may only be unavailable for a moment.
 func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {
 	msg, err := request(ctx, nc, "$JS.API.STREAM.INFO."+stream)
 	if err != nil {
@@ -116,7 +116,8 @@ func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {
 	return json.Unmarshal(msg.Data, &answer) == nil && answer.Error != nil && answer.Error.Code == codeNoStream
 }
 
-// request fails early if a permission is missing.
+// request sends an empty request and returns the answer. If a permission is missing, it returns an
+// error early, because the server never answers.
 func request(ctx context.Context, nc *nats.Conn, subject string) (*nats.Msg, error) {
 	v := violationsSince(nc)
 	inbox := cmp.Or(nc.Opts.InboxPrefix, strings.TrimSuffix(nats.InboxPrefix, ".")) + "."

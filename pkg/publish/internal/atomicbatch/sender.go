@@ -21,9 +21,9 @@ const (
 )
 
 var (
-	// errNoAnswer means that the batch is possibly stored.
+	// errNoAnswer means that no valid answer came, so the batch may be stored or not.
 	errNoAnswer = errors.New("batch was not answered")
-	// errNoStream means that the batch was not stored.
+	// errNoStream means that nobody received the batch, so it is certainly not stored.
 	errNoStream = errors.New("no stream takes the batch's subjects, or the stream is unavailable")
 )
 

@@ -71,7 +71,8 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	return append(batch, e), nil
 }
 
-// tooLarge assumes the largest possible sequence.
+// tooLarge reports whether e is too large for one message. It assumes the largest possible
+// sequence, because e gets its sequence only later.
 func tooLarge(e *events.Event) bool {
 	payload := len(e.Data) + base64.StdEncoding.EncodedLen(len(e.Binary))
 	if payload+2*events.MaxAttributeBytes < events.MaxBytes {

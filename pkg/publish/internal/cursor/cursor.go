@@ -101,7 +101,8 @@ func Open(dir string) (*Cursor, error) {
 	return c, nil
 }
 
-// New returns a cursor without acknowledged events, and with the tallies in runs.
+// New returns a cursor that has no acknowledged events. runs are the event counts with which it
+// begins.
 func New(dir string, runs map[RunKey]*Tally) *Cursor {
 	return &Cursor{
 		path: filepath.Join(dir, "cursor"), Next: 1, chains: map[string]*Chain{},

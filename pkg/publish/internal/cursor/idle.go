@@ -62,7 +62,8 @@ func (s *idleRuns) append(name string, ch change) error {
 	}
 	line, err := encodeChange(ch)
 	if err == nil {
-		// The first newline ends a line that a crash may have left.
+		// The first newline ends an incomplete line that a crash may have left, so that the new
+		// line can be read.
 		_, err = f.Write(append([]byte("\n"), line...))
 	}
 	return errors.Join(err, f.Close())

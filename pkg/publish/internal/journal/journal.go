@@ -121,7 +121,8 @@ func (f File) Add(r Record) error {
 	}
 	line, err := encode(r)
 	if err == nil {
-		// The first newline ends a line that a crash may have left.
+		// The first newline ends an incomplete line that a crash may have left, so that the new
+		// line can be read.
 		_, err = file.Write(append([]byte("\n"), line...))
 	}
 	if err = errors.Join(err, file.Close()); err != nil {

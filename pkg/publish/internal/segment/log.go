@@ -33,7 +33,8 @@ type Log struct {
 	broken error // error of a failed truncation or sync, which all later writes return
 }
 
-// Open opens the log in dir. The caller must read the records and then call [Log.SetEnd].
+// Open opens the log in dir. It does not read the records, so the caller must do this and then call
+// [Log.SetEnd] with the last ordinal.
 func Open(dir string, opts Options) (*Log, error) {
 	l := &Log{Dir: Dir(dir), opts: opts}
 	var err error
@@ -70,7 +71,7 @@ func (l *Log) Append(buf []byte, end uint64) error {
 	return nil
 }
 
-// openTail is called with l.mu locked.
+// openTail opens the last segment for a write, or begins a new one. The caller has locked l.mu.
 func (l *Log) openTail() error {
 	n := len(l.list)
 	switch {

@@ -35,7 +35,8 @@ func (l *Log) Reader(ordinal uint64) *Reader {
 	return r
 }
 
-// All yields items like [Log.Reader]. It stops at the end of the log or at an error.
+// All yields the items of the log. Like [Log.Reader], it begins at the start of the segment with
+// from, and it stops at the end of the log or at an error.
 func (l *Log) All(from uint64) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		r := l.Reader(from)

@@ -22,7 +22,7 @@ type Gap struct {
 	events.Range
 }
 
-// Gaps lists the known gaps that are not settled yet.
+// Gaps lists the known gaps that no acknowledged manifest has listed as missing yet.
 type Gaps []Gap
 
 // Add adds g, or merges it with the gap directly before it.

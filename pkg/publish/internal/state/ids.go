@@ -18,7 +18,8 @@ import (
 //
 // The file contains only the ids of acknowledged events, as hashes, because recovery finds the
 // other ids in the segments. If a power cut removed an unsent event, its id can therefore be
-// published again. At its limit, the file is rotated.
+// published again. When the file has reached its limit, it replaces the previous file, whose ids
+// are forgotten, and a new file begins.
 type IDs struct {
 	dir   string
 	limit int // 0 keeps all ids

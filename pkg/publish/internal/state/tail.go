@@ -34,7 +34,7 @@ const TailHeader = 8 + 1 + 20 + 1 + 10 + 1
 // tailBytes is preallocated, so the tail can be written on a full disk.
 const tailBytes = 16 << 10
 
-// ErrNoTail means that a tail was never written or is torn.
+// ErrNoTail means that a tail was never written, or only partly because of a crash.
 var ErrNoTail = errors.New("tail is torn")
 
 // TailFile is the file of a tail, which is written in place. It contains a checksum of eight hex

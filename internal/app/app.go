@@ -171,8 +171,9 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	return errors.Join(failed, removeSocket())
 }
 
-// endorse makes the grants of new outboxes count. The auditor repeats it at its start, and reports
-// what fails.
+// endorse signs the key that enrols new outboxes with the key of the ledger, because an enrolment
+// does not count without this signature. The auditor repeats it at its start, and reports what
+// fails.
 func (a *app) endorse(ctx context.Context) {
 	o := a.opts.Audit
 	o.DataDir, o.Logger = a.opts.DataDir, a.opts.Logger.With("part", auditorName)
@@ -210,8 +211,8 @@ func (a *app) start(ctx context.Context, s *service) (stop func()) {
 	}
 }
 
-// drain stops the services in the order of the data flow, so that the consumers handle all
-// messages.
+// drain stops the services in the order in which events pass through them, so that the consumers
+// handle all messages.
 func (a *app) drain(ctx context.Context, stops []func()) {
 	began := time.Now()
 	log := a.opts.Logger

@@ -22,8 +22,8 @@ const (
 	holdFile = "up.json"
 )
 
-// hold locks a data directory for one [Run]. Otherwise the services of a second one would wait for
-// those of the first.
+// hold locks a data directory for one [Run], so that a second one fails. Otherwise its services
+// would wait for the services of the first.
 func hold(dir string) (*filelock.Lock, error) {
 	lock, err := filelock.Try(filepath.Join(dir, holdLock))
 	if !errors.Is(err, filelock.ErrHeld) {
@@ -38,7 +38,8 @@ func hold(dir string) (*filelock.Lock, error) {
 	return nil, fmt.Errorf("data directory %s: %s already serves it; stop that process, or use another --data-dir", dir, by)
 }
 
-// tell writes the file that the error of hold reads.
+// tell writes h to a file, so that hold can name this process in its error if another one wants the
+// data directory.
 func (h holder) tell(dir string) error {
 	data, err := json.Marshal(h)
 	if err != nil {

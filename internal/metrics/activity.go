@@ -31,17 +31,18 @@ const (
 
 	interrupted = "interrupted"
 
-	// refused is the status of a call that the tool refused to run. Its label is denied. A verdict of
-	// our hooks is the status denied instead.
+	// refused is the status of a call that the tool itself refused to run. It is distinct from the
+	// status denied, which means a verdict of our hooks, but both have the label denied.
 	refused = "refused"
 
-	// suffixed marks the status of a call that also has a successful result. If the call is denied, now
-	// or later, that is an alarm.
+	// suffixed follows the status of a call that also has a successful result. Such a call raises
+	// an alarm if it is denied, now or later.
 	suffixed = ", success"
 
 	deniedSuccess = denied + suffixed
 
-	// deniedError is a denied call with an error, as earlier versions stored it. Its label is error.
+	// deniedError is the status that earlier versions stored for a denied call with an error. Its
+	// label is error.
 	deniedError = "denied, error"
 )
 

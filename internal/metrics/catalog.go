@@ -160,7 +160,8 @@ CREATE TABLE seen (
 ) STRICT, WITHOUT ROWID;
 `
 
-// The triggers keep the sums, so that a run with many reports of tokens costs no more than others.
+// The triggers keep the sums of each run, so that a report of tokens takes no longer if its run has
+// many of them.
 const sumTables = `
 CREATE TABLE sums (
 	tenant         TEXT NOT NULL,

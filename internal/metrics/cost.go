@@ -10,7 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// costTable has the counted cost of each run, so that a later end of the run replaces it.
+// costTable stores the cost that was counted for each run, so that a later end of the run replaces
+// this cost instead of adding to it.
 const costTable = `
 CREATE TABLE costs (
 	tenant    TEXT NOT NULL,

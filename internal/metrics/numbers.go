@@ -7,9 +7,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// numbers finds events that reuse the number of an earlier event with other content. One of the two
-// is forged, or the outbox was copied. numbers only remembers recent events, but the ledger finds
-// all such events.
+// numbers finds events that reuse the sequence number of an earlier event of the producer with
+// other content. One of the two is forged, or the outbox was copied. numbers only remembers recent
+// events, but the ledger finds all such events.
 //
 // A reused number does not stop an event from being counted, because the earlier event may be the
 // forged one.

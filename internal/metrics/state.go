@@ -20,8 +20,8 @@ import (
 // ErrTenant means that the stored counts belong to another tenant.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
-// state is the projection of the stream. Activities are only on disk, while series are also in
-// memory, because each scrape reads them all.
+// state has the counts of the stream's events. Single activities, such as runs and calls, are only
+// in the database, while series are also in memory, because each scrape reads them all.
 type state struct {
 	db *projection.DB
 

@@ -14,7 +14,8 @@ import (
 
 const signerUsage = "`place` of the signing key: file, ssh-agent or ssh-agent:FINGERPRINT; the default is its present place, or a file for a new key"
 
-// AnchorFlags are the flags for the signing key, the anchors and the tile server.
+// AnchorFlags are the flags for the signing key, for the tile server, and for anchors, which
+// confirm the ledger's checkpoints from outside.
 type AnchorFlags struct {
 	file   anchor.File
 	bucket bool

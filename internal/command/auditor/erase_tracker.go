@@ -84,7 +84,8 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	}
 }
 
-// trackerAnswers has the newest rule in the answers to each order, up to the leaf after.
+// trackerAnswers has the rule in the newest answer to each order. It covers the records up to the
+// leaf whose number is in after.
 type trackerAnswers struct {
 	after int64
 	rules map[string]string

@@ -79,7 +79,7 @@ with 40 at one that was altered. The export is recorded first, with --by, --reas
 	x.signing.register(cmd, "the selection of a bundle")
 	cmd.Flags().DurationVar(&x.wait, "wait", defaultWait, waitUsage)
 	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl, csv, parquet, ocsf or tiles")
-	// HOOKTRAIL_FORMAT is the format of publisher import.
+	// HOOKTRAIL_FORMAT sets the format of publisher import, so --format has another variable here.
 	cli.OwnVariable(cmd, "format", "export-format", "bundle", "jsonl", "csv", "parquet", "ocsf", "tiles")
 	_ = cmd.RegisterFlagCompletionFunc("format", shared.Completion(cli.Words("bundle", "jsonl", "csv", "parquet", "ocsf", "tiles")))
 	cmd.Flags().StringVar(&x.out, "out", "", "new `file` to write, or folder of tiles; default is stdout")

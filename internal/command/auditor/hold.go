@@ -59,7 +59,7 @@ server for that if no process runs it. Name another server with --nats-url.`,
 	flags.StringVar(&during.from, "from", "", "events from this `time`, "+whenHappened+": 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
 	flags.StringVar(&during.to, "to", "", "events before this `time`, "+whenHappened+", in the same forms")
 	flags.BoolVar(&all, "all", false, "all records of the tenant")
-	// The environment must not narrow a hold.
+	// A forgotten variable must not narrow a hold, so these flags ignore the environment.
 	cli.LineOnly(cmd, "user", "all")
 	f.register(cmd)
 	return cmd

@@ -31,8 +31,9 @@ func (k knownLedgers) entries() ([]pins.Entry, error) {
 	return pins.Read(path)
 }
 
-// anchoring returns the pins that may confirm a ledger's key if --key is missing. Pins for the data
-// directory exclude all others. An empty dataDir means evidence outside any data directory.
+// anchoring returns the pinned keys that may confirm a ledger's key if --key is missing. If the
+// user has pinned keys for the data directory, only these count. An empty dataDir means evidence
+// outside any data directory.
 func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	entries, err := k.entries()
 	if err != nil {
@@ -49,8 +50,8 @@ func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// given returns the anchoring for the key in --key. It also contains the pins for the data
-// directory, to detect a --key that contradicts them.
+// given returns the key in --key as the confirmation of a ledger's key. It adds the pinned keys for
+// the data directory, so that a --key that contradicts them is detected.
 func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	a := &verifier.Anchoring{Given: "--key"}
 	if dataDir == "" {

@@ -10,7 +10,7 @@ import (
 
 func (l lines) asOf(r verifier.Report) {
 	if r.AsOf != nil {
-		// The line Completeness names the open runs.
+		// Only count the open runs here, because the line Completeness names them.
 		facts := append(inFlightTexts(r), plural(int64(len(r.Open)), "run", "runs")+" open")
 		l.print("As of", "", asOfText(*r.AsOf, strings.Join(facts, ", ")))
 	}
@@ -83,8 +83,9 @@ func laterText(l verifier.Later) string {
 	return text
 }
 
-// waitingTexts describes missing outboxes, and outboxes with waiting events. If uses is false, it
-// skips outboxes with only intact records of use.
+// waitingTexts describes outboxes that are missing, and outboxes with events that are not sent yet.
+// If uses is false, it skips outboxes that only contain records about the use of the ledger, unless
+// some are lost or damaged.
 func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	for _, w := range a.Outboxes {
 		if w.Uses && !uses && w.Lost+w.Damaged == 0 {

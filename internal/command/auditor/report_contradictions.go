@@ -8,7 +8,8 @@ import (
 )
 
 func (l lines) setApart(r verifier.Report) {
-	// Contradictions are those of the ledger, also in a bundle that lacks the records.
+	// Contradictions counts the records of the whole ledger, even if a bundle lacks them, so it can
+	// be larger than SetApart.
 	apart := max(r.SetApart, r.Contradictions+r.RecordedTwice)
 	if apart == 0 {
 		return

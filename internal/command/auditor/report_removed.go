@@ -17,7 +17,8 @@ import (
 
 func (l lines) redacted(r verifier.Redacted) {
 	l.rules(r)
-	// Orders about keys, rules and issuers have separate lines.
+	// others reports whether an order is printed here. Orders about keys, rules and issuers have
+	// separate lines.
 	others := func(o verifier.OrderAt) bool {
 		return o.Action != events.AuditKey && o.Action != events.AuditAcknowledge && o.Rule == "" && !ledger.IsIssuerOrder(o.Action)
 	}

@@ -27,7 +27,7 @@ type verification struct {
 	key            string
 	trusted        string
 	requireTrusted bool
-	// Producers without enrolment affect the exit status.
+	// If requireEnrolled is set, producers without enrolment affect the exit status.
 	requireEnrolled bool
 	allowKnown      bool // acknowledged findings do not affect the exit status
 	maxAge          time.Duration
@@ -209,8 +209,9 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	return ledger.ParseKey(text)
 }
 
-// With --key, anchoring returns this key, otherwise the pins that may confirm the ledger's key. If
-// the key or the ledger is in the data directory, the pin of that directory must agree.
+// anchoring returns the keys that may confirm the ledger's key. This is the key in --key, or
+// without it the keys that the user has pinned. If the key or the ledger is in the data directory,
+// the pin of that directory must agree.
 func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error) {
 	switch {
 	case v.key == "":
@@ -245,8 +246,8 @@ func (v verification) ownKey(dataDir string) bool {
 	return err == nil && os.SameFile(named, own)
 }
 
-// With --key, exported returns this key, otherwise the pins that may confirm the key of exported
-// evidence.
+// exported returns the keys that may confirm the key of exported evidence. This is the key in
+// --key, or without it the keys that the user has pinned.
 func (v verification) exported() (*verifier.Anchoring, error) {
 	if v.key == "" {
 		return v.known.anchoring("")

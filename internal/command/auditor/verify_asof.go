@@ -39,7 +39,8 @@ func (v *verification) registerWait(flags *pflag.FlagSet) {
 
 type source struct{ file, path string }
 
-// question finds the events that a ledger lacks. A nil question knows only the checkpoint.
+// question finds the events that a ledger does not contain yet. A nil question cannot look for
+// them, so the age of the ledger is known only from its checkpoint.
 type question struct {
 	*asof.Question
 

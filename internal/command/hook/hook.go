@@ -94,7 +94,8 @@ func (l *line) dial(ctx context.Context) (net.Conn, error) {
 	return groupsocket.Dial(ctx, strings.TrimPrefix(l.publisher, unixScheme))
 }
 
-// read ends with ctx, because an agent may leave stdin open. The payload is never nil.
+// read reads the payload from stdin. It ends with ctx, because an agent may leave stdin open. The
+// payload is never nil.
 func read(ctx context.Context, stdin io.Reader) ([]byte, error) {
 	type result struct {
 		payload []byte
@@ -116,9 +117,9 @@ func read(ctx context.Context, stdin io.Reader) ([]byte, error) {
 	}
 }
 
-// post fails early if the publisher does not begin its response. It works in that case if it begins
-// later, so only the next program decides whether it hangs. Once it has begun, it has the time of
-// the decision.
+// post sends the payload to the publisher, and fails early if no response begins. A publisher that
+// begins later still works, so the next program, which waits longer, decides whether it hangs. Once
+// the response has begun, the publisher has the time of the decision.
 func (l *line) post(ctx context.Context, conn net.Conn, key string, payload []byte, b hooksocket.Breaker) (hooksocket.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()

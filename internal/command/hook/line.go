@@ -23,7 +23,8 @@ type line struct {
 	token       string
 }
 
-// needsFull reports whether only publisher hook can decide.
+// needsFull reports whether only the command publisher hook can decide, because the flags name a
+// hooks file or a publisher without a Unix socket.
 func (l *line) needsFull() bool {
 	return l.hooks != "" || l.publisher != "" && !strings.HasPrefix(l.publisher, unixScheme+"/")
 }
@@ -99,7 +100,8 @@ func (l *line) complete() {
 	}
 }
 
-// defaultDataDir is as in package flagenv, which needs pflag.
+// defaultDataDir does the same as the function of package flagenv, which is not imported because it
+// needs pflag.
 func defaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "hooktrail")

@@ -37,7 +37,8 @@ func replace(list [][]string, args []string, payload []byte) int {
 	return statusMissing
 }
 
-// run returns only if no program can start.
+// run replaces this process by the first program that it can start. It returns only if there is
+// none.
 func run(list [][]string, args []string) (err error) {
 	for _, program := range list {
 		path, failed := find(program[0])

@@ -13,8 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// addAltered adds a record whose bytes differ from its leaf. The id, kind, run and time come from
-// the signed leaf. All other details come from the altered bytes.
+// addAltered adds a record that was changed after it was written, so that its bytes differ from the
+// hash in its leaf. The id, kind, run and time come from the signed leaf. All other details come
+// from the altered bytes.
 func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
 	e, err := events.Decode(entry.Bytes)
 	if err != nil {

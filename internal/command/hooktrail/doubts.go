@@ -138,7 +138,7 @@ func foldRun(ctx context.Context, r *ledger.Reader, run string, fold *runtree.Fo
 	return nil
 }
 
-// mark shows the doubts in the trace of a run that has been read already.
+// mark adds the doubts about a run's records to the trace of the run, which has been read already.
 func (d *doubts) mark(fold *runtree.Fold, run string, leaves map[int64]events.Event) {
 	for _, leaf := range slices.Sorted(maps.Keys(leaves)) {
 		for _, doubt := range d.byLeaf[leaf] {

@@ -59,7 +59,8 @@ func runColumns() []runColumn {
 	}
 }
 
-// started is unknown if all records of the run are set apart.
+// started returns when the run started, or "" if all its records are set apart, because the time is
+// then unknown.
 func started(s ledger.RunSummary) string {
 	if s.First.IsZero() {
 		return ""

@@ -22,8 +22,8 @@ func origin(t runtree.Trace) (parts []string) {
 	return parts
 }
 
-// widestName returns the columns for the names of tools, which are never cut. A name above the limit
-// moves the rest of its line to the right.
+// widestName returns the width of the column for the names of tools. The width is limited, but
+// names are never cut, so a longer name moves the rest of its line to the right.
 func widestName(t runtree.Trace) int {
 	widest := nameWidth
 	for one := range t.All() {

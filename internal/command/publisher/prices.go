@@ -48,7 +48,8 @@ func writePrices(out io.Writer, table *prices.Table) {
 	w.Flush()
 }
 
-// priced shows a price that defaults to the one of input tokens.
+// priced formats the price of cached tokens, which cost as much as input tokens if they have no
+// price.
 func priced(usd float64) string {
 	if usd == 0 {
 		return "as input"

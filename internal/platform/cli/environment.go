@@ -58,8 +58,8 @@ func HasVariable(f *pflag.Flag) bool { return flagenv.Has(f) }
 // command must not select the data that another command erases.
 func LineOnly(cmd *cobra.Command, flags ...string) { flagenv.LineOnly(cmd.Flags(), flags...) }
 
-// Variable allows environment variables for flags that do not select records, although they have
-// the name of one that does.
+// Variable allows environment variables for flags that have the name of a flag that selects
+// records, but do not select any themselves.
 func Variable(cmd *cobra.Command, flags ...string) { flagenv.Variable(cmd.Flags(), flags...) }
 
 // OwnVariable gives a flag the variable of another name, because another command has a flag of the

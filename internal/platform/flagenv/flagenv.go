@@ -53,8 +53,9 @@ func NameOf(f *pflag.Flag) string {
 	return Name(f.Name)
 }
 
-// variable treats an empty variable as unset. It returns the value of the variable for all commands
-// if f has an own variable, which is not set, and accepts that value.
+// variable returns the environment variable that sets f and its value, or an empty value. If f has
+// an own variable, which is not set, the variable that f shares with other commands still counts if
+// f accepts its value.
 func variable(f *pflag.Flag) (name, value string) {
 	for _, name := range []string{NameOf(f), natsVariables[f.Name]} {
 		if name == "" {
@@ -82,7 +83,8 @@ const (
 func IsSet(f *pflag.Flag) bool { return f.Annotations[setAnnotation] != nil }
 
 // Set sets flags from environment variables. A flag on the command line wins over its own variable,
-// and over the variables of flags that cannot be combined with it. Set calls warn for each variable with a former name.
+// and over the variables of flags that cannot be combined with it. Set calls warn for each variable
+// with a former name.
 func Set(flags *pflag.FlagSet, warn func(string)) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -134,8 +136,8 @@ var selections = []string{"run", "event", "from", "to", "day"} //nolint:gocheckn
 // command must not select the data that another command erases.
 func LineOnly(flags *pflag.FlagSet, names ...string) { annotate(flags, lineOnlyAnnotation, names) }
 
-// Variable allows environment variables for flags that do not select records, although selections
-// contains their names.
+// Variable allows environment variables for flags that have the name of a flag that selects
+// records, but do not select any themselves.
 func Variable(flags *pflag.FlagSet, names ...string) { annotate(flags, variableAnnotation, names) }
 
 func annotate(flags *pflag.FlagSet, annotation string, names []string) {
@@ -144,8 +146,9 @@ func annotate(flags *pflag.FlagSet, annotation string, names []string) {
 	}
 }
 
-// Own gives a flag the variable of another name, because its name has another meaning in another
-// command. The old variable still counts if its value is one of accepted, or any if there are none.
+// Own gives a flag the variable of another name, because a flag of the same name has another
+// meaning in another command. The variable of the flag's name still counts if its value is one of
+// accepted, or with any value if accepted is empty.
 func Own(flags *pflag.FlagSet, flag, name string, accepted ...string) {
 	_ = flags.SetAnnotation(flag, ownAnnotation, []string{name})
 	_ = flags.SetAnnotation(flag, acceptAnnotation, accepted)

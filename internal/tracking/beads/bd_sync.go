@@ -41,8 +41,8 @@ func (s *syncer) awaitPace(ctx context.Context, pace time.Duration) error {
 	}
 }
 
-// run may be interrupted at any time, because the next run starts by reading what the workspace
-// contains.
+// run writes the missing changes to the workspace. It may be interrupted at any time, because the
+// next run starts by reading what the workspace contains.
 func (s *syncer) run(ctx context.Context) error {
 	var partly error
 	s.tried = make(map[string]bool)
@@ -184,7 +184,7 @@ func (s *syncer) observe(ctx context.Context, ids []string, known map[string]sho
 	return todo, nil
 }
 
-// The caller of observeRows holds table.mu.
+// observeRows does the work of observe in one transaction. The caller holds table.mu.
 func (s *syncer) observeRows(ctx context.Context, rows []row, known map[string]shown, write bool) (todo []row, err error) {
 	err = s.table.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		for _, r := range rows {

@@ -40,7 +40,8 @@ type versionCheck struct {
 	version string
 }
 
-// The error of check wraps ErrUnavailable.
+// check asks bd for its version, unless it is known already. If the version is not supported or bd
+// gives none, the error wraps ErrUnavailable.
 func (c *versionCheck) check(ctx context.Context, dir string) error {
 	if c.known() != "" {
 		return nil

@@ -237,8 +237,8 @@ func (w *bdWriter) remove(ctx context.Context, id string) error {
 	return w.check(ctx, id, a, err)
 }
 
-// check notes in w.refused that bd refused a change of the issue. If the database is only busy, it
-// returns an error instead.
+// check handles the result of a change of an issue by bd. It notes a refusal in w.refused. If the
+// database is only busy, it returns an error instead, because a retry can succeed.
 func (w *bdWriter) check(ctx context.Context, issue string, a answer, err error) error {
 	switch {
 	case err != nil || a.ok():

@@ -23,7 +23,8 @@ import (
 // still be writing it.
 const quietTime = 2 * time.Second
 
-// export returns false if the update must wait.
+// export writes the issues to the file. It returns false if this must wait, because another program
+// may be writing the file.
 func (f *file) export(ctx context.Context) (done bool, err error) {
 	if err := makeFolder(filepath.Dir(f.path)); err != nil {
 		return false, err

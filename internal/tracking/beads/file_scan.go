@@ -120,8 +120,8 @@ type change struct {
 	line   []byte
 }
 
-// classify notes foreign lines and the first unreadable line in f. It returns the changed lines of
-// known issues, by issue id.
+// classify notes in f the lines of other issues and programs, and the first unreadable line. It
+// returns the changed lines of known issues, by issue id.
 func (f *file) classify(content []byte, rows []row) map[string]change {
 	written := make(map[string]bool, len(rows))
 	byID := make(map[string]*row, len(rows))

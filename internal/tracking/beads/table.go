@@ -78,7 +78,7 @@ func (t *table) lockedFlush(ctx context.Context) error {
 	return t.flush(ctx)
 }
 
-// The caller of flush holds mu.
+// flush writes the pending changes to the database. The caller holds mu.
 func (t *table) flush(ctx context.Context) error {
 	if len(t.pending) == 0 {
 		return nil
@@ -169,8 +169,8 @@ func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (li
 	return list, err
 }
 
-// unlink removes all links to an issue from the written states, and marks the issues that had one
-// as dirty, so that they are written again.
+// unlink removes all links to an issue from the recorded contents of the workspace. It marks the
+// issues that had such a link as dirty, so that they are written again.
 func (t *table) unlink(ctx context.Context, tenant, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -177,7 +177,8 @@ func (w *workspace) Erase(ctx context.Context, id, text string) error {
 		for n := range i.Comments {
 			i.Comments[n].Text, i.Comments[n].Extra = text, nil
 		}
-		// Without these, merge does not take the old texts in the workspace for edits by people.
+		// Forget the texts that were last written. Otherwise merge takes the old texts in the
+		// workspace for edits by people.
 		r.written, r.writing = "", ""
 		r.marks = r.marks&^markDescribed | markErased
 		return true, w.table.eraseEdits(ctx, w.tenant, id, text)

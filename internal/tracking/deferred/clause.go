@@ -15,7 +15,8 @@ var (
 		they nothing all no not left leaving`)
 	breakers = set("but however whereas though although except while")
 	coupled  = set("deferred skipped punted postponed left parked i we did")
-	// The item of a clause begins after introductions and conjunctions.
+	// Words of introductions and conjunctions at the beginning of a clause do not belong to the
+	// item of work that it names.
 	introductions = set("i we as because since whereas while")
 	conjunctions  = set("but and however so also though although yet except finally then note while only currently")
 	pronouns      = set("it this that these those they which who what everything")

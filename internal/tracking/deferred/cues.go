@@ -11,11 +11,12 @@ const (
 
 type cue struct {
 	take take
-	// Only "I" or "we" may come before the cue.
+	// A cue is a phrase that announces deferred or finished work. If first is set, only "I" or "we"
+	// may come before it.
 	first bool
 	// plain cues count only before a grammatical object, because elsewhere they may be adjectives.
 	plain bool
-	// After a number, as in "3 skipped", the cue is a test result.
+	// counted cues do not count after a number, as in "3 skipped", which is a test result.
 	counted bool
 	// predicate cues count only as the predicate of a sentence, because elsewhere they may be part
 	// of a name.
@@ -168,19 +169,20 @@ var doneCues = []cue{
 }
 
 var (
-	// Words in denials retract a later cue.
+	// A cue does not count after one of the words in denials, as in "nothing was skipped".
 	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
 		cause caused reason why bug what you user users`)
-	// After a cue, these phrases retract it, because they report the work as done.
+	// A cue does not count if one of these phrases follows, because it reports the work as done.
 	finished = phrases(`
 		is|are|was|were|been|be now|all|since? <gone>
 		is|are|now now|all? complete|live|gone
 		runs|run|works|work again|now`)
 	until = set("until because as since once if when after before unless for so")
-	// After a cue, these words show that the cue was an adjective, as in "deferred tax assets are
-	// computed".
+	// A cue does not count if one of these words follows, because the cue is then an adjective, as
+	// in "deferred tax assets are computed".
 	adjective = set("now supports support works work run runs is are was were has have get gets can will")
-	// Words in expected name work that every step includes.
+	// Words in expected name work that belongs to every step, so a step without it has left work
+	// undone.
 	expected     = set("test tests docs documentation coverage doc")
 	prepositions = set("in by on at from with during when if to because entirely")
 )

@@ -74,7 +74,8 @@ var modifiers = set(`the a an my our some any suggested recommended possible pot
 var products = set(`balance time budget bytes quota credits tokens days hours minutes seconds retries attempts capacity
 	space memory count counter amount percentage stock seats players lives`)
 
-// An item means "no work" if it begins with one of the first phrases or is one of the others.
+// These phrases say that there is no work. An item does so if it begins with a phrase in nothing or
+// is one of the phrases in nothingAlone.
 var (
 	nothing = phrases(`
 		none|nothing|nil|null|nope

@@ -96,7 +96,7 @@ func isStatus(words []word, s span) bool {
 var (
 	states = set(`open active running healthy idle online up unchanged stable green alive available closed connected
 		paused enabled disabled blocked queued asleep intact valid`)
-	// If these things are open, they are work.
+	// Open things of these kinds are work, so a sentence about them is more than a status.
 	unsettled = set(`question questions issue issues item items task tasks point points todo todos finding findings
 		comment comments thread threads bug bugs gap gaps conflict conflicts decision decisions error errors warning
 		warnings failure failures problem problems concern concerns blocker blockers callers`)

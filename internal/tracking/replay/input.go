@@ -67,8 +67,8 @@ func openLines(ctx context.Context, path string, stdin io.Reader) (*lines, error
 	return nil, fmt.Errorf("read events: %w", errors.Join(err, f.Close()))
 }
 
-// interruptible returns a reader that fails after the end of ctx. A blocked read of r continues in
-// its goroutine until r ends.
+// interruptible returns a reader of r that fails when ctx ends, even if a read of r is blocked. The
+// blocked read continues in a goroutine until r ends.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
@@ -89,7 +89,8 @@ func (l *lines) Read(p []byte) (int, error) {
 // Close implements [io.Closer].
 func (l *lines) Close() error { return l.r.Close() }
 
-// events also returns the records of outboxes about their sequence numbers.
+// events returns the events of the file, including the records that outboxes write about their
+// sequence numbers.
 func (l *lines) events(ctx context.Context, tenant string, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		list := ingest.CloudEvents(ctx, l, ingest.Options{File: l.name, Tenant: tenant, Records: true})

@@ -42,7 +42,8 @@ func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamRead
 	return &streamReader{stream: stream, space: b.Space(), first: state.FirstSeq, last: last, truncated: state.FirstSeq > 1}, nil
 }
 
-// events requests single messages, which needs no consumer on the server.
+// events returns the events of the stream. It requests single messages, because this needs no
+// consumer on the server.
 func (s *streamReader) events(ctx context.Context, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		var marks consume.Marks

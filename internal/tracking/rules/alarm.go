@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// A denial records that a tool call was denied, together with successful results of the same call.
-// There should be none, so if there are any, the denial also names the alarm.
+// A denial records that a tool call was denied, and which successful results the same call has. A
+// denied call should have none, so if there are any, the denial also names the issue or digest
+// entry with the alarm.
 type denial struct {
 	Event   string    `json:"event,omitempty"`   // id of the event that denied the call, if any yet
 	Results []success `json:"results,omitempty"` // results that arrived before the denial
@@ -29,8 +30,9 @@ type success struct {
 
 var denials = table[denial]{"denied", func(d *denial) { d.Results = slices.Clone(d.Results) }}
 
-// denialID returns an id that no other run and call have. Runs in the stored state are not empty, so no
-// other id begins with a line feed.
+// denialID joins run and call with a line feed. If the run itself contains a line feed, two calls
+// could share such an id, so the id then begins with a line feed and the run's length. No other id
+// does, because runs are not empty.
 func denialID(run, call string) string {
 	if strings.Contains(run, "\n") {
 		return fmt.Sprintf("\n%d %s%s", len(run), run, call)
@@ -46,15 +48,16 @@ const (
 	maxRemembered = 1 << 15
 )
 
-// A remembered names a call without a denial. Only a limited number of calls is remembered, so the
-// id is a number that a later call takes over.
+// A remembered names a successful call without a denial, in case the denial comes later. Only a
+// limited number of calls is remembered, so the id is a number that a later call takes over.
 type remembered struct {
 	Denial string `json:"denial"`
 }
 
 var rememberedCalls = table[remembered]{kind: "succeeded"}
 
-// remember adds a result of a call without a denial, and forgets the oldest such call.
+// remember adds a result of a call without a denial. If the call is new, it takes the place of the
+// oldest such call, which is forgotten.
 func (r records) remember(id string, s success) {
 	known := denials.get(r, id)
 	if known == nil {

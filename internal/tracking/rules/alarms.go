@@ -21,9 +21,9 @@ type alarms struct {
 	limiter *limiter
 }
 
-// watch records denials and successful results of tool calls. A denied call with a successful result
-// raises an alarm, whichever arrived first. watch returns the results that arrived before their
-// denial, which is the event of the draft.
+// watch records the event if it denies a tool call or is a successful result of one. A call with
+// both raises an alarm, whichever arrived first. If the event is a denial, watch returns the
+// results of the call that arrived before it.
 func (a *alarms) watch() []success {
 	d := a.draft
 	e := d.event
@@ -57,8 +57,8 @@ func toolOf(e events.Event) (tool string) {
 	return clean(tool, 60)
 }
 
-// earlier decides on a result that arrived before its denial. It decides as if the denial had come
-// first, so that the order of arrival does not matter.
+// earlier decides on a successful result that arrived before the denial of its call. It decides as
+// if the denial had come first, so that the order of arrival does not matter.
 func (p *pass) earlier(denial events.Event, r success, now time.Time) {
 	e := events.Event{
 		ID: r.Event, Source: r.Source, Type: events.ToolResult.Type(), Run: denial.Run, ToolCall: denial.ToolCall, Time: r.At,
@@ -68,7 +68,8 @@ func (p *pass) earlier(denial events.Event, r success, now time.Time) {
 	p.give(f)
 }
 
-// denied raises the alarm about the result of a denied call, which is the event of the draft.
+// denied raises an alarm, because the event of the draft is a successful result of a call that was
+// denied.
 func (a *alarms) denied(tool string) {
 	d := a.draft
 	id := denialID(d.event.Run, d.event.ToolCall)
@@ -108,7 +109,8 @@ func (a *alarms) compare() {
 	}
 	m := marks.edit(d.records, id)
 	m.Others = append(m.Others, sum)
-	// Use another source, because a source has at most one decision on each event id.
+	// The earlier event may already have the only decision that a source can have on this event id,
+	// so change the source.
 	d.decision.Source += fmt.Sprintf("#%d", len(m.Others)+1)
 	d.say("id reused", "another event with this id has other content, and only the first one counts")
 	d.flip("the same content, or another id")

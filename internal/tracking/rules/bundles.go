@@ -34,8 +34,8 @@ func (b *bundles) add(item string) {
 	b.journal.note(run.Bundle, clean(item, 300))
 }
 
-// create creates the collective follow-up of a run, or a digest entry if the rate limit is reached.
-// It returns false if the loop guard forbids both.
+// create creates the one follow-up that collects the remaining items of a run, or a digest entry if
+// the rate limit is reached. It returns false if the run's work has caused too many issues already.
 func (b *bundles) create(run *Run) bool {
 	d := b.draft
 	if b.loops.escalated(run.ID) {

@@ -10,8 +10,8 @@ import (
 const (
 	// The clock is set back after maxBehind consecutive events that are far behind it.
 	maxBehind = 20
-	// Unless a second event confirms its time, an event more than maxAhead ahead of the clock gets
-	// the clock's time.
+	// An event that is more than maxAhead ahead of the clock gets the clock's time instead of its
+	// own, unless it confirms the time of an earlier event and so moves the clock.
 	maxAhead = 2 * 365 * day
 )
 
@@ -74,7 +74,8 @@ func isRecord(k events.Kind) bool {
 	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed
 }
 
-// passes reports whether e alone may move the clock far forward.
+// passes reports whether e may move the clock far forward without a second event that confirms its
+// time.
 func passes(e events.Event, ahead time.Duration) bool {
 	return e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom && ahead <= maxAhead
 }

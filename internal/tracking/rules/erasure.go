@@ -134,8 +134,8 @@ func (e *Erasure) failure(fl *failure) {
 	}
 }
 
-// followup erases the texts of a follow-up if the erasure affects it. A follow-up with neither
-// issue nor digest entry is always erased, because it does not record its run.
+// followup erases the texts of a follow-up if the erasure affects it. If the follow-up has neither
+// an issue nor a digest entry, it does not record its run, so it is always erased.
 func (e *Erasure) followup(id string, u *followup) {
 	bundled := u.Issue == "" && u.Digest == ""
 	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {
@@ -160,8 +160,8 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage erases the names of the run's roles. The new names are unique, because each role must
-// still be able to recover.
+// lineage erases the names of the run's roles. Each role gets a different name, because roles with
+// equal names would count as one role and recover together.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return

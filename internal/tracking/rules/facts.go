@@ -2,8 +2,9 @@ package rules
 
 type facts struct{ records }
 
-// recovered reports whether the step or run, or another one in the same scope, succeeded after the
-// incident. Both the scope of the incident and the scope of the run's failed end count.
+// recovered reports whether the failed step or run of the incident has succeeded since, or another
+// one of the same run type, role and target has. If the run's end failed too, a success with the
+// run type, role and target of the end also counts.
 func (f facts) recovered(in incident) bool {
 	return in.At.before(f.goodIn(in.Scope).Stamp) || in.At.before(f.goodIn(f.endScope(in.Run)).Stamp) ||
 		in.At.before(f.goodEnd(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))
@@ -34,8 +35,9 @@ func (f facts) firstFailing(run *Run) (first Failing, found bool) {
 	return first, found
 }
 
-// inhibitor returns the first failing step of a failed run. inhibited is true if this step has
-// another failure than the incident. The incident is then part of the step's failure.
+// inhibitor returns the first failure of a step that has not recovered, if the step's run has
+// failed. inhibited is true if this is another failure than the incident's, which then counts as
+// part of it.
 func (f facts) inhibitor(in incident) (first Failing, inhibited bool) {
 	r := runs.get(f.records, in.Run)
 	if r == nil || r.Finished.isZero() || r.Success {
@@ -86,8 +88,8 @@ func (f facts) status(c *course, config *Config) (Status, string) {
 	return Open, ""
 }
 
-// since returns the fact that gives an issue the new status. If no fact is recorded, it returns a
-// fact with the given stamp.
+// since returns the fact, such as the latest failure or success, because of which the issue should
+// have the new status. If no fact is recorded, it returns one with the given stamp.
 func (f facts) since(c *course, to Status, now Stamp) fact {
 	switch {
 	case c.Failure != "":

@@ -10,7 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A failure records the facts about all failures with the same type, role, target and error.
+// A failure is the record of all failures with the same run type, role, target and error, because
+// one issue tracks all of them.
 type failure struct {
 	Type       string   `json:"type,omitempty"`
 	Role       string   `json:"role,omitempty"`
@@ -30,7 +31,8 @@ type failure struct {
 
 var failures = table[failure]{"failure", func(f *failure) { f.Scopes = slices.Clone(f.Scopes) }}
 
-// A scope is a run type, a role and a target. A success in a scope recovers all its failures.
+// A scope is the combination of a run type, a role and a target. A success in a scope recovers all
+// its failures, whatever their errors.
 type scope struct {
 	Good     fact     `json:"good,omitzero"`      // latest success
 	Failures []string `json:"failures,omitempty"` // failures in the scope with an open issue

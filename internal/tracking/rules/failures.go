@@ -20,9 +20,10 @@ type failureTracker struct {
 	loops       *loopGuard
 }
 
-// fail records a failure of a run without a tracking issue. If a step of the run has failed and not
-// recovered, the failed end of the run is part of that failure. Otherwise, steps that fail later
-// are part of the failure of the end.
+// fail records the failure of a step or of the end, in a run without a tracking issue. Both
+// together should lead to only one issue. So if a step has failed and not recovered, the failed end
+// of the run is part of that failure. Otherwise, steps that fail later are part of the failure of
+// the end.
 func (t *failureTracker) fail(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)
@@ -105,7 +106,8 @@ func (t *failureTracker) endIncident(in incident) bool {
 	return true
 }
 
-// accepts reports whether an issue or digest already counts the failure.
+// accepts reports whether further failures can be counted in the issue or digest of fl, because it
+// is open, or because a person closed the issue as not planned.
 func (t *failureTracker) accepts(fl *failure) bool {
 	r := t.draft.records
 	if fl.Issue != "" {
@@ -173,8 +175,8 @@ func (t *failureTracker) recur(in incident) {
 	t.settle(in.Failure, runs.get(d.records, in.Run))
 }
 
-// note records an occurrence of a failure. A success in the scope of the incident, or of its run's
-// failed end, will recover the failure.
+// note adds the incident to the record of its failure, together with the scopes in which a later
+// success recovers it, which are those of the incident and of its run's failed end.
 func (t *failureTracker) note(fl *failure, in incident) {
 	if fl.Last.before(in.At) {
 		fl.Last, fl.LastRun = in.At, in.Run

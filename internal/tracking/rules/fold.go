@@ -10,7 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A fold decides on one event with its components, which the package documentation lists in order.
+// A fold applies one event to the state of its tenant and decides which issues change because of
+// it. The package documentation lists its components in order.
 type fold struct {
 	draft       draft
 	journal     journal

@@ -21,15 +21,16 @@ type followupTracker struct {
 	bundles     *bundles
 }
 
-// report creates follow-ups for the undone work of a step or run. If the same event also reports a
-// failure that waits for its grace period, they wait with it, because a success meanwhile may
-// settle both.
+// report creates follow-ups for the work that a step or run has left undone. If the event also
+// reports a failure that waits for the end of its grace period, the follow-ups wait too, because a
+// success meanwhile may make both unnecessary.
 func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
 	from.Target = cmp.Or(from.Target, t.draft.run().Target)
 	from.Remaining, from.Partial = metadata.Remaining(meta)
 	from.Deferred = metadata.Deferred(meta, summary)
 	if from.Partial && len(from.Remaining) == 0 {
-		// If only the summary lists items, they are the items that the partial success left.
+		// If the event lists no remaining items, its deferred items are the items that the partial
+		// success left.
 		from.Remaining, from.Deferred = from.Deferred, nil
 	}
 	if from.Partial && len(from.Remaining) == 0 && t.needsItem(from) {
@@ -42,8 +43,9 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	t.leave(from)
 }
 
-// needsItem reports whether a partial success that lists no items gets an unnamed item. The end of
-// a run gets none if its steps have left items, because these already name the work.
+// needsItem reports whether a partial success that lists no items gets a follow-up with a general
+// title. The end of a run gets none if its steps have left items, because these already name the
+// work.
 func (t *followupTracker) needsItem(from leftover) bool {
 	return from.Step != "" || t.draft.run().Remaining+t.draft.run().Deferred == 0
 }

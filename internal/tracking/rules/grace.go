@@ -21,7 +21,8 @@ type incident struct {
 	At      Stamp  `json:"at"`
 }
 
-// Incidents with the same subject share a grace period.
+// subject returns the id of the lineage or failure to which the incident belongs. Incidents with
+// the same subject share a grace period.
 func (in incident) subject() string {
 	if in.Lineage != "" {
 		return in.Lineage

@@ -118,7 +118,8 @@ func (j *journal) describe(id, text string) bool {
 	return true
 }
 
-// retitle only changes the record, because the issue tracker has the person's title already.
+// retitle changes the title in the record only, because the person has already changed it in the
+// issue tracker.
 func (j *journal) retitle(id, title string) { issues.edit(j.draft.records, id).Title = title }
 
 func (r records) status(id string) Status { return issues.view(r, id).Status }

@@ -39,8 +39,8 @@ func runLineage(run string) string { return "run/" + run }
 
 func workLineage(runType, item string) string { return "work/" + runType + "/" + item }
 
-// unit returns the lineage id of a child run's work item, or of the run itself if it has none. For
-// a root, it returns "".
+// unit returns an id that distinguishes the child runs of a lineage. It is the lineage id of the
+// child run's work item, or of the run itself if it has none. For a run without a parent, it is "".
 func (r *Run) unit() string {
 	switch {
 	case r.Parent == "":
@@ -65,8 +65,8 @@ func (r records) resolve(id string) string {
 
 func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lead makes run the root of the lineage. The first root clears the start and end that child runs
-// have set, because from now on those of the root count.
+// lead makes run the root of the lineage. Until the first root, child runs set the start and the
+// end of the lineage. lead then clears both, because from now on only those of the root count.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false
@@ -76,9 +76,9 @@ func (l *Lineage) lead(run *Run) {
 
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
-// merge merges source into target. If only source has an issue or digest entry, and target has no
-// steps and no end, it merges target into source. Otherwise a source with an issue or digest entry
-// is not merged.
+// merge merges source into target. A lineage with an issue or digest entry must remain, so if only
+// source has one, and target has no steps and no end, merge does the opposite. In other cases, a
+// source with an issue or digest entry is not merged.
 func (r records) merge(source, target string) {
 	a, b := lineages.edit(r, source), lineages.edit(r, target)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {
@@ -133,7 +133,7 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	}
 }
 
-// ended reports whether a root has ended without a later step of a root.
+// ended reports whether a root has ended, and no root has reported a step since.
 func (l *Lineage) ended() bool {
 	return !l.Finished.isZero() && !l.Finished.At.Before(l.Worked.At)
 }
@@ -145,7 +145,7 @@ func (l *Lineage) status() Status {
 	return l.working()
 }
 
-// working returns the status without the failing steps.
+// working returns the status that the lineage would have if none of its steps had failed.
 func (l *Lineage) working() Status {
 	switch {
 	case l.ended() && !l.Success:

@@ -11,7 +11,8 @@ type loopGuard struct {
 	stalls  *stallWatch
 }
 
-// origin returns the lineage of a run, which counts the issues that the run caused, or "".
+// origin returns the id of the run's lineage, which counts the issues that its runs cause, or "" if
+// the run is unknown.
 func (g *loopGuard) origin(run string) string {
 	if r := runs.get(g.draft.records, run); r != nil {
 		return g.draft.lineageOf(r)
@@ -19,9 +20,9 @@ func (g *loopGuard) origin(run string) string {
 	return ""
 }
 
-// escalated reports whether the lineage of a run has caused too many issues without progress. The
-// event then only counts for the tracking issue of the lineage, which gets a label and a comment
-// once. Otherwise escalated counts one more issue.
+// escalated reports whether the lineage of a run has caused too many issues without progress. If it
+// has, no more are created. The event only counts for the tracking issue of the lineage, which gets
+// a label and a comment once. Otherwise escalated counts one more issue.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)

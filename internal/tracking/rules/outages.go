@@ -7,8 +7,9 @@ type outageDetector struct {
 	facts facts
 }
 
-// covers reports whether a failed run gets no tracking issue because of an outage. The run must
-// have no run.started event, and all its failures must be infrastructure failures.
+// covers reports whether a failed run gets no tracking issue, because an outage explains its
+// failure. The run must have no run.started event, and either this failure or, at the run's end,
+// the first one that has not recovered must be an infrastructure failure.
 func (o *outageDetector) covers(why cause) bool {
 	d := o.draft
 	run := d.run()
@@ -26,8 +27,9 @@ func (o *outageDetector) covers(why cause) bool {
 	return true
 }
 
-// ignores reports whether a run gets a tracking issue although it has the failure issue id already.
-// The run must have started and have a tracked type, and the failure must be of the infrastructure.
+// ignores reports whether a run gets a tracking issue although its failure has the issue id
+// already. This is so if the run has started and has a tracked type, and the failure is of the
+// infrastructure.
 func (o *outageDetector) ignores(run *Run, id string) bool {
 	c := courses.get(o.draft.records, id)
 	return run.Begun && o.draft.config.tracks(run.Type) && c != nil && o.facts.isInfrastructure(c.Failure)

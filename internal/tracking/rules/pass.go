@@ -19,8 +19,8 @@ const (
 // GraceTimers is the id prefix of timers that end grace periods.
 const GraceTimers = graceKind + "/"
 
-// A pass applies one event to a tenant. It runs the due timers and then folds the event. Each event
-// whose grace period has ended gets a separate decision.
+// A pass applies one event to the state of a tenant. It runs the timers that are due and then
+// decides on the event. Each earlier event whose grace period has ended gets a separate decision.
 type pass struct {
 	records
 	config    *Config
@@ -64,7 +64,8 @@ func (p *pass) apply(e events.Event) error {
 		return err
 	}
 	if f.draft.waiting != "" {
-		// The event is in a grace period, so the timers must run with the next event.
+		// The event waits in a grace period, so there is no decision yet to which the timers could
+		// add. They run with the next event.
 		for _, timer := range due {
 			p.setTimer(timer.ID, timer.At)
 		}
@@ -128,8 +129,9 @@ func graceSubject(id string) string {
 	return subject
 }
 
-// endGrace decides on the waiting failures of subject in the order of arrival. It stops and returns
-// a new timer if a failure has time left and all failures before it have recovered.
+// endGrace decides on the failures of subject that wait in its grace period, in the order of
+// arrival. If all earlier ones have recovered, the next one that has time left keeps waiting.
+// endGrace then stops and returns a new timer for it.
 func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	g := gracePeriods.edit(p.records, subject)
 	first := true
@@ -158,8 +160,9 @@ func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	return Timer{}
 }
 
-// reaches reports whether one event may move the clock to the given time, which is always so when
-// all grace periods are released.
+// reaches reports whether a single event may move the clock to the given time, without a second
+// event that confirms it. When all grace periods are released, the clock need not get there, so
+// every time counts.
 func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
 }

@@ -172,9 +172,9 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks reports whether the facts may move an issue that a person reopened. They may always
-// block it. Any other fact must be later than the reopening, from a run that was active at the
-// reopening or has started since.
+// outranks reports whether the recorded failures and successes may move an issue that a person
+// reopened. They may always block it. For another status, the latest one must be later than the
+// reopening, and its run must have been active then or have started since.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true

@@ -83,7 +83,7 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 }
 
 // failing returns a role whose latest failure has not recovered. The failure recovers when the role
-// completes later, or when its child run or a root succeeds, even at the same time.
+// completes later, or when its child run or a run without a parent succeeds, even at the same time.
 func (l *Lineage) failing() (Role, bool) {
 	for _, r := range l.Roles {
 		if !r.failing() || !l.Settled.isZero() && !l.Settled.At.Before(r.Failed.At) {

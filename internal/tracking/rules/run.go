@@ -81,7 +81,8 @@ var runs = table[Run]{"run", func(r *Run) {
 	r.Bundled, r.Left = slices.Clone(r.Bundled), slices.Clone(r.Left)
 }}
 
-// A Failing is a failed step or the failed end of a run that has no tracking issue.
+// A Failing identifies the failure of a step or of the run's end, in a run without a tracking
+// issue.
 type Failing struct {
 	Failure string `json:"failure"`
 	Scope   string `json:"scope"`

@@ -41,9 +41,9 @@ func Considered(k events.Kind) bool {
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
-// IsRecognised reports whether a State finds repeated events of kind k by their ids. For other
-// kinds, callers must compare the events' numbers. Numbers are too weak for the recognised kinds,
-// because a client can forge an event with the number of a later event.
+// IsRecognised reports whether a State finds repeated events of kind k itself, by their ids. For
+// other kinds, callers must compare the sequence numbers of the events. These are too weak for the
+// recognised kinds, because a client can forge an event with the number of a later event.
 func IsRecognised(k events.Kind) bool {
 	switch k { //nolint:exhaustive // the other kinds only move the clock
 	case events.ToolBefore, events.Approval, events.ToolResult, events.IssueDecided, events.AuditAccessed:

@@ -18,14 +18,16 @@ func (r records) setTimer(id string, at time.Time) { r.state.setTimer(r.tenant, 
 
 func (r records) clearTimer(id string) { r.state.clearTimer(r.tenant, id) }
 
-// A register has the names of all tenants, and is the only record that belongs to none of them.
+// A register lists the names of all tenants. It is the only record that does not belong to a
+// tenant.
 type register struct {
 	Tenants []string `json:"tenants"` // sorted
 }
 
 var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
 
-// A table reads and changes the records of one kind. If the store fails, so does the call of Apply.
+// A table reads and changes the records of one kind. Its methods return no errors, because an error
+// of the store makes the whole call of Apply fail.
 type table[T any] struct {
 	kind string
 	// unshare clones the slices of a copied record.
@@ -37,7 +39,7 @@ func (t table[T]) get(r records, id string) *T {
 	return t.in(t.cell(r.state, Key{r.tenant, t.kind, id}))
 }
 
-// view returns a zero record instead of nil.
+// view is like get, but returns a zero record if the record is missing.
 func (t table[T]) view(r records, id string) *T {
 	if value := t.get(r, id); value != nil {
 		return value

@@ -20,7 +20,8 @@ type queue struct {
 
 var forever = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
 
-// readAhead is the number of timers to read from the store, without hidden timers.
+// readAhead is the number of timers that are read from the store at once, apart from those that a
+// changed timer in memory hides.
 const readAhead = 64
 
 func (s *State) queue(tenant string) *queue {

@@ -128,8 +128,8 @@ func (t *tracking) update(why cause) bool {
 	return true
 }
 
-// wanted returns the status of the lineage's issue. A failure in its grace period does not block it
-// yet.
+// wanted returns the status that the lineage's issue should have. A failed step does not block the
+// issue before its grace period has ended.
 func (t *tracking) wanted(l *Lineage, why cause) Status {
 	status := l.status()
 	immediate := why.bad() && (why.end || why.critical)

@@ -21,8 +21,8 @@ func (m motive) after(edited Stamp) bool {
 	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }
 
-// The transitions component moves issues to the status that follows from the facts, unless a
-// person's edit or the rule against flapping prevents that.
+// The transitions component moves issues to the status that follows from the recorded failures and
+// successes, unless a person's edit or the rule against flapping prevents that.
 type transitions struct {
 	draft   *draft
 	journal *journal
@@ -75,8 +75,8 @@ func (t *transitions) flaps(issue *Issue, c *course) bool {
 	return true
 }
 
-// inactive handles a quiet timer. It reports whether the issue had no facts during the quiet time,
-// and otherwise postpones the timer.
+// inactive handles the timer at the end of an issue's quiet time. It reports whether no failure or
+// success concerned the issue during that time, and otherwise postpones the timer.
 func (t *transitions) inactive(id string, now time.Time) bool {
 	c := courses.get(t.draft.records, id)
 	if c == nil {

@@ -28,7 +28,8 @@ type answer struct {
 	Time   time.Time `json:"time"` // of the order
 }
 
-// answers reports whether the tracker answers orders.
+// answers reports whether the tracker publishes answers to orders. It does so only if the auditor,
+// with its key, uses another data directory.
 func (o Options) answers() bool {
 	_, err := os.Stat(filepath.Join(o.DataDir, "keys", "ledger.key"))
 	return err != nil
@@ -46,8 +47,8 @@ func (b *batch) answer(o ledger.Order, rule string) error {
 	return store.Run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, 'answer', 0, ?)", a.Tenant, a.ID, string(text))
 }
 
-// answers returns the answers to publish, but only after the stream has been read. It may contain
-// the same answers from an earlier tracker.
+// answers returns the answers that are to be published. Before the stream has been read, it returns
+// none, because the stream may contain the same answers from an earlier tracker.
 func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	if !s.caught.Load() {
 		return nil, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch folds messages and carries out erasure orders in one transaction. It is not safe for
-// concurrent use.
+// batch applies messages of the stream to the tracker's database, and carries out the erasure
+// orders among them, in one transaction. It is not safe for concurrent use.
 type batch struct {
 	conn  *sqlite.Conn
 	marks *consume.Marks
@@ -30,8 +30,8 @@ type batch struct {
 	tenants   map[string]bool // tenants with events in the batch
 }
 
-// fold adds a message to the batch. It returns a [*consume.Poison] if the message can never be
-// added, so that the reader does not try again for ever.
+// fold applies a message to the database. It returns a [*consume.Poison] if the message can never
+// be applied, so that the reader does not try again for ever.
 func (b *batch) fold(m consume.Message) error {
 	if m.Address.Manifest {
 		return nil

@@ -19,10 +19,11 @@ import (
 
 const (
 	clockCheck = time.Second
-	// clockGrace is the wait after a timer is due, because earlier events may still arrive.
+	// clockGrace is the wait between the time at which a timer is due and its clock.ticked event,
+	// because earlier events may still arrive.
 	clockGrace = 2 * time.Second
-	// If a tenant has no events for clockQuiet, the wall clock advances its time. The wait protects
-	// imports, whose events have old timestamps.
+	// If a tenant has no events for clockQuiet, the wall clock advances its time. Without this
+	// wait, that could happen during an import, whose events have old timestamps.
 	clockQuiet = 5 * time.Second
 )
 

@@ -76,8 +76,8 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	}, r)
 }
 
-// settleRest settles pending effects. In a drain, it continues while the backend makes progress.
-// Otherwise it ends after stopTimeout.
+// settleRest settles the effects that are still pending when the tracker ends. In a drain, it
+// continues while the backend makes progress. Otherwise it stops after stopTimeout.
 func settleRest(ctx context.Context, opts Options, s *settler) error {
 	if opts.Drain && ctx.Err() == nil {
 		return stuckCause(ctx, s.finish(ctx, true))

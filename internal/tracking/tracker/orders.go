@@ -18,9 +18,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An order is a signed order of the ledger. When events are erased or pruned, the tracker also
-// removes the texts of their decisions and issues, which quote them. Ids, times, statuses and links
-// stay.
+// An order is a signed order of the ledger, for example to erase or prune events. Since decisions
+// and issues quote texts of their events, the tracker removes these texts too. Ids, times, statuses
+// and links stay.
 type order struct {
 	ledger.Order
 	upto  int64 // number of the last affected decision

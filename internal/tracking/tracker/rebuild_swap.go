@@ -40,7 +40,8 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 // carry copies what the stream cannot give back, because it is only in the old file. These are the
 // workspaces with texts by people, and the marks of settled effects and published decisions.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
-	// The new decision on an event is not published if the old one was, even if they differ.
+	// If the old decision on an event was published, the new one is not published again, even if
+	// the two differ.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
 	if !r.hasOld {
 		return db.Tx(ctx, func(conn *sqlite.Conn) error { return store.Run(conn, published) })
@@ -142,8 +143,9 @@ func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// correct sets the status of changed issues in the backend directly, because the backend would
-// ignore the rebuilt effects. They are older than the latest change of the issue.
+// correct sets the status of changed issues in the backend directly. The rebuilt effects cannot do
+// this, because they are older than the latest change of the issue, so the backend would ignore
+// them.
 func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.changed {
 		w := r.backend.Workspace(m.tenant)

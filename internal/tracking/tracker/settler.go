@@ -29,8 +29,8 @@ const (
 	noTimeout      = time.Duration(0)
 )
 
-// A settler applies effects to the backend and publishes decisions, which a single goroutine does
-// in rounds.
+// A settler applies the effects of decisions to the issues in the backend, and publishes the
+// decisions. A single goroutine does both in rounds.
 type settler struct {
 	db      *projection.DB
 	backend backend
@@ -234,7 +234,8 @@ func (s *settler) publishCaught(ctx context.Context) error {
 	return nil
 }
 
-// exportAndSend exports, and then sends the answers to orders if all effects are settled.
+// exportAndSend exports the changed issues to the workspaces. If all effects are settled, it then
+// publishes the answers to erasure orders, because the texts are now gone from all files.
 func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due []answer) error {
 	if err := s.export(ctx, erased); err != nil || !settled {
 		return err

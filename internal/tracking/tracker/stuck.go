@@ -12,7 +12,8 @@ import (
 var errStuck = errors.New("the backend accepts no issues")
 
 // endWhenStuck calls end if changes are pending and the backend accepts none of them for the time
-// limit, which it notices by the number of incomplete issues staying the same.
+// limit. There is no progress if the number of issues that are incomplete in their workspace stays
+// the same.
 func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
 	tick := time.NewTicker(max(limit/20, time.Millisecond))
 	defer tick.Stop()

@@ -102,7 +102,8 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	opts = opts.withDefaults()
-	// If ctx ends before the tracker has started, Run returns nil, except in a drain.
+	// A stop before the tracker has started is no error, so Run returns nil. In a drain, it returns
+	// an error, because messages are left.
 	fail := func(err error) error {
 		if ctx.Err() != nil && !opts.Drain {
 			return nil
@@ -153,8 +154,8 @@ func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	return publish.Open(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: filepath.Join(opts.DataDir, "outbox", Name), Journal: publish.JournalDir(opts.DataDir), Name: Name,
 		Redactor: publish.NoRedaction, // decisions contain only names
-		// A crash must not lose decisions, because the tracker counts those in the outbox as
-		// published.
+		// The tracker counts a decision as published as soon as it is in the outbox, so a crash
+		// must not lose it there.
 		Durability: publish.DiskDurability, Full: publish.Block, Unique: true, Heartbeat: opts.Heartbeat,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),

@@ -21,8 +21,8 @@ var ErrBusy = errors.New("file is in use by another process")
 const busyTimeout = 20 * time.Millisecond
 
 // exclusive gives a connection sole access to its file. It avoids SQLite's shared memory file,
-// which the AgentFS clients do not support. A crash may lose the last commit with the position in
-// it. Sync then writes the same rows again.
+// which the AgentFS clients do not support. A crash may lose the last commit. This does no harm,
+// because the position is lost with it, so Sync writes the same rows again.
 var exclusive = []string{"PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = normal"}
 
 // file is an AgentFS file that is open for one commit.

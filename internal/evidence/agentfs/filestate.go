@@ -16,8 +16,8 @@ type fileState struct {
 	saved progress
 }
 
-// progress is the stored part of a fileState. A user can restore an old copy of the file, for
-// which the fields done, cleaned and listed are then too high.
+// progress is the part of a fileState that is stored. If a user restores an old copy of the file,
+// the fields done, cleaned and listed are too high for this copy.
 type progress struct {
 	name    string
 	last    int64 // last leaf whose event belongs in the file
@@ -106,8 +106,8 @@ func (r *routes) add(s *fileState, leaf int64, e events.Event) error {
 	return nil
 }
 
-// addFile registers a new file. Each of the agent's files lists all of them, so addFile updates
-// their number in each state.
+// addFile registers a new file. Each file of an agent contains a list of all files of the agent, so
+// addFile updates the number of files in the state of each.
 func (r *routes) addFile(name string) error {
 	n := parseName(name)
 	for part := 1; n.part > 1 && part <= n.part; part++ {
@@ -127,8 +127,8 @@ type partList struct {
 
 const partsKey = "hooktrail:parts"
 
-// If the agent has several files, listParts writes their ids into f. Their entry has time 0, so
-// that a rebuilt file is identical.
+// If the agent has several files, listParts writes a list of their ids into f. The list has time 0,
+// so that a rebuilt file is identical.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

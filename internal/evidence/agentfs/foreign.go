@@ -11,8 +11,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// foreignCounts count the rows and files of other tools, once reset has removed ours. Folders do
-// not count, because reset leaves ours behind.
+// foreignCounts count the rows and files of other tools, after reset has removed those of this
+// package. Folders do not count, because reset does not remove them.
 var foreignCounts = []string{
 	`SELECT count(*) FROM tool_calls`,
 	`SELECT count(*) FROM kv_store`,
@@ -112,5 +112,6 @@ func strip(ctx context.Context, path string) (left bool, err error) {
 	return left, f.compact()
 }
 
-// Routes returns the path of a tenant's routes database, relative to the folder of the files.
+// Routes returns the path of the database that says in which file each run of a tenant is. The path
+// is relative to the folder of the files.
 func Routes(tenant string) string { return filepath.Join(".routes", escapeID(tenant)+".db") }

@@ -154,8 +154,8 @@ func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at tim
 	return ref, p.files.link(chunksPath, path, at)
 }
 
-// addChunk writes a chunk of a payload. The event that refers to the payload comes after all
-// chunks, so only blob can check the hash.
+// addChunk writes a chunk of a payload without checking the payload's hash. blob does this later,
+// because the event that refers to the payload comes after all chunks.
 func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil
@@ -172,7 +172,8 @@ func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if err != nil {
 		return err
 	}
-	// A file with a second name has the right hash, so another chunk could only damage it.
+	// blob gives a file a second name when the hash is right, so another chunk could only damage
+	// the file.
 	if links, err := p.files.links(ino); err != nil || links > 1 {
 		return err
 	}

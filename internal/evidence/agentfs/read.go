@@ -231,9 +231,9 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	return false, nil
 }
 
-// hasBefore reports whether the file has rows of the erased run from before the order. The ids of
-// rows show this, because they contain the leaf. For a run without rows, hasBefore looks for
-// payload files.
+// hasBefore reports whether the file has rows of the erased run that are older than the order. The
+// id of a row shows this, because it contains the row's leaf. For a run without rows, hasBefore
+// looks for payload files.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

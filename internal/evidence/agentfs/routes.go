@@ -35,7 +35,8 @@ type routes struct {
 	states map[string]*fileState // loaded since the last commit
 }
 
-// openRoutes discards the routes of another routesVersion, so that Sync computes them again.
+// routesVersion is the version of the routes database. openRoutes discards the routes of any other
+// version, so that Sync computes them again.
 const routesVersion = 2
 
 var routesSchema = []string{

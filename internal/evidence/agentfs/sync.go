@@ -61,8 +61,8 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checkFiles clears the states of missing files, so that catchUp writes them again. After a start,
-// any file could be an old copy, so files with erased runs are erased again.
+// checkFiles clears the states of missing files, so that catchUp writes these files again. After a
+// start, any file could be an old copy, so erased runs are erased from their files again.
 func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 			return err
 		}
 	}
-	// This was the last record for the file, even if the stored routes name a later leaf.
+	// No later record belongs in the file, even if the stored routes name a later leaf.
 	state.last = f.pos.leaf
 	return nil
 }

@@ -41,8 +41,8 @@ func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error
 	return p.calls.put(r)
 }
 
-// merge takes from the stored row what another event of the call knows. patched reports whether hooks
-// changed the arguments of r.
+// merge combines r with the row that another event of the same call has stored. If patched is true,
+// hooks changed the arguments in r, so r keeps its arguments.
 func (r *row) merge(old storedRow, patched bool) {
 	if !patched && len(old.parameters) > 0 {
 		r.parameters = old.parameters
@@ -101,7 +101,8 @@ func isDenial(failure string) bool {
 	return failure == deniedText || strings.HasPrefix(failure, deniedText+": ")
 }
 
-// outcomeOf returns the status of the result from which outcomeText made the failure.
+// outcomeOf returns the status of a call's result, given its row's status and failure. If the call
+// failed, outcomeText has made the text of failure.
 func outcomeOf(s status, failure string) events.ToolStatus {
 	switch {
 	case s == success:
@@ -114,7 +115,8 @@ func outcomeOf(s status, failure string) events.ToolStatus {
 	return events.ToolError
 }
 
-// knownName returns the first name in the alphabet. It ignores the name of a call without a tool.
+// knownName chooses between the names of a call in two events and returns the first in the
+// alphabet. It ignores the placeholder for an unknown tool.
 func knownName(a, b string) string {
 	switch unknown := toolName(""); unknown {
 	case a:

@@ -101,7 +101,7 @@ func (t *toolCalls) put(r row) error {
 	return nil
 }
 
-// setCall adds the call to a row that has a result or a denial.
+// setCall sets the tool and the arguments of a row that already has a result or a denial.
 func (t *toolCalls) setCall(id int64, r row) error {
 	var parameters any
 	if len(r.parameters) > 0 {

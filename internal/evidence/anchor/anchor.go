@@ -25,7 +25,8 @@ type Options struct {
 	Bucket     *bucket.Bucket       // stores checkpoints and the lease; may be nil
 	Timestamps Timestamps           // authority that gives time stamps
 
-	// Candidate is this auditor in the competition for the lease, whose holder alone uploads.
+	// Candidate describes this auditor to the others that compete for the bucket's lease. Only the
+	// holder of the lease uploads.
 	Candidate bucket.Candidate
 
 	// Drain makes [Anchors.Finish] wait for the lease, in case a stopped auditor still has it.
@@ -45,8 +46,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Anchors upload the newest checkpoints. Each anchor has its own schedule, so a slow one does not
-// delay the others. Anchors are safe for concurrent use.
+// Anchors upload the newest checkpoints to places outside the ledgers, such as a file, the bucket
+// or witnesses. Each of these has a separate schedule, so a slow one does not delay the others.
+// Anchors are safe for concurrent use.
 type Anchors struct {
 	all       []*uploads
 	bucket    *bucketAnchor // nil without a bucket

@@ -15,7 +15,8 @@ const (
 	maxPause   = time.Minute
 )
 
-// target is a ledger at a witness, or all ledgers there if the tenant is empty.
+// target stands for the requests to a witness about the ledger of a tenant, or about all ledgers if
+// the tenant is empty.
 type target struct {
 	tenant  string
 	witness int
@@ -68,8 +69,8 @@ func (b *backoff) succeeded(ctx context.Context, of target, size int64, name str
 	}
 }
 
-// failed pauses requests to the witness, or only the requests for this ledger if the witness
-// refused no others.
+// failed pauses all requests to the witness. If the witness only refused this ledger, failed pauses
+// only the requests for this ledger.
 func (b *backoff) failed(ctx context.Context, of target, err error, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

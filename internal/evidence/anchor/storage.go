@@ -48,8 +48,8 @@ func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
 	return a.storage.store(ctx, tenant, newest, revision)
 }
 
-// prepare returns the checkpoint that should replace the stored one, or nil if there is none, and
-// the stored one's revision.
+// prepare returns the ledger's newest checkpoint if it should replace the stored one, and otherwise
+// nil. It also returns the revision of the stored one.
 func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {

@@ -193,7 +193,8 @@ func (w *witnessAnchor) askOne(ctx context.Context, tenant string, number int, c
 			w.backoff.succeeded(ctx, of, c.Size, w.policy.Witnesses[number].Name)
 			return line, nil
 		}
-		// If unproved is set, the fault is in the ledger and not in the witness.
+		// unproved is set if the ledger gave no proof. This is not the fault of the witness, so
+		// requests to it are not paused.
 		if ctx.Err() == nil && unproved == nil {
 			w.backoff.failed(ctx, of, err, w.policy.Witnesses[number].Name)
 		}

@@ -59,7 +59,8 @@ func inspect(o Options) outboxes {
 
 func (b *outbox) counts() bool { return b.now.Events+b.now.Lost+b.now.Damaged > 0 }
 
-// inspect reads the state of the outbox. Only events up to b.last count, which the first call sets.
+// inspect reads the state of the outbox. The first call sets b.last to the number of the last
+// event, and later calls ignore the events after it.
 func (b *outbox) inspect(tenant string) error {
 	name := filepath.Base(b.dir)
 	s, err := publish.Inspect(b.dir)
@@ -116,9 +117,9 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 	return list, unread
 }
 
-// missing returns the lost outboxes that had events of the tenant. It omits recorded losses,
-// unless access records wait to be sent, because a record of a loss may be among them, which the
-// ledger then lacks.
+// missing returns the lost outboxes that had events of the tenant. It omits a loss that was already
+// recorded, unless access records wait to be sent. The record of the loss may then be one of these,
+// so that the ledger lacks it.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil

@@ -131,8 +131,8 @@ func (a *admissions) save() error {
 	}
 	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More, Policy: a.file.Policy}
 	if a.before.Tenants != nil {
-		// Save the old policy, so that the next start after a crash sees the change too and reads
-		// the stream again.
+		// The stream is not read again yet. With the old policy in the file, a start after a crash
+		// sees the change as well and reads the stream again.
 		all.Policy = a.before.Policy
 	}
 	maps.Copy(all.Tenants, a.before.Tenants)
@@ -147,8 +147,8 @@ func (a *admissions) save() error {
 	return nil
 }
 
-// committed removes the tenants of the previous start from the file, because the saved stream
-// position is now before their messages.
+// committed removes the tenants that the previous start refused from the file. They are no longer
+// needed there, because the saved stream position is now before their messages.
 func (a *admissions) committed() error {
 	if a.before.Tenants == nil {
 		return nil

@@ -52,7 +52,8 @@ func (s *fileSync) changed(tenant string) {
 	s.pending[tenant] = true
 }
 
-// run syncs the files of changed ledgers and, at the start and every renewEvery, calls tick.
+// run syncs the files of changed ledgers until ctx ends. It also calls tick, once at the start and
+// then every renewEvery.
 func (s *fileSync) run(ctx context.Context, tick func()) {
 	s.all(ctx)
 	tick()
@@ -152,7 +153,8 @@ func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
 
 func (s *fileSync) close() error { return s.writer.Close() }
 
-// records implements [agentfs.Source]. Only events that were not erased have bytes.
+// records makes a ledger an [agentfs.Source]. Its entries have bytes only if they are events that
+// were not erased.
 type records struct{ *ledger.Reader }
 
 // AgentFSSource returns the ledger of r as the source of AgentFS files.

@@ -68,8 +68,8 @@ type Options struct {
 	// Witnesses cosign the newest checkpoints.
 	Witnesses *transparency.Policy
 
-	// Timestamps configure the time stamps of the newest checkpoints. The ledgers do not wait for
-	// the authority, so they continue if it fails.
+	// Timestamps configure how the newest checkpoints get time stamps from a time stamp authority.
+	// The ledgers do not wait for the authority, so they continue if it fails.
 	Timestamps anchor.Timestamps
 
 	// NoBucket turns off the bucket in the broker, which otherwise gets a ledger's newest
@@ -219,7 +219,8 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 func (o Options) beforeServing(ctx context.Context, err error) error {
-	// If ctx ends during the start, this is a clean stop.
+	// A start that was interrupted because ctx ended is a clean stop, unless a drain was requested,
+	// which has then not done its work.
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || sqlite.ErrCode(err) == sqlite.ResultInterrupt) {
 		if !o.Drain {
 			return nil

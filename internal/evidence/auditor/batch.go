@@ -54,8 +54,9 @@ func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []cons
 	})
 }
 
-// postpone moves messages from byTenant to the tenants' backlogs. If a backlog is full or has
-// stopped, postpone waits until it is written. The messages then stay in byTenant.
+// postpone moves the messages of tenants that have a backlog from byTenant to that backlog. If a
+// backlog is full or has stopped, postpone waits until it is written, and leaves the tenant's
+// messages in byTenant.
 func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map[string][]ledger.Message) error {
 	if err := b.ledgers.attachDone(ctx); err != nil {
 		return err
@@ -78,8 +79,9 @@ func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map
 	return nil
 }
 
-// writeOne writes queued messages to a ledger. If ctx ends, or if the write takes too long and the
-// budget allows it, the write continues in the background. writeOne then returns its backlog.
+// writeOne writes queued messages to a ledger in the background and waits for the result. If ctx
+// ends, or if the write takes too long and left has room for another backlog, writeOne stops
+// waiting and returns the backlog, which continues the write.
 func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *budget) (ledgerPosition, *backlog, error) {
 	own, result := b.ledgers.newBacklog(l, q), make(chan error, 1)
 	b.ledgers.workers.Go(func() { result <- own.run(b.ledgers.workersCtx) })

@@ -106,8 +106,8 @@ func (k *otherKeys) give(f *os.File) error {
 	return f.Chown(int(k.owner.Uid), int(k.owner.Gid))
 }
 
-// issuer returns the public key of the issuer. A service may make the key at the same time, so a new
-// key replaces none.
+// issuer returns the public key of the issuer, and creates the key if it is missing. A service may
+// create it at the same time, so issuer never replaces an existing key.
 func (k *otherKeys) issuer(name string) (public string, err error) {
 	text, err := k.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +131,8 @@ func (k *otherKeys) issuer(name string) (public string, err error) {
 	return pair.PublicKey()
 }
 
-// checkOwner finds a key that root made, which the owner of the data directory cannot read.
+// checkOwner returns an error if the key belongs to another user than the data directory. A key
+// that root made, for example, would not be readable for the directory's owner.
 func (k *otherKeys) checkOwner(name string) error {
 	info, err := k.Lstat(name)
 	if err != nil || k.owner == nil {
@@ -151,7 +152,8 @@ func newIssuer() (seed []byte, err error) {
 	return pair.Seed()
 }
 
-// write stores data in a new file of the owner, which finish renames or links to name.
+// write stores data in a temporary file that belongs to the owner of the data directory, and then
+// calls finish to rename or link this file to name.
 func (k *otherKeys) write(name string, data []byte, finish func(from, to string) error) error {
 	tmp := ".new-" + rand.Text()
 	f, err := k.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -57,7 +57,8 @@ func Endorse(path, tenant, public string, signer note.Signer) error {
 	return nil
 }
 
-// endorsement returns had if it still counts, and otherwise a new endorsement.
+// endorsement returns the existing endorsement had if it still counts, and otherwise signs a new
+// one.
 func endorsement(had, issuer, tenant, public string, signer note.Signer) (signed string, err error) {
 	verifier, err := ledger.ParseKey(public)
 	if err != nil {

@@ -66,9 +66,9 @@ func placeOfNext(dir, signer string) (place writer.Place, err error) {
 	return place, err
 }
 
-// sendKeyChanges finds signed key changes that a ledger lacks, and sends them as access records.
-// The stream then delivers them to the ledger. It may send an order twice, because the order takes
-// effect once.
+// sendKeyChanges sends the signed key changes that a ledger lacks as access records, which the
+// ledger then gets from the stream. It may send the order of a change twice, which does no harm,
+// because an order takes effect only once.
 func (l *ledgers) sendKeyChanges(ctx context.Context) error {
 	if l.opts.Standby {
 		return nil // the stream delivers the other auditor's orders

@@ -13,8 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// ledgers writes to all ledgers. A batch, a renewal and the start of a scrub each hold mu, so
-// that they run one after the other.
+// ledgers writes to all ledgers. A batch of messages, the renewal of checkpoints and the start of a
+// scrub (which removes erased payloads from a file) each hold mu, so that they run one after the
+// other.
 type ledgers struct {
 	opts     Options
 	state    *state
@@ -109,8 +110,9 @@ func (l *ledgers) queuedBytes() (bytes int) {
 	return bytes
 }
 
-// detach removes a tenant's ledger from the set for a scrub, which can take long. It returns a
-// backlog for messages that arrive meanwhile, or nil if the ledger is suspended.
+// detach takes a tenant's ledger out of the set, so that a scrub, which can take long, does not
+// delay the other ledgers. It returns a backlog for messages that arrive meanwhile, or nil if the
+// ledger is suspended.
 func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +142,7 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	return b, nil
 }
 
-// attach returns detached ledgers to the set when their backlogs have stopped.
+// attach puts detached ledgers back into the set if their backlogs have stopped.
 func (l *ledgers) attach(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,7 +160,7 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// attachOne writes the remaining messages of a backlog and returns the backlog's ledger to the
+// attachOne writes the remaining messages of a backlog and puts the backlog's ledger back into the
 // set. The caller must hold l.mu, and b.done must be closed, so that no other goroutine uses the
 // ledger.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
@@ -186,8 +188,8 @@ func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	return nil
 }
 
-// await waits until a backlog has stopped and returns its ledger to the set. The caller must hold
-// l.mu.
+// await waits until a backlog has stopped and puts its ledger back into the set. The caller must
+// hold l.mu.
 func (l *ledgers) await(ctx context.Context, b *backlog) error {
 	select {
 	case <-b.done:
@@ -207,7 +209,7 @@ func (l *ledgers) awaitAll(ctx context.Context) error {
 	return nil
 }
 
-// finish waits for all backlogs and returns their ledgers to the set. It waits without l.mu, so
+// finish waits for all backlogs and puts their ledgers back into the set. It waits without l.mu, so
 // that readiness checks can still report slow ledgers.
 func (l *ledgers) finish(ctx context.Context) error {
 	l.mu.Lock()

@@ -61,9 +61,9 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	return nil
 }
 
-// write writes messages and records holes in the stream as breaks. It records only the first and
-// the last hole, because a break costs a commit in every ledger. The last break marks all producers
-// as silent.
+// write writes messages, and records holes in the stream, where messages were lost, as breaks in
+// the ledgers. A break costs a commit in every ledger, so only the first and the last hole are
+// recorded. The last break marks all producers as silent.
 func (p *projector) write(
 	ctx context.Context, b *batch, stream ledger.Stream, messages []consume.Message, holes []consume.Gap,
 ) error {

@@ -37,8 +37,8 @@ type RebuildOptions struct {
 	AgentFS bool
 
 	Logger *slog.Logger
-	// Progress is called with the name of the step, and counts messages during the step "read",
-	// but tenants in later steps.
+	// Progress is called with the name of the current step in what. done and total are numbers of
+	// messages during the step "read", and numbers of tenants in later steps.
 	Progress func(what string, done, total uint64)
 }
 
@@ -54,7 +54,8 @@ type Rebuilt struct {
 	Kept     []string `json:"kept,omitempty"` // AgentFS files with rows of other tools
 }
 
-// ErrLess means that a new ledger does not continue the old one, because the stream lacks records.
+// ErrLess means that a rebuilt ledger does not continue the ledger that it would replace, because
+// the stream lacks some of the old records.
 var ErrLess = errors.New("the rebuilt ledger does not match the old one")
 
 // Rebuild builds the ledgers and AgentFS files from the stream in a separate folder. It replaces
@@ -211,8 +212,8 @@ func (r *rebuilding) readStream(ctx context.Context) error {
 	return r.staging.add(filepath.Join("ledger", filepath.Base(s.state.db.Path())))
 }
 
-// oldStream returns the newest stream of the old ledgers, which keeps its epoch number in the new
-// ledgers.
+// oldStream returns the newest stream that the old ledgers have read, so that this stream gets the
+// same epoch number in the new ledgers.
 func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error) {
 	o := Options{DataDir: r.DataDir, Tenant: r.Tenant}
 	tenants, err := o.tenants()

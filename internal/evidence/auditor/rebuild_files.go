@@ -14,7 +14,7 @@ import (
 )
 
 // agentFiles writes the new AgentFS files from the ledgers in source. The ledgers are complete, so
-// agentFiles knows all orders and omits erased payloads.
+// agentFiles knows all erasure orders and omits the erased payloads.
 func (r *rebuilding) agentFiles(ctx context.Context, source string) (err error) {
 	tenants, err := Options{DataDir: source, Tenant: r.Tenant}.tenants()
 	if err != nil {
@@ -65,7 +65,8 @@ func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string,
 	return kept, nil
 }
 
-// unwritten returns an error if a tool has written to an AgentFS file after its rows were copied.
+// unwritten returns an error if another tool has written to an AgentFS file after the tool's rows
+// were copied, because the new file would lack the later rows.
 func (r *rebuilding) unwritten(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.marks)) {
 		if err := agentfs.Unchanged(ctx, filepath.Join(AgentFSDir(r.DataDir), name), r.marks[name]); err != nil {

@@ -181,7 +181,8 @@ func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, f
 	return nil
 }
 
-// write writes the text last, so that a report with a text is complete.
+// write writes the JSON file of a report first and the text file last, so that a report that has a
+// text is complete.
 func write(path string, made daily.Made) error {
 	document, err := made.JSON()
 	if err == nil {
@@ -193,8 +194,9 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record records the access for a report and waits until the ledger has the record, because the
-// checkpoint of the record is newer than the reported day and covers it.
+// record puts on record that a report uses the ledger, and waits for a limited time until the
+// ledger has the record. The ledger then has a checkpoint that is newer than the reported day and
+// covers all of it.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",

@@ -13,8 +13,8 @@ import (
 type resumption struct {
 	stream ledger.Stream    // stream of the newest ledger
 	start  consume.Position // position before the first message to read
-	// expected is a message that the ledgers have and the stream must contain, if it is read from
-	// the start.
+	// expected is a message that the ledgers have. If the stream is read from its start, it must
+	// contain this message.
 	expected consume.Position
 }
 
@@ -58,9 +58,9 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest sets r.stream to the newest stream of all ledgers. If fresh is true, the state database
-// is new and has no position that the stream must contain. latest then also sets r.expected to
-// the last message that a ledger has from that stream.
+// latest sets r.stream to the newest stream that any ledger has read. If fresh is true, the state
+// database is new, so it has no position with which a replaced stream would be noticed. latest then
+// also sets r.expected to the last message that a ledger has from r.stream.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
 		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor ran later

@@ -44,7 +44,7 @@ func (s *scrubber) run(ctx context.Context) {
 	}
 }
 
-// all scrubs each ledger that is due, and leaves it in the queue if that fails.
+// all scrubs each ledger whose scrub is due. If a scrub fails, its ledger stays in the queue.
 func (s *scrubber) all(ctx context.Context) {
 	for _, tenant := range s.queue.due() {
 		err := s.scrub(ctx, tenant)

@@ -181,8 +181,8 @@ func (s *service) run(ctx context.Context) error {
 	return errors.Join(err, unsent, s.ledgers.failure())
 }
 
-// finish completes the background work after the last batch. A drain waits for all of it. Otherwise
-// finish stops after lastSync and leaves the rest to the next start.
+// finish completes the background work after the last batch. With Options.Drain, it waits for all
+// of this work. Otherwise it stops after lastSync and leaves the rest to the next start.
 func (s *service) finish(ctx context.Context) error {
 	if s.opts.Drain && ctx.Err() == nil {
 		if err := s.ledgers.finish(ctx); err != nil {

@@ -30,8 +30,8 @@ func (t *streamTracker) replaced(reason string) {
 	t.broken = fmt.Errorf("%w: %s (auditor verify shows what is missing)", ErrStreamBroken, reason)
 }
 
-// hole implements consume.Options.OnGap. It ignores holes before the position t.at, which the
-// auditor has already read.
+// hole implements consume.Options.OnGap, which reports lost messages. It ignores holes before the
+// position t.at, because the auditor has already read up to there.
 func (t *streamTracker) hole(h consume.Gap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -139,8 +139,8 @@ const (
 	unsigned   = "the ledger's key did not sign it, so records may have been left out: verify the ledger, or export it where the key is"
 )
 
-// attested opens the signed statement and compares it with the files of the bundle, except for the
-// number of repetitions, which walk.agrees compares.
+// attested opens the signed statement and compares it with the files of the bundle. Only the number
+// of events that arrived again is left to walk.agrees, which runs after all files were read.
 func (c *checker) attested() {
 	if c.report.Bundle.Format == formatV1 {
 		c.report.NotAttested = unsignedV1
@@ -198,7 +198,8 @@ func (w *walk) agrees() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", pageFile, err)
 	}
-	// A signed page counts by its digest, because another version of Hooktrail may have written it.
+	// Another version of Hooktrail may have written the page, so it may differ from ours. If it is
+	// signed, the digest in the statement confirms it.
 	if w.digests[pageFile] != page && w.signed == nil {
 		w.report.AddProblem("%s shows something else than the records", pageFile)
 	}

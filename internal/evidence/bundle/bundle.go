@@ -244,8 +244,9 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// again writes the repetitions, which only a verdict on completeness needs. The records of a time
-// range allow no such verdict, so again then writes none.
+// again writes the repetitions, which are events that arrived a second time. Only a verdict on
+// completeness needs them. The records of a time range allow no such verdict, so again then writes
+// none.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if b.about.extent() == verifier.TimeRange {
 		return nil

@@ -65,8 +65,8 @@ var (
 	errTooLarge = errors.New("it is too large")
 )
 
-// maxReadings limits how often Check reads a bundle, because each reading may find more foreign
-// records.
+// maxReadings limits how often Check reads a bundle. Each reading may find more foreign records,
+// which the key of their producer does not cover, and the next reading ignores these.
 const maxReadings = 4
 
 // Limits of files that Check reads into memory. bundle.json may be larger because it lists
@@ -104,8 +104,7 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 		return report, fmt.Errorf("check bundle %s: %w", path, err)
 	}
 	for readings := 1; !c.found.IsEmpty() && readings < maxReadings; readings++ {
-		// Foreign events must not affect the verdict, so read the bundle a second time without
-		// them.
+		// Foreign events must not affect the verdict, so read the bundle again and ignore them.
 		c = &checker{
 			opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, trustedNote: c.trustedNote,
 			foreign: c.foreign.With(c.found),

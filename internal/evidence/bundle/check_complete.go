@@ -44,9 +44,9 @@ func (w *walk) complete() error {
 	return nil
 }
 
-// runAlone judges a run by its records and the facts in bundle.json, because the bundle has no
-// verdict of the ledger that counts. Earlier versions have none, and in a bundle that is not
-// attested it may be forged.
+// runAlone judges a run by its records and the facts in bundle.json. It is for bundles of earlier
+// versions, which contain no verdict of the ledger, and for bundles that are not attested, in which
+// the verdict may be forged.
 func (w *walk) runAlone() {
 	r := &w.report
 	if w.silent(r.Bundle.SilentProducers); r.Attested {
@@ -62,8 +62,9 @@ func (w *walk) runAlone() {
 	r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
 }
 
-// runOfLedger uses the signed verdict of the ledger on the run. The seals must fit the records
-// nevertheless, so that the ledger's key alone cannot leave out events of a sealed run.
+// runOfLedger uses the signed verdict of the ledger on the run. It still compares the producers'
+// seals with the records, so that someone who has only the ledger's key cannot leave out events of
+// a sealed run.
 func (w *walk) runOfLedger() {
 	r := &w.report
 	own := r.Gaps

@@ -53,8 +53,8 @@ func mayBeOrder(line []byte) bool {
 	})
 }
 
-// keyOrders returns the orders about the key and the orders about issuers. The walk needs these
-// from its start, so the records are verified later.
+// keyOrders returns the orders about the key and the orders about issuers. The walk over the
+// records needs these from its start, so keyOrders reads the records before they are verified.
 func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	records, err := c.files[recordsFile].Open()
 	if err != nil {
@@ -87,8 +87,8 @@ func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	return keys, issuers, nil
 }
 
-// recordedOrder returns the order in a record, which has an effect only if its leaf has class "event".
-// action is empty if there is none.
+// recordedOrder returns the order in a record, with its leaf and action. action is empty if there
+// is no order. A record whose leaf does not have class "event" counts as a record without an order.
 func recordedOrder(index, line []byte) (leaf int64, signed string, action events.AuditAction, err error) {
 	if !mayBeOrder(index) {
 		return 0, "", "", nil

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// walk reads the leaves, records, repetitions and subtrees in parallel and computes the root of the
-// tree.
+// walk reads the files of leaves, records, repeated events and subtrees side by side, and computes
+// the root of the tree from them.
 type walk struct {
 	*checker
 	leaves, records, subtrees, seen *lineReader

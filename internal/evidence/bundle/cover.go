@@ -62,7 +62,8 @@ func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	return t, hash, nil
 }
 
-// fold computes the root of a tree, whose subtrees and leaves are added from left to right.
+// fold computes the root of a tree from its subtrees and leaves, which must be added from left to
+// right.
 type fold struct {
 	size  int64
 	roots []node

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// pending lists the changes of the key that the ledger has not recorded below the checkpoint,
-// because without them, the new key does not confirm the signatures of older keys.
+// pending lists the changes of the key that the ledger had not recorded at the checkpoint. A reader
+// who only trusts the new key needs them to accept the signatures of older keys.
 func (b *bundle) pending(ctx context.Context) error {
 	changes, err := b.reader.Orders().PendingKeys(ctx, b.newest.Tenant, b.opts.Changes, b.newest.Size)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 // stamped returns the content of timestamp.txt, or nil if no time stamp fits. The content is the
 // newest time stamp and a proof that the bundle's checkpoint continues the time stamped checkpoint.
-// A key of the ledger must have signed that one, because anyone who can write to the folder can add a
-// time stamp. stamped checks the hash in the token but not its signature.
+// Anyone who can write to the folder can add a time stamp, so a key of the ledger must have signed
+// the time stamped checkpoint. stamped checks the hash in the token, but not the token's signature.
 func (b *bundle) stamped(ctx context.Context) ([]byte, error) {
 	names, err := timestamp.Names(b.reader.Path())
 	if err != nil || len(names) == 0 {
@@ -45,7 +45,7 @@ func (b *bundle) covers(c ledger.Checkpoint) bool {
 	return c.Tenant == b.newest.Tenant && c.Size >= 1 && c.Size <= b.newest.Size
 }
 
-// keys returns the keys of the ledger as the reader of the bundle finds them.
+// keys returns the keys of the ledger, as far as the orders in the bundle prove them to its reader.
 func (b *bundle) keys(ctx context.Context) (ledger.Keys, error) {
 	key, _, err := ledger.ParseVerifier(b.opts.Key)
 	if err != nil {
@@ -64,7 +64,8 @@ func (b *bundle) keys(ctx context.Context) (ledger.Keys, error) {
 	return ledger.LinkKeys(key, b.newest.Tenant, orders), nil
 }
 
-// isSigned reports whether a key in charge signed a checkpoint of size leaves.
+// isSigned reports whether signed has the signature of a key that was valid when the ledger had
+// size leaves.
 func isSigned(signed []byte, size int64, keys ledger.Keys) bool {
 	_, err := ledger.OpenCheckpoint(signed, keys.At(size))
 	return err == nil

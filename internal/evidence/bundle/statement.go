@@ -92,7 +92,8 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(rest, s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// This detects wrong order, repeated fields and needless escapes.
+	// Encoding the statement again detects fields in the wrong order, repeated fields and needless
+	// escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}

@@ -65,7 +65,8 @@ const (
 	windowOfEvents  = "it was selected by the times in the events, which cuts runs and manifests: export it again"
 )
 
-// window uses the signed verdict of the ledger on the time range, if there is one.
+// window uses the signed verdict of the ledger on the time range. Without one, the report says why
+// the records of the range are not proven to be complete.
 func (w *walk) window() {
 	r := &w.report
 	w.export.Findings(&r.Report)
@@ -87,7 +88,8 @@ func (r *Report) takeAcknowledged(a *Acknowledged) {
 	}
 }
 
-// takeOver replaces the verdict on the records by the one of the ledger.
+// takeOver replaces the verdict that the bundle's records alone gave by the signed verdict of the
+// ledger.
 func (w *walk) takeOver() {
 	r, said := &w.report, w.report.Bundle.Window
 	r.Completeness, r.Producers, r.Gaps, r.Runs = said.Completeness, said.Producers, said.Gaps, said.Runs

@@ -20,7 +20,8 @@ func (t *tracer) called(x *fact) {
 	}
 }
 
-// again merges another event of a call, such as one of the hooks and one of the transcript.
+// again merges another event of the same call into its row, for example because both the hooks and
+// the transcript have reported the call.
 func (r *Row) again(x *fact, p call, detail string) {
 	r.mark(x)
 	r.Name = events.ToolName(r.Name, p.name)
@@ -53,8 +54,8 @@ func (t *tracer) relative(detail string) string {
 }
 
 // approved applies a person's answer about a call. If a hook asked and no person allowed the call,
-// it counts as denied. An answer without a verdict changes nothing, because it answers a question
-// of the tool.
+// it counts as denied. An answer without a verdict changes nothing, because the question came from
+// the tool and not from a hook.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]
@@ -97,8 +98,8 @@ func (t *tracer) answered(x *fact) {
 	}
 }
 
-// result merges a result. Of several results the strongest status counts, and others only add what
-// it lacks.
+// result merges a result of the call into its row. If there are several results, the strongest
+// status counts, and the other results only add facts that are still missing.
 func (r *Row) result(x *fact, p answer) {
 	weaker := r.answered && r.Status.Stronger(p.status) == r.Status
 	if !weaker || r.Status == p.status && r.ExitCode == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Fold collects the events of a tenant's runs. The zero Fold is empty. A Fold is not safe for
-// concurrent use.
+// A Fold collects the events of a tenant's runs for [Fold.Trace]. The zero Fold is empty. A Fold is
+// not safe for concurrent use.
 type Fold struct {
 	Tenant string
 	runs   map[string]*run
@@ -99,8 +99,8 @@ func untimed(e events.Event) bool {
 	return bytes.Contains(e.Data, []byte(`"untimed"`)) && json.Unmarshal(e.Data, &common) == nil && common.Untimed
 }
 
-// AddRemoved adds an event whose payload an order destroyed. The word says how, such as erased. Such
-// an event only counts, and has no place in a step.
+// AddRemoved adds an event whose payload an order destroyed. The word says how, such as erased.
+// Traces include such an event in their counts, but in no step.
 func (f *Fold) AddRemoved(e events.Event, word string) {
 	f.Add(e)
 	if x := f.runs[e.Run].byID[e.ID]; x != nil {
@@ -130,16 +130,17 @@ func (f *Fold) Doubt(e events.Event, d Doubt) {
 	}
 }
 
-// SetApart adds a doubt about a record that is set apart, so its event is not in the trace.
+// SetApart adds a doubt about a record that the ledger does not treat as an event of the run. The
+// trace therefore has the doubt, but no event for it.
 func (f *Fold) SetApart(run string, d Doubt) {
 	if r := f.runs[run]; r != nil {
 		r.doubts = append(r.doubts, d)
 	}
 }
 
-// merge merges a copy of the event. The earliest time and the strictest verdict win. An agent
-// with two sets of hooks may report one call under two names, so if the verdicts are equal, the
-// first name in the alphabet wins.
+// merge merges another copy of the event into x. The earliest time and the strictest verdict win.
+// An agent with two sets of hooks may report one call under two names, so if the verdicts are
+// equal, the first name in the alphabet wins.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.call == e.ToolCall {
 		x.denies, x.succeeds = x.denies || e.DeniesCall(), x.succeeds || e.CallSucceeded()

@@ -47,8 +47,9 @@ func (t *Trace) endSteps() {
 	}
 }
 
-// markDeniedResults marks the calls that a verdict denied and that have a successful result. It
-// skips a call that a person only did not allow, because nothing denied it.
+// markDeniedResults marks the calls that have a successful result although a verdict denied them. A
+// call that a hook left to a person, who neither denied nor allowed it, is not marked, because no
+// verdict denied it.
 func (t *tracer) markDeniedResults() {
 	for call, row := range t.calls {
 		if row.DeniedResult = t.denied[call] && t.succeeded[call]; row.DeniedResult {
@@ -80,8 +81,8 @@ func (t *Trace) count(row *Row) {
 	}
 }
 
-// dropStarts removes the row of a sub-agent's start if its call also has a row, so that a
-// sub-agent has only one.
+// dropStarts removes the row of a sub-agent's start if the tool call for the sub-agent has a row
+// too, so that each sub-agent has only one row.
 func (t *tracer) dropStarts() {
 	linked := map[string]bool{}
 	for _, row := range t.calls {
@@ -92,8 +93,8 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses adds the tokens of responses to steps whose step.finished event has none. The
-// responses of telemetry count if there are no others, and no step has tokens.
+// countResponses adds the tokens of responses to steps whose step.finished event has none.
+// Responses from telemetry count only if there are no other responses and no step has tokens.
 func (t *tracer) countResponses() {
 	others := slices.ContainsFunc(t.trace.Steps, func(s *Step) bool { return s.counts })
 	for _, x := range t.responses {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// likeness is equal for calls of the same tool with the same arguments.
+// A likeness is the same for all calls of a tool with the same arguments.
 type likeness struct{ tool, detail string }
 
 func likenessOf(tool, detail string) likeness {
@@ -23,8 +23,8 @@ func foldCase(r rune) rune {
 	return least
 }
 
-// unanswered has the calls of one likeness. Its cost does not grow with their number, because a
-// client can send many.
+// unanswered has the calls of one tool with the same arguments. A client can send many of them, so
+// the time to find one does not grow with their number.
 type unanswered struct {
 	begun []*Row // calls that began before the last question, the latest last; of equal times, the first last
 	later []*Row // other calls, by time

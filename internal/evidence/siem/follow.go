@@ -80,7 +80,8 @@ func Follow(ctx context.Context, o Options) error {
 	}
 }
 
-// sinkError is an error that may be gone with a new connection, so the export goes on with one.
+// sinkError is an error of the sink. It may not occur again after a new connection, so the export
+// tries one.
 type sinkError struct{ err error }
 
 func (e *sinkError) Error() string { return e.err.Error() }

@@ -4,5 +4,6 @@ package siem
 
 import "net"
 
-// unacknowledged returns 0, because this system does not report the number.
+// unacknowledged returns 0, because this operating system does not report how many bytes the
+// receiver has not acknowledged yet.
 func unacknowledged(*net.TCPConn) (int, error) { return 0, nil }

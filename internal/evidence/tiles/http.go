@@ -53,9 +53,9 @@ func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
-// newest returns the last cosigned checkpoint, unless the newest checkpoint is more than
-// [verifier.WitnessLag] later. It never returns a smaller tree than before, because a monitor would
-// think that the log was truncated.
+// newest returns the last checkpoint that witnesses have cosigned. If this is more than
+// [verifier.WitnessLag] older than the newest checkpoint, it returns the newest one. It never
+// returns a smaller tree than before, because a monitor would think that the log was truncated.
 func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
 	signed, c, err := r.Tree().SignedTree(ctx)
 	if err != nil {

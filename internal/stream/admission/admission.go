@@ -90,7 +90,8 @@ func (p *Policy) refresh() {
 	}
 }
 
-// Fingerprint returns a text that changes with the limit and the known tenants.
+// Fingerprint returns a text that changes with the limit and the known tenants, so that a service
+// notices that the policy has changed.
 func (p *Policy) Fingerprint() string {
 	if p == nil {
 		return "all"

@@ -139,7 +139,8 @@ func (c *connection) connectExternal(ctx context.Context) error {
 	}
 }
 
-// dialLater connects in the background once the gate is open.
+// dialLater connects in the background, but not before openGate is called, because the server must
+// be checked first.
 func (c *connection) dialLater() error {
 	g := new(gate)
 	if err := c.dialExternal(nats.RetryOnFailedConnect(true), g.install); err != nil {
@@ -149,7 +150,8 @@ func (c *connection) dialLater() error {
 	return nil
 }
 
-// openGate does not wait for the next attempt to connect, which may be two seconds away.
+// openGate lets the connection reach the server. It starts an attempt at once, because the next one
+// may be two seconds away.
 func (c *connection) openGate() {
 	c.gate.isOpen.Store(true)
 	if c.nc.IsReconnecting() {

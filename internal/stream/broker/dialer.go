@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// serverName must not reveal the secret, because the server sends its name to every client.
+// serverName derives the server's name from the secret. The name must not reveal the secret,
+// because the server sends its name to every client.
 func serverName(secret string) string {
 	sum := sha256.Sum256([]byte("server of " + secret))
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
@@ -94,8 +95,8 @@ func (c *greetedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// address rejects addresses outside the loopback, because the client sends the server's secret to
-// the address.
+// address reads the server's address from the server's folder. It rejects addresses outside the
+// loopback, because the client sends the server's secret to the address.
 func (d dialer) address() (string, error) {
 	data, err := os.ReadFile(filepath.Join(d.dir, "url"))
 	if err != nil {

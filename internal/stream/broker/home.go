@@ -177,7 +177,7 @@ func (c *connection) changeHome(ctx context.Context, change func(old home) (home
 	return nil
 }
 
-// changed returns nil if there is nothing to change.
+// changed returns the result of change, or nil if this is the broker that is already stored.
 func changed(dataDir string, change func(old home) (home, error)) (*home, error) {
 	old, err := loadHome(dataDir)
 	if err != nil {

@@ -57,8 +57,8 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 // errLost means that the connection ended while a request waited for its answer.
 var errLost = errors.New("connection lost")
 
-// settleJoined is settle for a server that can end meanwhile, because another process runs it. Then
-// it joins the next server, or starts it.
+// settleJoined is settle for a server that another process runs and that can therefore end
+// meanwhile. If it does, settleJoined joins the next server, or starts one.
 func (b *Broker) settleJoined(ctx context.Context) error {
 	for {
 		err := b.conn.whileConnected(ctx, func(ctx context.Context) error { return b.settle(ctx, b.conn) })

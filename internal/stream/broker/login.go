@@ -74,9 +74,9 @@ func (o Options) external() (address string, options []nats.Option, err error) {
 	return o.URL, append(options, signNoncesOnly), err
 }
 
-// signNoncesOnly refuses to sign texts with a line break, because a hostile server could send a
-// grant instead of a nonce. The key of a login also signs grants. All texts that Hooktrail signs
-// have a line break, and nonces have none.
+// signNoncesOnly refuses to sign texts with a line break. The key of a login also signs grants,
+// which enrol producers, and a hostile server could send one instead of a nonce. All texts that
+// Hooktrail signs have a line break, and nonces have none.
 func signNoncesOnly(o *nats.Options) error {
 	sign := o.SignatureCB
 	if sign == nil {

@@ -28,7 +28,7 @@ func (b *Broker) monitor(ctx context.Context) {
 }
 
 // settleLater waits for a server that was unavailable during Open. It checks the server on a
-// connection of its own, and then opens the gate for the users of the Broker.
+// separate connection, and only then lets the Broker's connection reach the server.
 func (b *Broker) settleLater(ctx context.Context) {
 	if b.conn.gate == nil {
 		return
@@ -50,7 +50,8 @@ func (b *Broker) settleLater(ctx context.Context) {
 	}
 }
 
-// probe keeps the connection after a failure, so that a refused right is reported once.
+// probe tries to check the server and to create its streams. It keeps the connection after a
+// failure, so that a refused right is reported only once.
 func (b *Broker) probe(ctx context.Context, c *connection) (settled bool) {
 	if c.nc == nil {
 		if err := c.dialExternal(nats.NoReconnect()); err != nil {

@@ -25,7 +25,7 @@ const revokeEvery = time.Second
 // restrictedClient is a connection of a tenant's engine, or of a local client without credentials.
 // Each open connection has a separate account, because clients of one account can subscribe to each
 // other's replies. A client chooses its reply subjects, and the server replies with all rights of
-// the account, so the account contains only routes.
+// the account, so messages can leave the account only through its routes.
 type restrictedClient struct {
 	account string // first part of the account's name
 	number  int    // last part of the account's name, unique among open connections

@@ -79,7 +79,8 @@ func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	}
 }
 
-// countUncommitted sets the lag while a batch cannot be committed.
+// countUncommitted updates Progress while a batch cannot be committed, so that the lag includes the
+// messages of the batch.
 func (l *loop) countUncommitted(b *batch) {
 	if b == nil {
 		return

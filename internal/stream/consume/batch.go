@@ -58,10 +58,10 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-// checkNext checks that no message is missing before the message seq. A reader of one tenant
-// skips the messages of others, so only its deliveries must be consecutive. For a reader of all
-// tenants, the stream sequences must be consecutive, or the deliveries must be consecutive and
-// the leader must confirm that the missing messages no longer exist.
+// checkNext checks that no message is missing before the message seq. For a reader of one tenant,
+// who skips the messages of other tenants, only the deliveries must be consecutive. A reader of all
+// tenants expects consecutive stream sequences. If some are left out, the deliveries must be
+// consecutive, and the stream's leader must confirm that the messages no longer exist.
 func (b *batch) checkNext(ctx context.Context, seq uint64, consecutive bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:

@@ -94,7 +94,8 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 		return false, errDrained
 	}
 	if r.loop.draining && b.pending == 0 {
-		// No message is left for this reader before the drain's target, so watch can end the drain.
+		// No message for this reader is left before the position at which the drain ends, so watch
+		// can end the drain.
 		return more, r.watch(ctx)
 	}
 	return more, nil
@@ -134,8 +135,8 @@ func (r *reader) watch(ctx context.Context) error {
 		r.loop.stalled = 0
 		return nil
 	}
-	// A stored message may not be delivered yet, so only a second check with undelivered messages
-	// is an error.
+	// A message that was just stored may still be on its way to this reader, so it is an error only
+	// if two checks in a row find undelivered messages.
 	if r.loop.stalled++; r.loop.stalled > 1 {
 		return errStalled
 	}

@@ -14,8 +14,8 @@ import (
 
 const refusalCheck = 100 * time.Millisecond
 
-// refusals finds requests of a consumer that the broker refused. The broker does not answer them,
-// but reports an error on the connection.
+// refusals notices that the broker has refused a request of a consumer. The broker does not answer
+// such a request, and only reports an error on the connection.
 type refusals struct {
 	nc      *nats.Conn
 	before  error // the connection's last error when the session started
@@ -45,7 +45,8 @@ func (r refusals) wait(ctx context.Context) error {
 }
 
 // check returns the last error of the connection if the broker refused a request of this consumer
-// in this session. A refused subscription to replies counts even if it is older.
+// in this session. A refused subscription to replies counts even if it is older, because without it
+// no request gets a reply.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {

@@ -119,7 +119,7 @@ func prepare(conn *sqlite.Conn, schema Schema) error {
 	if err := checkEmpty(conn); err != nil {
 		return err
 	}
-	// The line break ends a comment at the end of Tables.
+	// The line break is for the case that Tables ends with a comment.
 	script := fmt.Sprintf("%s%s\nPRAGMA application_id = %d; PRAGMA user_version = %d;",
 		ownSchema, schema.Tables, schema.applicationID(), schema.Version)
 	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {

@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// Mark is the highest counted sequence of a producer.
+// Mark is the highest sequence of a producer's events that a projection has counted.
 type Mark struct {
 	Tenant   string
 	Producer string

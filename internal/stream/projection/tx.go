@@ -58,8 +58,8 @@ func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(c
 	return err
 }
 
-// Scrub rewrites the file and truncates its log, which may contain old copies of rows. It fails
-// while a reader uses the log.
+// Scrub rewrites the file and truncates its write-ahead log, so that neither has old copies of
+// deleted rows. It fails while a reader uses the log.
 func (db *DB) Scrub(ctx context.Context) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -129,8 +129,8 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 	return nil
 }
 
-// openReader fails on a read-only disk if the log is not empty, because SQLite must create a file
-// to read the log.
+// openReader opens the file for reading. On a read-only disk, it fails if the write-ahead log is
+// not empty, because SQLite must create a file to read the log.
 func openReader(path string) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {

@@ -59,8 +59,7 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 			subjects.ExpectedLastSubjectSequence: {strconv.FormatUint(w.revision, 10)},
 		}}
 		if i == 0 {
-			// The first message asks for an answer, because the server reports a refused batch
-			// there.
+			// If the server refuses the batch, it says so in an answer to the first message.
 			msg.Reply = inbox
 		}
 		if i == len(writes)-1 {

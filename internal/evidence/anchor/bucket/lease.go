@@ -115,7 +115,8 @@ func (l *Lease) Refresh(ctx context.Context) error {
 	began := l.now()
 	entry, err := l.bucket.read(ctx, l.key, l.subject)
 	if err != nil {
-		// The holder may not reach the bucket either, so it gets the full time to answer.
+		// If this process cannot read the bucket, the holder may not reach it either, so the holder
+		// gets the full time to answer again.
 		l.seen = time.Time{}
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Follow returns the later keys that replaced a key, in order. The list of changes alone proves
+// Follow returns the keys that replaced a key one after the other. The list of changes alone proves
 // nothing, so a change counts only if both keys signed it for at least one ledger.
 func Follow(key string, changes []ledger.KeyRotation) (later []string) {
 	for {

@@ -73,7 +73,7 @@ ess_cert_id_alg = %s
 // Hits returns the number of requests so far.
 func (a *TSA) Hits() int64 { return a.hits.Load() }
 
-// Answer makes h answer all requests, until a nil handler restores the TSA.
+// Answer makes h answer all requests instead of the TSA. Answer(nil) restores the TSA.
 func (a *TSA) Answer(h http.HandlerFunc) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

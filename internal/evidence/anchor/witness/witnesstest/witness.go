@@ -75,7 +75,8 @@ func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	w.logs[origin] = &seen{key: key}
 }
 
-// Answer makes handler answer all requests, until a nil handler restores the witness.
+// Answer makes handler answer all requests instead of the witness. Answer(nil) restores the
+// witness.
 func (w *Witness) Answer(handler http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -56,8 +56,8 @@ type remembered struct {
 
 var rememberedCalls = table[remembered]{kind: "succeeded"}
 
-// remember adds a result of a call without a denial. If the call is new, it takes the place of the
-// oldest such call, which is forgotten.
+// remember adds a result of a call without a denial. If the call is new and maxRemembered calls are
+// known, it takes the place of the oldest one, which is forgotten.
 func (r records) remember(id string, s success) {
 	known := denials.get(r, id)
 	if known == nil {

@@ -233,27 +233,13 @@ func (r *openCodeReader) messagePart(part object) {
 		return
 	}
 	e := result{failure: &events.Failure{Message: ingest.Clip(state.text("error"), maxSummary)}}
-	e.refused, e.by = openCodeRefusal(state.text("error"))
+	e.refused, e.by = ingest.OpenCodeRefusal(state.text("error"))
 	from, timed := state.object("time").moment("start")
 	if to, ok := state.object("time").moment("end"); ok && timed {
 		e.durationMS = max(0, to.Sub(from).Milliseconds())
 	}
 	r.b.call(c).after(e)
 	r.b.p.Decides = false // the bus reads no answer
-}
-
-// openCodeRefusal reads the errors of calls that a person, the rules of OpenCode or an interrupt
-// stopped.
-func openCodeRefusal(text string) (events.ToolStatus, events.DeniedBy) {
-	switch {
-	case strings.HasPrefix(text, "The user rejected permission to use this specific tool call"):
-		return events.ToolDenied, events.DeniedByUser
-	case strings.HasPrefix(text, "The user has specified a rule which prevents you from using this specific tool call"):
-		return events.ToolDenied, events.DeniedByPermissions
-	case text == "Tool execution aborted":
-		return events.ToolInterrupted, ""
-	}
-	return "", ""
 }
 
 func replyOpenCode(p Payload, o hooks.DocumentOutcome) Reply {

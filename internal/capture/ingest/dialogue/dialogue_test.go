@@ -1,6 +1,7 @@
 package dialogue_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,19 @@ func TestEvents_Outcomes(t *testing.T) {
 		}
 		if got := strings.Join(outcomes, ", ") + ": " + end; got != want[name] {
 			t.Errorf("%s: got %q, want %q", name, got, want[name])
+		}
+	}
+}
+
+// A command that ended cannot pass for one that was stopped, whatever it prints.
+func TestEvents_OpenCodeOutput(t *testing.T) {
+	for exit, want := range map[string]string{"0": "success exit 0", "1": "error exit 1", "null": "interrupted interrupted"} {
+		data := strings.Replace(strings.Join(samples[dialogue.OpenCode], "\n"),
+			`"output":"","metadata":{"exit":1}`, `"output":"User aborted the command","metadata":{"exit":`+exit+`}`, 1)
+		list, _ := ingesttest.Read(t, dialogue.Events(dialogue.OpenCode), []byte(data), ingest.Options{})
+		i := slices.IndexFunc(list, func(e events.Event) bool { return e.Kind() == events.ToolResult })
+		if got := ingesttest.Outcome(t, list[i]); got != want {
+			t.Errorf("exit %s: got %q, want %q", exit, got, want)
 		}
 	}
 }

@@ -158,29 +158,20 @@ func (r *openCodeResult) outcome() (data events.ToolResultData) {
 	_ = json.Unmarshal(r.Metadata.Exit, &code) // null after a kill
 	switch r.Status {
 	case "completed":
-		data = told(code != nil && *code != 0 || string(r.Metadata.Exit) == "null", r.Output)
+		isKilled := string(r.Metadata.Exit) == "null"
+		data = told(code != nil && *code != 0 || isKilled, r.Output)
 		data.ExitCode = code
-		if strings.Contains(ingest.Text(r.Output), "User aborted the command") {
+		if isKilled && strings.Contains(ingest.Text(r.Output), "User aborted the command") {
 			data.Status, data.Error = events.ToolInterrupted, &events.Failure{Message: "aborted", Class: "interrupted"}
 		}
 	case "error":
 		data = told(true, ingest.JSON(r.Error))
-		data.Status, data.DeniedBy = openCodeRefusal(r.Error)
+		if refused, by := ingest.OpenCodeRefusal(r.Error); refused != "" {
+			data.Status, data.DeniedBy = refused, by
+		}
 	default:
 		return events.ToolResultData{}
 	}
 	data.DurationMS = int64(min(max(0, r.Time.End-r.Time.Start), ingest.MaxCount))
 	return data
-}
-
-func openCodeRefusal(said string) (events.ToolStatus, events.DeniedBy) {
-	switch {
-	case strings.HasPrefix(said, "The user rejected permission to use this specific tool call"):
-		return events.ToolDenied, events.DeniedByUser
-	case strings.HasPrefix(said, "The user has specified a rule which prevents you from using this specific tool call"):
-		return events.ToolDenied, events.DeniedByPermissions
-	case said == "Tool execution aborted":
-		return events.ToolInterrupted, ""
-	}
-	return events.ToolError, ""
 }

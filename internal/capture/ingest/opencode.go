@@ -1,0 +1,22 @@
+package ingest
+
+import (
+	"strings"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// OpenCodeRefusal reads the error of a call of OpenCode, which live hooks and exported sessions state
+// in the same words. It returns an empty status unless a person, the rules of OpenCode or an
+// interrupt stopped the call.
+func OpenCodeRefusal(text string) (events.ToolStatus, events.DeniedBy) {
+	switch {
+	case strings.HasPrefix(text, "The user rejected permission to use this specific tool call"):
+		return events.ToolDenied, events.DeniedByUser
+	case strings.HasPrefix(text, "The user has specified a rule which prevents you from using this specific tool call"):
+		return events.ToolDenied, events.DeniedByPermissions
+	case text == "Tool execution aborted":
+		return events.ToolInterrupted, ""
+	}
+	return "", ""
+}

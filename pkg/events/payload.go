@@ -15,6 +15,19 @@ func (t Tokens) Plus(u Tokens) Tokens {
 	return Tokens{t.Input + u.Input, t.Output + u.Output, t.CacheCreation + u.CacheCreation, t.CacheRead + u.CacheRead}
 }
 
+// Cost returns the cost of the tokens at the given prices of a million tokens. A price of 0 for
+// cached tokens stands for the price of input.
+func (t Tokens) Cost(input, output, cacheRead, cacheCreation float64) float64 {
+	if cacheRead == 0 {
+		cacheRead = input
+	}
+	if cacheCreation == 0 {
+		cacheCreation = input
+	}
+	return (float64(t.Input)*input + float64(t.Output)*output +
+		float64(t.CacheRead)*cacheRead + float64(t.CacheCreation)*cacheCreation) / 1e6
+}
+
 // Cost is the price of model tokens.
 type Cost struct {
 	USD float64 `json:"usd"`

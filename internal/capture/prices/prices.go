@@ -97,15 +97,7 @@ func (t *Table) Of(model string, used events.Tokens) (usd float64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	read, write := p.CacheRead, p.CacheWrite
-	if read == 0 {
-		read = p.Input
-	}
-	if write == 0 {
-		write = p.Input
-	}
-	return (float64(used.Input)*p.Input + float64(used.Output)*p.Output +
-		float64(used.CacheRead)*read + float64(used.CacheCreation)*write) / 1e6, true
+	return used.Cost(p.Input, p.Output, p.CacheRead, p.CacheWrite), true
 }
 
 // price returns the price under the name of the model, or else under the longest pattern that

@@ -18,15 +18,7 @@ type Price struct {
 
 // Of returns the cost of the tokens t.
 func (p Price) Of(t events.Tokens) float64 {
-	read, creation := p.CacheRead, p.CacheCreation
-	if read == 0 {
-		read = p.Input
-	}
-	if creation == 0 {
-		creation = p.Input
-	}
-	return (float64(t.Input)*p.Input + float64(t.Output)*p.Output +
-		float64(t.CacheRead)*read + float64(t.CacheCreation)*creation) / 1e6
+	return t.Cost(p.Input, p.Output, p.CacheRead, p.CacheCreation)
 }
 
 type prices struct {

@@ -97,8 +97,8 @@ func TestPlanTrust_Codex(t *testing.T) {
 //guarantee:install-trust
 func TestPlanTrust_Folder(t *testing.T) {
 	for tool, tt := range map[string]struct{ file, before, want string }{
-		"copilot-cli": {".copilot/config.json", "// mine\n{\"trustedFolders\": [\"/a\"]}\n", "// mine\n{\"trustedFolders\": [\"/a\", \"FOLDER\"]}\n"},
-		"gemini-cli":  {".gemini/trustedFolders.json", "", "{\n  \"FOLDER\": \"TRUST_FOLDER\"\n}\n"},
+		"copilot-cli": {".copilot/config.json", "// mine\n{\"trustedFolders\": [\"/a\"]}\n", "// mine\n{\"trustedFolders\": [\"/a\", \"PROJECT\"]}\n"},
+		"gemini-cli":  {".gemini/trustedFolders.json", "", "{\n  \"PROJECT\": \"TRUST_FOLDER\"\n}\n"},
 	} {
 		opts := options(t)
 		file := filepath.Join(opts.Home, filepath.FromSlash(tt.file))
@@ -110,7 +110,7 @@ func TestPlanTrust_Folder(t *testing.T) {
 			t.Fatal(err)
 		}
 		planTrust(t, tool, opts)
-		if diff := cmp.Diff(strings.ReplaceAll(tt.want, "FOLDER", folder), read(t, file)); diff != "" && tool == "copilot-cli" {
+		if diff := cmp.Diff(strings.ReplaceAll(tt.want, "PROJECT", folder), read(t, file)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tool, diff)
 		}
 		if c := planTrust(t, tool, opts); c.Action() != Unchanged {
@@ -120,6 +120,28 @@ func TestPlanTrust_Folder(t *testing.T) {
 		if c := planTrust(t, tool, opts); c != nil {
 			t.Errorf("%s: the user's hooks need no trust, got %s", tool, c.Diff())
 		}
+	}
+}
+
+// The status says that Claude Code asks about the folder of a project, and that the user's own hooks
+// need no trust.
+//
+//guarantee:install-trust
+func TestStatus_AsksForFolder(t *testing.T) {
+	claude, err := named("claude-code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := options(t)
+	for _, want := range []TrustState{TrustAsked, TrustNotNeeded} {
+		c, err := Plan("claude-code", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := claude.trustState(c, opts); got != want {
+			t.Errorf("project %q: got %q, want %q", opts.Project, got, want)
+		}
+		opts.Project = ""
 	}
 }
 

@@ -14,15 +14,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A tracker with another data directory answers an erasure. Without the key or without the tracker,
-// erase exits with 1 and says why.
+// A tracker with another data directory answers an erasure. If it has no key, erase exits with 1.
 //
 //guarantee:erase-issues
 func TestErase_TrackerElsewhere(t *testing.T) {
 	s, dir, elsewhere := auditortest.Server(t), t.TempDir(), t.TempDir()
 	b := auditortest.Connect(t, s)
 	p := auditortest.Outbox(t, b, "coder", "acme")
-	for _, run := range []string{"r1", "r2", "r3", "r4", "r5"} {
+	for _, run := range []string{"r1", "r2", "r3", "r4"} {
 		auditortest.AppendEvent(t, p, run, events.RunStarted, "", events.RunStartedData{RunType: "RESOLVE", Title: "fix it"})
 	}
 	if err := p.Flush(t.Context()); err != nil {
@@ -54,19 +53,18 @@ func TestErase_TrackerElsewhere(t *testing.T) {
 	}
 	erase(1, "r1", "--order-key")
 	stop()
-	erase(1, "r2", "the tracker (tracker-", "--wait", "3s")
-	erase(0, "r3", "erased: ", "--no-tracker")
+	erase(0, "r2", "erased: ", "--no-tracker")
 	key, err := os.ReadFile(filepath.Join(dir, "keys", "ledger.pub"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	track(strings.TrimSpace(string(key)))
-	erase(0, "r4", "the tracker has erased its texts")
+	erase(0, "r3", "the tracker has erased its texts")
 	t.Run("Approved", func(t *testing.T) {
 		_, amy := sshagent.Start(t).Add("amy")
 		w := ruleWorld{t, dir, s.URL()}
 		w.do(0, "in force", "rule", "approvers", "--approver", "amy="+amy+".pub", "--reason", "four eyes", "--by", "jdoe")
-		w.do(0, "proposed", "erase", "--run", "r5", "--reason", "x", "--by", "jdoe")
+		w.do(0, "proposed", "erase", "--run", "r4", "--reason", "x", "--by", "jdoe")
 		w.do(0, "the tracker has erased its texts", "approve", w.proposal(), "--identity", amy)
 	})
 }
@@ -76,6 +74,7 @@ func TestErase_TrackerElsewhere(t *testing.T) {
 //
 //guarantee:erase-issues
 func TestErase_StaleTrackerHere(t *testing.T) {
+	t.Parallel() // it waits for an answer that never comes
 	s, dir, elsewhere := auditortest.Server(t), t.TempDir(), t.TempDir()
 	b := auditortest.Connect(t, s)
 	p := auditortest.Outbox(t, b, "coder", "acme")
@@ -98,8 +97,8 @@ func TestErase_StaleTrackerHere(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "tracker", "tracker.db"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	status, out, errs := commandBoth(t, "erase", "--data-dir", dir, "--tenant", "acme", "--reason", "x", "--run", "r1", "--nats-url", s.URL(), "--wait", "1s")
-	if status != 1 || !strings.Contains(out+errs, "has not confirmed") {
+	status, out, errs := commandBoth(t, "erase", "--data-dir", dir, "--tenant", "acme", "--reason", "x", "--run", "r1", "--nats-url", s.URL(), "--wait", "10s")
+	if status != 1 || !strings.Contains(out+errs, "the tracker (tracker-") {
 		t.Errorf("status %d:\n%s%s", status, out, errs)
 	}
 }

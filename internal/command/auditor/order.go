@@ -78,7 +78,7 @@ func (f *orderFlags) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Rea
 	tick := time.NewTicker(orderPoll)
 	defer tick.Stop()
 	for {
-		done, err := effects(ctx, r, ids, f.approving)
+		done, err := effects(cmd.Context(), r, ids, f.approving)
 		if err != nil {
 			return nil, err
 		}

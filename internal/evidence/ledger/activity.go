@@ -15,8 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Hour counts the records that the server stored in one hour, including the ones that were erased
-// or pruned later.
+// Hour counts the records that the server stored in one hour, also those erased later.
 type Hour struct {
 	Start       time.Time `json:"hour"` // UTC
 	Records     int64     `json:"records"`
@@ -29,9 +28,8 @@ type Hour struct {
 	Last        int64     `json:"-"`    // index of the last leaf, -1 if there is none
 }
 
-// RunEnd tells when a run ended. Last is when the server stored the run's last event or its seal.
-// Other service records do not count, because they can arrive long after the run, see
-// [IsServiceRecord].
+// RunEnd tells when the server stored the last event of a run. Service records do not count,
+// because they can arrive long after the run, see [IsServiceRecord].
 type RunEnd struct {
 	Run    string
 	Last   time.Time
@@ -41,8 +39,8 @@ type RunEnd struct {
 // Activity reports when records were stored in a ledger, and how many.
 type Activity struct{ source *source }
 
-// Hours returns the counts of each hour between from (inclusive) and to (exclusive), with results
-// of [HourOf] as keys. If from or to is zero, there is no limit on that side.
+// Hours returns the counts of each hour by [HourOf]. from is inclusive, to is exclusive, and zero
+// means no limit.
 func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
 	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -65,8 +63,7 @@ type hourCount struct {
 	from, to time.Time
 }
 
-// at returns the Hour of a time in nanoseconds since 1970. It returns nil if the time is 0 or
-// outside the limits.
+// at returns nil for the time 0 and for times outside the limits.
 func (c *hourCount) at(nanoseconds int64) *Hour {
 	t := time.Unix(0, nanoseconds).UTC()
 	if nanoseconds == 0 || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
@@ -148,7 +145,6 @@ func (c *hourCount) held(conn *sqlite.Conn) error {
 	return nil
 }
 
-// RunEnds returns when the last event of each run was stored, and whether the run was sealed.
 func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, max(l.stored), max(l.kind = 'run.sealed') FROM leaves l JOIN runs r ON r.run = l.run
@@ -164,10 +160,8 @@ func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	return runs, err
 }
 
-// GapsNoticed returns when each gap in a producer's numbers became visible, which is when the
-// first record with a higher number was stored. lasts holds the last missing number of each gap.
-// A gap at the end has no record behind it, so it gets the time of the producer's last record, or
-// the zero time if there is none.
+// GapsNoticed returns when each gap in a producer's numbers became visible, because a higher number
+// was stored. lasts are the last numbers of the gaps.
 func (a Activity) GapsNoticed(ctx context.Context, producer string, lasts []uint64) ([]time.Time, error) {
 	times := make([]time.Time, len(lasts))
 	descending := make([]int, len(lasts))
@@ -203,9 +197,8 @@ func (a Activity) GapsNoticed(ctx context.Context, producer string, lasts []uint
 	return times, err
 }
 
-// SilentProducers returns the sorted names of the producers that sent messages before the newest
-// break, but none between the break and the checkpoint. A break is a point at which messages are
-// missing from the stream, or at which a new stream replaced it.
+// SilentProducers returns the producers that stopped sending at the newest break, where the stream
+// lost messages or was replaced.
 func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
 		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')
@@ -230,9 +223,8 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// lastBreak returns the checkpoint that the auditor signed at the newest break, which is c or an
-// earlier one. It is recognised by a later stream position than in the checkpoint before it,
-// although no message has arrived in between.
+// lastBreak returns the checkpoint signed at the newest break. Its stream position is later than
+// before, although no message has arrived.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

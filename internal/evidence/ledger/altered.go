@@ -10,9 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecordError reports that a record does not match its leaf, or that a leaf is missing or does not
-// match the stored tree. Either means that the ledger is damaged, so errors.Is also reports [ErrDamaged]
-// for it.
+// RecordError reports a record that is missing or altered. It counts as [ErrDamaged].
 type RecordError struct {
 	Leaf int64
 	ID   string // empty for a manifest
@@ -45,8 +43,8 @@ var (
 	errNotLeaf = errors.New("it differs from the tree")
 )
 
-// recordCheck compares records with their leaves, and leaves with the stored tree. It finds manual
-// edits and disk errors, unless someone changed all three to match.
+// recordCheck compares records with their leaves and the stored tree. Someone who changes all three
+// to match stays unnoticed.
 type recordCheck struct {
 	conn  *sqlite.Conn
 	chunk int64 // loaded row of the table hashes; -1 if none
@@ -56,8 +54,7 @@ type recordCheck struct {
 
 func newRecordCheck(conn *sqlite.Conn) *recordCheck { return &recordCheck{conn: conn, chunk: -1} }
 
-// record checks the entry e, which was read from stmt. It needs the columns of [source.page],
-// because a leaf has the exact text of the time.
+// record checks the entry e. stmt is its row, which has the exact text of the time.
 func (c *recordCheck) record(stmt *sqlite.Stmt, e Entry) error {
 	if !e.Removal.Done() && events.HashOf(e.Bytes) != e.Hash {
 		return errAltered

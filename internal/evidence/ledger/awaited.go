@@ -12,13 +12,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// silentIntervals is how many announced intervals a producer may miss before it counts as silent.
-// It must equal the constant in package verifier, which this package cannot import.
+// silentIntervals is how many intervals a producer may miss before it counts as silent. Package
+// verifier has the same constant.
 const silentIntervals = 3
 
-// AwaitedUntil returns the time at which the last open producer counts as silent, unless manifests
-// arrive before. A producer is open if its last manifest says so. The time is zero if none is.
-// AwaitedUntil checks no signatures.
+// AwaitedUntil returns when the last open producer counts as silent, or the zero time. Signatures
+// are not checked.
 func (a Activity) AwaitedUntil(ctx context.Context) (until time.Time, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT (SELECT leaf FROM leaves l WHERE l.producer = p.producer AND class = 'manifest'

@@ -10,9 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Chain lists the keys of a ledger, the oldest first. An order replaced each key with the next
-// one in the list, so it is invalid from that order on. A newer key, however, may sign older
-// checkpoints again.
+// Chain lists the keys of a ledger, the oldest first. Each key is invalid from the order that
+// replaced it.
 type Chain []note.Verifier
 
 // From returns the keys from index position on.
@@ -20,8 +19,7 @@ func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// Index returns the index of a key in the chain, or -1 if the key is not there. It skips the keys
-// before the index from.
+// Index returns the index of a key at or after from, or -1.
 func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
 		if SameKey(c[i], key) {
@@ -37,16 +35,15 @@ type textKey struct {
 	text string
 }
 
-// SameKey reports whether a and b are the same key. It compares the texts of the keys, which only
-// verifiers from [ParseKey] have, and returns false for other verifiers.
+// SameKey reports whether a and b are the same key. Both must come from [ParseKey], otherwise it
+// returns false.
 func SameKey(a, b note.Verifier) bool {
 	x, ok := a.(textKey)
 	y, ok2 := b.(textKey)
 	return ok && ok2 && x.text == y.text
 }
 
-// ParseKey parses the text of a verifier key, and keeps the text so that [SameKey] can compare
-// it.
+// ParseKey parses a verifier key, so that [SameKey] can compare it.
 func ParseKey(text string) (note.Verifier, error) {
 	v, err := note.NewVerifier(text)
 	if err != nil {
@@ -55,16 +52,14 @@ func ParseKey(text string) (note.Verifier, error) {
 	return textKey{v, text}, nil
 }
 
-// SignKeyChange signs an order that replaces the old key with the new one. The new key signs too,
-// because otherwise the owner of the old key could name the key of somebody else as its
-// successor.
+// SignKeyChange signs an order to replace the key. The new key signs too, because otherwise a thief
+// could name somebody else's key as the successor.
 func SignKeyChange(o Order, oldSigner, newSigner note.Signer) ([]byte, error) {
 	return o.sign(oldSigner, newSigner)
 }
 
-// OpenKeyChange reads an order that replaces a key, which must have the signatures of the old and
-// the new key, and no others. The caller has to check that the old key was valid at the leaf of
-// the order, since the order does not tell.
+// OpenKeyChange reads an order to replace a key, signed by the old and the new key. The caller
+// checks that the old key was valid then.
 func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
 	o, err = readSignedOrder(signed)
 	if err != nil {
@@ -104,9 +99,8 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// namedKey looks for a key in the orders that change keys, and returns it as a verifier from
-// [ParseKey], because [SameKey] can compare no others. If no order names the key, namedKey returns
-// key itself.
+// namedKey returns the verifier of key that [SameKey] can compare, or key itself if no order names
+// it.
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {
@@ -130,12 +124,7 @@ func (k keyChange) recordedAt() int64 {
 
 // link returns the keys of the chain that contains key. changes are sorted by leaf.
 //
-// Towards older keys, link accepts any change, because the newer key signed it too. Towards newer
-// keys, it accepts only the first change that a key signed while it was valid. Otherwise a thief of
-// a replaced key could name another successor.
-//
-// Pending changes follow the recorded ones, also if the ledger has grown since. Until it records
-// the change before it, a pending change cannot replace a key.
+// A key that is no longer valid cannot name a successor, because a thief could have it.
 func link(key note.Verifier, changes []keyChange) Keys {
 	key = namedKey(key, changes)
 	c, since, at := Chain{key}, []int64{-1}, []int64{-1}

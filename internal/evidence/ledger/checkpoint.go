@@ -30,14 +30,13 @@ type Position struct {
 	Hash     events.Hash
 }
 
-// After reports whether p is later in the stream than q, or of a later epoch.
+// After reports whether p is later in the stream than q, or in a later stream.
 func (p Position) After(q Position) bool {
 	return p.Epoch > q.Epoch || p.Epoch == q.Epoch && p.Sequence > q.Sequence
 }
 
-// Checkpoint states, with the signature of the ledger's key, which records a ledger has and how
-// far it has read the stream. Its text is a C2SP tlog-checkpoint with origin, size and root,
-// followed by extension lines:
+// Checkpoint is a signed statement about which records a ledger has, and how far it has read the
+// stream. Its text is a C2SP tlog-checkpoint with extension lines:
 //
 //	hooktrail/acme
 //	91204
@@ -47,8 +46,7 @@ func (p Position) After(q Position) bool {
 //	arrivals 91210 xbsO4WQf5CcWVFLmN4HDFbCvS8hq0sCO0RkJdzSmGvk=
 //	stream 1 2026-11-01T08:00:00.000000000Z 120331 2cf24dba…
 //
-// The line "arrivals" has the count and digest of the [Arrivals]. The line "stream" is the
-// [Position]. The tenant in the origin is encoded as in the subjects of messages.
+// The last two lines are the [Arrivals] and the [Position].
 type Checkpoint struct {
 	Tenant   string
 	Size     int64
@@ -107,8 +105,8 @@ func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenCheckpoint returns the checkpoint in a note that one of the keys signed. If only other keys
-// signed the note, the error names them, because the usual cause is a change of the ledger's key.
+// OpenCheckpoint returns the checkpoint in a note that one of the keys signed. The error names
+// other signers, because the usual cause is a changed key.
 func OpenCheckpoint(signed []byte, keys note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if unverified, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
@@ -137,8 +135,8 @@ func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	return ParseCheckpoint(text + "\n")
 }
 
-// TrimNote replaces white space at the end of a signed note with one line feed. Tools such as jq
-// -r add a second line feed, which would make the note invalid.
+// TrimNote leaves one line feed at the end of a signed note. Tools such as jq -r add a second one,
+// which would make the note invalid.
 func TrimNote(signed []byte) []byte {
 	if signed == nil {
 		return nil
@@ -148,8 +146,8 @@ func TrimNote(signed []byte) []byte {
 
 var errCheckpoint = errors.New("not a checkpoint")
 
-// ParseCheckpoint parses the output of [Checkpoint.Text]. It rejects any other text, so that a
-// checkpoint can be written in only one way.
+// ParseCheckpoint parses the output of [Checkpoint.Text]. It rejects any other way to write a
+// checkpoint.
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	var c Checkpoint
 	lines := strings.Split(text, "\n")
@@ -234,15 +232,13 @@ func parseTreeHash(s string) (tlog.Hash, error) {
 	return h, nil
 }
 
-// IsOnlySigned reports whether a signed note is in canonical form and has exactly one signature,
-// by a trusted key. n is the result of [note.Open], which also accepts additional signatures and
-// other forms.
+// IsOnlySigned reports whether a note has exactly one signature, by a trusted key, and is in
+// canonical form. [note.Open], which returned n, does not check that.
 func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }
 
-// isAsWritten reports whether a signed note is in canonical form and has only signatures by
-// trusted keys, which [note.Open] does not check. n is its result.
+// isAsWritten reports whether a note is in canonical form, with signatures of trusted keys only.
 func isAsWritten(signed []byte, n *note.Note) bool {
 	if len(n.UnverifiedSigs) > 0 || slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return !isCanonical(s.Base64) }) {
 		return false

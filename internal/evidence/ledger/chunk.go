@@ -26,9 +26,8 @@ type Chunk struct {
 
 const contentField = `"content":"`
 
-// CutChunk finds the content of a blob.chunk event in the bytes of the event, so that it can be
-// stored separately. It returns true only if [InsertContent] can restore the exact bytes, because
-// their hash is in the leaf.
+// CutChunk finds the content in the bytes of a blob.chunk event. It returns false if
+// [InsertContent] could not restore the exact bytes, because the leaf has their hash.
 func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 	d, err := events.Payload[events.BlobChunkData](e)
 	if err != nil || d.Index < 0 {
@@ -74,8 +73,7 @@ func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
 	return InsertContent(data, int(cut), sqlitetx.Bytes(stmt, column+2)), nil
 }
 
-// InsertContent restores the bytes of a blob.chunk event whose content was cut out at the offset
-// cut. An event has the content in base64, so InsertContent encodes it.
+// InsertContent restores the bytes of a blob.chunk event from which content was cut out.
 func InsertContent(data []byte, cut int, content []byte) []byte {
 	whole := make([]byte, 0, len(data)+base64.StdEncoding.EncodedLen(len(content)))
 	whole = append(whole, data[:cut]...)

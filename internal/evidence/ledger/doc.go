@@ -1,9 +1,9 @@
 // Package ledger defines the format of ledgers and reads them.
 //
-// A ledger is one SQLite file per tenant. Each record from the stream is a [Leaf] of a Merkle
-// tree (RFC 6962), and the root of the tree is signed. The bytes of the record are in a
-// separate table. The tree depends only on the tenant's messages in stream order. Batches and
-// crashes of the writer do not change it.
+// A ledger is one SQLite file per tenant. Each record from the stream is a [Leaf] of a Merkle tree
+// (RFC 6962), and the root of the tree is signed. The bytes of the record are in a separate table.
+// The tree depends only on the tenant's messages in stream order, and not on batches or crashes of
+// the writer.
 //
 //   - An event is a leaf of class event. A copy with the same bytes, producer and
 //     sequence is dropped.
@@ -23,17 +23,16 @@
 //	ledger/writer     keys, appending, executing orders, scrubbing
 //	ledger/verifier   integrity, completeness, the report
 //
-// Writer and verifier never import each other. They share only the signed encodings, the schema
-// and [OpenFile] of this package. The verifier rebuilds the tree, the digest of arrivals, and
-// the state of orders and keys. It trusts no value that the writer stored.
+// Writer and verifier never import each other. They share only the signed encodings, the schema and
+// [OpenFile] of this package. The verifier trusts no value that the writer stored, and computes the
+// tree and the effects of orders again.
 //
 // # Reading
 //
-// A [Reader] opens the file read-only, in parallel with a running writer or on a copy. It
-// compares each record with its leaf, and each leaf with its hash in the stored tree, and
-// reports a difference as a [RecordError]. It does not check the root, the signatures, or that
-// no record is missing. Its results are evidence only if the verifier or a [Proof] confirms
-// them.
+// A [Reader] opens the file read-only, also while a writer runs. It compares each record with its
+// leaf and the stored tree, and reports a difference as a [RecordError]. It does not check the
+// root, the signatures, or that no record is missing. Its results are evidence only if the verifier
+// or a [Proof] confirms them.
 //
 // # Files
 //

@@ -12,17 +12,15 @@ import (
 
 const endorsementHeader = "hooktrail/issuer/v1\n"
 
-// Endorsement states, with the signature of the ledger's key, that ledgers accept the grants of
-// an issuer. A grant contains the endorsement of its issuer, so that even a new ledger, which has
-// no orders yet, accepts the grant. The text has one line for each field:
+// Endorsement is a statement, signed with the ledger's key, that ledgers accept the grants of an
+// issuer. A grant contains it, so that even a new ledger accepts the grant. Its text:
 //
 //	hooktrail/issuer/v1
 //	issuer UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5
 //	tenant acme
 //	time 2026-11-20T09:14:07.123456789Z
 //
-// If the line tenant is missing, the endorsement covers all tenants. Values are escaped as in a
-// [Leaf].
+// Without the line tenant, it covers all tenants. Values are escaped as in a [Leaf].
 type Endorsement struct {
 	Issuer string // public key, an nkey of a user
 	Tenant string // empty for all tenants
@@ -49,8 +47,7 @@ func (e Endorsement) Sign(signer note.Signer) (string, error) {
 	return string(signed), nil
 }
 
-// OpenEndorsement returns the endorsement in a signed note, which must have exactly one
-// signature, by one of the keys.
+// OpenEndorsement returns the endorsement in a note with exactly one signature, by one of the keys.
 func OpenEndorsement(signed string, keys note.Verifiers) (Endorsement, error) {
 	n, err := note.Open([]byte(signed), keys)
 	if err != nil {
@@ -62,8 +59,7 @@ func OpenEndorsement(signed string, keys note.Verifiers) (Endorsement, error) {
 	return ParseEndorsement(n.Text)
 }
 
-// ParseEndorsement parses the text of an endorsement, and rejects any text that
-// [Endorsement.Sign] would not write.
+// ParseEndorsement rejects any text that [Endorsement.Sign] would not write.
 func ParseEndorsement(text string) (e Endorsement, err error) {
 	rest, ok := strings.CutPrefix(text, endorsementHeader)
 	if !ok {

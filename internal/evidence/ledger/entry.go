@@ -52,10 +52,10 @@ func (e Entry) LeafOf() Leaf {
 	}
 }
 
-// entries yields the records with a leaf number greater than after that satisfy where. This is an
-// SQL condition on the rows l of the table "leaves", and args are its parameters from ?3 on. The
-// records are read page by page, so that no transaction is open while the caller handles one. A
-// record that does not match its leaf comes with a [RecordError].
+// entries yields the records after a leaf for which the SQL condition where holds. args are its
+// parameters from ?3 on.
+//
+// No transaction is open while the caller handles a record.
 func (s *source) entries(ctx context.Context, after int64, where string, args ...any) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {
@@ -81,8 +81,7 @@ func (s *source) entries(ctx context.Context, after int64, where string, args ..
 	}
 }
 
-// The columns that scanEntry reads, the index of the next column, and the joins for a row l of the
-// table "leaves".
+// The columns that scanEntry reads, and the joins that they need.
 const (
 	runColumn    = 18
 	entryColumns = `l.leaf, l.class, l.finding, l.id, pr.name, l.sequence, r.name, l.kind, l.stream, l.stored, l.hash,

@@ -21,8 +21,7 @@ const BusyTimeout = 10 * time.Second
 // ErrNotFile means that the path is not a regular file.
 var ErrNotFile = errors.New("it is not a file")
 
-// File is a ledger's file, opened read-only. Unless SQLite has to read a log, it creates no files
-// next to the ledger.
+// File is a ledger's file, opened read-only.
 type File struct {
 	Conn   *sqlite.Conn
 	path   string
@@ -31,14 +30,12 @@ type File struct {
 	opened os.FileInfo // file info when opened; nil if there was a log
 }
 
-// OpenFile opens the ledger file at path.
+// OpenFile opens the ledger file at path. Where SQLite cannot read the log (the -wal file) of a
+// running or killed writer, such as on a read-only disk, OpenFile opens a temporary copy.
 //
-// An SQLite log (the -wal file) next to it means that a writer is running or was killed. SQLite
-// then reads the file and the log together. It cannot do that on a read-only disk, so OpenFile
-// copies both to a temporary folder. Without a log, SQLite assumes that the file does not change,
-// which [File.Changed] checks afterwards.
+// Without a log, call [File.Changed] before reading, because SQLite does not notice changes.
 func OpenFile(path string) (*File, error) {
-	// SQLite puts the log next to the file, not next to a symbolic link to it.
+	// SQLite puts the log next to the file, not next to a link to it.
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, err
@@ -142,9 +139,8 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// Changed reports whether a writer changed the file after it was opened. Reads may then mix old and
-// new data. If the file was opened with an SQLite log, this cannot happen, and Changed returns
-// false.
+// Changed reports whether a writer changed the file since it was opened without a log. Reads may
+// then mix old and new data.
 func (f *File) Changed() bool {
 	if f.opened == nil {
 		return false
@@ -166,9 +162,8 @@ func (f *File) Close() error {
 	return err
 }
 
-// Copy copies the ledger at path to the file out, which must not exist. A writer may run at the
-// same time. The copy is a single file without a log, and only its owner can read it. If Copy
-// returns nil, the copy is on disk, otherwise there is none.
+// Copy copies the ledger at path to the new file out, which only its owner can read. A writer may
+// run. After an error there is no copy.
 func Copy(ctx context.Context, path, out string) (err error) {
 	s, err := openSource(path)
 	if err != nil {

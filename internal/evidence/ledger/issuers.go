@@ -11,14 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The reasons for rejecting a grant, with which an issuer confirms the key of a producer.
+// The reasons for rejecting a grant of an issuer.
 const (
 	IssuerUnknown = "its issuer is unknown"
 	IssuerRevoked = "its issuer was revoked before"
 )
 
-// Issuers lists the orders that add or revoke issuers, sorted by leaf, so that it can tell which
-// grants count. The zero value has no orders.
+// Issuers decides by the orders about issuers which grants count. The zero value has no orders.
 type Issuers struct{ orders []issuerOrder }
 
 type issuerOrder struct {
@@ -31,17 +30,16 @@ func IsIssuerOrder(action events.AuditAction) bool {
 	return action == events.AuditIssuer || action == events.AuditRevoke
 }
 
-// Add adds an order about an issuer and ignores other orders. The caller checks the signatures,
-// and adds the orders by ascending leaf, because later ones override earlier ones.
+// Add adds an order about an issuer and ignores other orders. The caller checks signatures and adds
+// by ascending leaf.
 func (s *Issuers) Add(leaf int64, o Order) {
 	if IsIssuerOrder(o.Action) {
 		s.orders = append(s.orders, issuerOrder{leaf, o})
 	}
 }
 
-// SignedIssuers returns the orders about issuers that a key valid at their leaf signed. An order
-// takes effect only once, so repetitions are skipped. orders must be sorted by leaf, and the
-// caller checks that these leaves are in the ledger.
+// SignedIssuers returns the orders about issuers that a then valid key signed. orders must be
+// sorted by leaf, and the caller checks that the ledger has these leaves.
 func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	seen := make(map[string]bool)
 	for _, k := range orders {
@@ -60,12 +58,10 @@ func (s *Issuers) Has(leaf int64) bool {
 	return slices.ContainsFunc(s.orders, func(o issuerOrder) bool { return o.leaf == leaf })
 }
 
-// Fault returns why a grant is not accepted, or "" if it is. key is the key of its issuer, and
-// leaf and stored are its leaf and the time when the server stored it.
+// Fault returns why a grant is rejected, or "". key is its issuer's, and leaf and stored are its
+// own.
 //
-// An endorsed issuer needs no order. For other issuers, the order may come after the grant, because
-// producers do not wait for it. A revocation applies to all later grants, and to grants that the
-// server stored at or after the revocation's time From.
+// An order that adds the issuer may follow the grant, because producers do not wait for it.
 func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64, stored time.Time) string {
 	fault := IssuerUnknown
 	if isEndorsed {
@@ -109,7 +105,7 @@ func (s *Issuers) Orders() []Order {
 	return list
 }
 
-// IssuerLeaves returns the leaves of the orders about issuers, as the table "orders" lists them.
+// IssuerLeaves returns the leaves of the orders about issuers, unverified.
 func IssuerLeaves(conn *sqlite.Conn) ([]int64, error) {
 	return sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action IN ('issuer', 'revoke') ORDER BY leaf")
 }

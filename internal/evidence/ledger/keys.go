@@ -15,20 +15,18 @@ type Keys struct {
 	at    []int64 // the same, but -1 for a pending change
 }
 
-// KeyOrder is a signed order about the key or an issuer, with the leaf of its event.
+// KeyOrder is a signed order about the key or an issuer.
 type KeyOrder struct {
 	Leaf    int64
 	Signed  string
 	Pending bool // the ledger has not recorded the order; Leaf is the size of the ledger at the change
 }
 
-// LinkKeys finds all keys of a tenant's ledger, starting with a key that the caller trusts. It
-// follows the key changes in orders to older and newer keys, and skips invalid orders. orders
-// must be sorted by leaf, and the caller checks that these leaves are in the ledger.
+// LinkKeys finds all keys of a tenant's ledger by following key changes from a trusted key. orders
+// must be sorted by leaf, and the caller checks that the ledger has these leaves.
 //
-// others are changes from the ledgers of other tenants. They count where orders has no change,
-// because all tenants have the same keys, and the ledger of a tenant that began after a change
-// has no order about it.
+// others are changes in other tenants' ledgers, which share the keys. A younger ledger has no order
+// about earlier changes.
 func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder, others ...KeyOrder) Keys {
 	var changes []keyChange
 	for i, o := range slices.Concat(orders, others) {
@@ -40,8 +38,7 @@ func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder, others ...Key
 	return link(key, changes)
 }
 
-// OrderOf returns the signed order in the bytes of an event, and its action, without checking the
-// signature. Both are empty if there is no order.
+// OrderOf returns the signed order in an event, and its action, or "". It checks no signature.
 func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	e, err := events.Decode(event)
 	if err != nil || e.Kind() != events.AuditAccessed {
@@ -55,9 +52,8 @@ func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	return signed, o.Action
 }
 
-// IsKeyOrder reports whether the signed note is an order to change the tenant's key, with
-// signatures of the old and the new key. It does not check that the old key was valid, because
-// this depends on the leaf of the order.
+// IsKeyOrder reports whether a note is an order to change the tenant's key, signed by both keys. It
+// does not check that the old key was valid.
 func IsKeyOrder(signed, tenant string) bool {
 	o, _, _, err := OpenKeyChange([]byte(signed))
 	return err == nil && o.Tenant == tenant
@@ -66,7 +62,7 @@ func IsKeyOrder(signed, tenant string) bool {
 // At returns the keys that may sign in a ledger of the given size.
 func (k Keys) At(size int64) note.Verifiers { return k.Chain.From(k.Replaced(size)) }
 
-// Replaced returns how many keys had been replaced when the ledger had the given size.
+// Replaced returns how many keys had been replaced at the given size.
 func (k Keys) Replaced(size int64) (n int) {
 	for _, since := range k.since[min(1, len(k.since)):] {
 		if since < size {
@@ -76,7 +72,7 @@ func (k Keys) Replaced(size int64) (n int) {
 	return n
 }
 
-// Signer returns the key of the chain that signed a note, or nil if none did.
+// Signer returns the key of the chain that signed a note, or nil.
 func (k Keys) Signer(signed []byte) note.Verifier {
 	n, err := note.Open(signed, k.Chain.From(0))
 	if err != nil || len(n.Sigs) == 0 {
@@ -93,8 +89,8 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 // ChangedAt reports whether the event at leaf introduced one of the keys.
 func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.at, leaf) }
 
-// Effect returns the effect of an order that replaces oldKey and is recorded at leaf. If oldKey
-// was not valid at that leaf, valid is false and the order has no effect.
+// Effect returns the effect of an order at leaf that replaces oldKey. valid is false if oldKey was
+// not valid there.
 func (k Keys) Effect(leaf int64, oldKey note.Verifier) (effect Effect, valid bool) {
 	at := k.Chain.Index(oldKey, k.Replaced(leaf))
 	switch {

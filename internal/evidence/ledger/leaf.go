@@ -11,13 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// MaxLeafBytes is the maximum size of a leaf, because the tlog-tiles format stores the length in
-// two bytes.
+// MaxLeafBytes is the maximum size of a leaf. The tlog-tiles format stores it in two bytes.
 const MaxLeafBytes = 64<<10 - 1
 
 const leafHeader = "hooktrail/leaf/v1\n"
 
-// timeLayout ends in a literal Z, so times must be in UTC before they are formatted.
+// timeLayout has a literal Z, so only format times in UTC.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
 // Class is the category of a record in the ledger.
@@ -44,8 +43,8 @@ const (
 	FindingOversized      Finding = "oversized"       // its attributes do not fit into a leaf
 )
 
-// Leaf is the entry of a record in the Merkle tree. Its encoding is text, with one line
-// for each field that is not empty, in this order:
+// Leaf is the entry of a record in the Merkle tree. Its text has one line for each field that is
+// not empty, in this order:
 //
 //	hooktrail/leaf/v1
 //	class event
@@ -57,16 +56,13 @@ const (
 //	time 2026-11-20T09:14:07.123456789Z
 //	sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
 //
-// If the record is a conflict or in quarantine, a last line such as "finding sequence-reused"
-// gives the reason.
+// A conflict or a record in quarantine has a last line such as "finding sequence-reused".
 //
 // Bytes below 0x20, 0x7f and "%" in values are written as "%" and two upper-case hex digits. New
-// fields may be added at the end, but existing ones must not change, because the hashes of all
-// ledgers depend on them.
+// fields may only be added at the end, because the hashes of all ledgers depend on the others.
 //
-// The leaf of a manifest has the producer and the last number that the manifest lists. The leaf
-// of a message in quarantine has the values of its subject, because its content may be
-// unreadable.
+// The leaf of a manifest has the last number that it lists. The leaf of a message in quarantine has
+// the values of its subject, because its content may be unreadable.
 type Leaf struct {
 	Class    Class
 	ID       string
@@ -97,8 +93,7 @@ type LeafFields[T string | []byte] struct {
 	Sequence                                      uint64
 }
 
-// AppendLeaf appends the text of a leaf to dst, straight from the columns of the database. hash
-// is the SHA-256 of the record.
+// AppendLeaf appends the text of a leaf to dst. hash is the SHA-256 of the record.
 func AppendLeaf[T string | []byte](dst []byte, f LeafFields[T], hash []byte) []byte {
 	dst = append(dst, leafHeader...)
 	dst = appendField(dst, "class ", f.Class)
@@ -136,8 +131,8 @@ const upperHex = "0123456789ABCDEF"
 
 func mustEscape(c byte) bool { return c < ' ' || c == '%' || c == 0x7f }
 
-// FormatTime formats t in UTC for leaves and orders. It returns "" for the zero time, so that the
-// field is left out.
+// FormatTime formats t in UTC for leaves and orders. The zero time is "", which leaves the field
+// out.
 func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -147,8 +142,7 @@ func FormatTime(t time.Time) string {
 
 var errLeaf = errors.New("not a leaf")
 
-// ParseLeaf parses the output of [Leaf.Encode]. It rejects any other text, so that a leaf can be
-// written in only one way.
+// ParseLeaf parses the output of [Leaf.Encode]. It rejects any other way to write a leaf.
 func ParseLeaf(data []byte) (Leaf, error) {
 	if len(data) > MaxLeafBytes {
 		return Leaf{}, fmt.Errorf("%w: larger than %d bytes", errLeaf, MaxLeafBytes)
@@ -175,8 +169,7 @@ func ParseLeaf(data []byte) (Leaf, error) {
 	return l, nil
 }
 
-// set need not reject fields in the wrong order, repeated fields or needless escapes, because
-// ParseLeaf compares the result with the canonical form.
+// set accepts fields in any order, because ParseLeaf compares the result with the canonical form.
 func (l *Leaf) set(name string, raw []byte) (err error) {
 	value, err := unescape(raw)
 	if err != nil {

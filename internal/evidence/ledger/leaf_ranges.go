@@ -11,12 +11,10 @@ import (
 // LeafRange is an inclusive range of leaves.
 type LeafRange struct{ First, Last int64 }
 
-// LeafRanges is an ascending list of leaf ranges that neither overlap nor touch, so that the same
-// leaves always give the same list.
+// LeafRanges is an ascending list of ranges that neither overlap nor touch.
 type LeafRanges []LeafRange
 
-// Add adds a leaf, and must be called in ascending order. It ignores a leaf that is not greater
-// than the last one in r.
+// Add adds a leaf. It must be called in ascending order, and ignores other leaves.
 func (r *LeafRanges) Add(leaf int64) {
 	last := len(*r) - 1
 	switch {
@@ -52,8 +50,7 @@ func (r LeafRanges) sorted() (list LeafRanges) {
 	return list
 }
 
-// coarse merges ranges until at most n are left. It closes the smallest gaps first, so the result
-// has all leaves of r, and perhaps others too.
+// coarse closes gaps until at most n ranges are left, so the result may have more leaves.
 func (r LeafRanges) coarse(n int) LeafRanges {
 	for gap := int64(1); len(r) > n; gap *= 2 {
 		var list LeafRanges
@@ -105,8 +102,8 @@ func (r LeafRanges) valid(size int64) bool {
 
 var errRanges = errors.New("not ranges of leaves")
 
-// parseRanges need not reject unsorted or overlapping ranges, because [ParseOrder] compares the
-// result with the canonical form.
+// parseRanges accepts ranges in any order, because [ParseOrder] compares the result with the
+// canonical form.
 func parseRanges(text string) (list LeafRanges, err error) {
 	for part := range strings.SplitSeq(text, " ") {
 		first, last, isRange := strings.Cut(part, "-")

@@ -25,15 +25,13 @@ type Stream struct {
 	Created time.Time
 }
 
-// MarshalJSON writes each member in lower case, and again with the capitalised name of earlier
-// versions, which programs may still read.
+// MarshalJSON also writes the capitalised names of earlier versions, which programs may still read.
 func (s Stream) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"epoch": s.Epoch, "created": s.Created, "Epoch": s.Epoch, "Created": s.Created})
 }
 
-// Arrival is one message that changed the ledger. It is either a new leaf, or a repetition of an
-// event, which has no leaf. Only a repetition sets Producer, Sequence and Hash, because a leaf has
-// them itself.
+// Arrival is one message that changed the ledger, which is a new leaf or a repetition of an event.
+// Only a repetition sets Producer, Sequence and Hash.
 type Arrival struct {
 	Leaf   int64 // new leaf; for a repetition, the leaf of the repeated event
 	Epoch  int64
@@ -46,10 +44,10 @@ type Arrival struct {
 	Hash     []byte
 }
 
-// Arrivals is a digest of all arrivals in their order. It lets a checkpoint vouch for facts that
-// are not in the tree, such as repetitions and the times at which the server stored the messages.
-// The digest starts as 32 zero bytes, and each arrival replaces it with the SHA-256 of the
-// following bytes:
+// Arrivals is a digest of all arrivals in their order. With it, a checkpoint vouches for facts that
+// are not in the tree, such as repetitions and times of storage.
+//
+// The digest starts as 32 zero bytes, and each arrival replaces it with the SHA-256 of:
 //
 //	digest ‖ 0 ‖ leaf ‖ epoch ‖ stream ‖ stored                                 a new leaf
 //	digest ‖ 1 ‖ leaf ‖ epoch ‖ stream ‖ stored ‖ sequence ‖ hash ‖ producer    a repetition

@@ -12,23 +12,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orderHeader is the first line of the text that is signed. A checkpoint begins with another line,
-// so its signature can never be used for an order.
+// orderHeader is the first line of the signed text. A checkpoint begins differently, so its
+// signature can never pass for an order.
 const orderHeader = "hooktrail/order/v1\n"
 
-// MaxOrderBytes is the maximum size of a signed order, because a larger one would not fit into an
-// event.
+// MaxOrderBytes is the maximum size of a signed order, which must fit into an event.
 const MaxOrderBytes = 512 << 10
 
-// MaxOrderRanges is the maximum number of leaf ranges in an order from [Order.Split], so that
-// each of these orders fits into an event.
+// MaxOrderRanges is the maximum number of leaf ranges in an order from [Order.Split].
 const MaxOrderRanges = 10_000
 
-// Order is a signed instruction to a ledger. It can destroy payloads, set or lift a hold, change
-// the signing key, add or revoke an issuer of grants, set a rule for other orders, or acknowledge
-// findings of a verification. The order reaches the ledger in an audit.accessed event, and takes
-// effect once, when the ledger reads that event, but only if the ledger's key signed it. Its text
-// has one line for each field that is set, in this order:
+// Order is a signed instruction to a ledger, such as to destroy payloads, to set a hold, or to
+// change the key. It arrives in an audit.accessed event, takes effect once, and only if the
+// ledger's key signed it. Its text has one line for each field that is set:
 //
 //	hooktrail/order/v1
 //	tenant acme
@@ -42,11 +38,7 @@ const MaxOrderRanges = 10_000
 //	tree 91204 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
 //	leaves 3-17 20 25-30
 //
-// The lines run, event, user, kind, from and to are the selection. Other orders have other lines:
-// "hold" for a lift, "old" and "key" for a change of the key, "floor" in seconds for a retention
-// floor, "approvers", "for" and "within" for a [SecondPerson], "issuer" for an issuer, and
-// "findings" for an acknowledgement. Items of a list are separated by spaces. Values are escaped as
-// in a [Leaf].
+// Items of a list are separated by spaces. Values are escaped as in a [Leaf].
 type Order struct {
 	Tenant string
 	Action events.AuditAction
@@ -65,8 +57,8 @@ type Order struct {
 	Second    SecondPerson  // the zero value removes the rule
 	Findings  []string      // ids of acknowledged findings
 
-	// Size and Root identify the tree that Leaves refers to, because a rebuilt ledger can have
-	// another tree. It then ignores Leaves and selects records by Selection instead.
+	// Size and Root identify the tree that Leaves refers to. A rebuilt ledger can have another
+	// tree, and then uses only Selection.
 	Size   int64
 	Root   tlog.Hash
 	Leaves LeafRanges // for a hold, the leaves that existed when it was ordered
@@ -105,8 +97,7 @@ func (o Order) sign(signers ...note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenOrder returns the order in a signed note, which must have exactly one signature, by one of
-// the keys, and the form that [Order.Sign] writes.
+// OpenOrder returns the order in a note with exactly one signature, by one of the keys.
 func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	if len(signed) > MaxOrderBytes {
 		return Order{}, fmt.Errorf("%w: larger than %d bytes", errOrder, MaxOrderBytes)
@@ -125,8 +116,8 @@ func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	return o, err
 }
 
-// PeekOrder returns the order in a signed note, and the hash of the key that claims to have
-// signed it, such as "8f3c1a2b". It checks no signature, so both may be forged.
+// PeekOrder returns the order in a note, and the hash of its signer, such as "8f3c1a2b". It checks
+// no signature, so both may be forged.
 func PeekOrder(signed string) (o Order, signer string, err error) {
 	if o, err = readSignedOrder([]byte(signed)); err != nil {
 		return o, "", err

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Text returns the text that the key signs, or an error if a field is invalid or missing.
+// Text returns the text that the key signs. A missing or invalid field is an error.
 func (o Order) Text() (string, error) {
 	if err := o.validate(); err != nil {
 		return "", fmt.Errorf("%w: %w", errOrder, err)
@@ -133,8 +133,7 @@ func (o Order) validateFindings() error {
 	return nil
 }
 
-// ParseOrder parses the output of [Order.Text]. It rejects any other text, so that an order can
-// be written in only one way.
+// ParseOrder parses the output of [Order.Text]. It rejects any other way to write an order.
 func ParseOrder(text string) (Order, error) {
 	rest, ok := strings.CutPrefix(text, orderHeader)
 	if !ok || len(text) > MaxOrderBytes {

@@ -15,9 +15,8 @@ import (
 // Orders reads the orders of a ledger, and prepares new ones.
 type Orders struct{ source *source }
 
-// Resolve completes a new order. It sets the tenant, the newest tree, and the selected leaves whose
-// payloads the order may destroy. For a hold, it lists leaves only if the hold selects a user or an
-// event, because the ledger compares other holds with each new leaf.
+// Resolve sets the tenant, the tree and the leaves of a new order. A hold lists leaves only if it
+// selects a user or an event.
 func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
@@ -40,8 +39,7 @@ func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	return o, err
 }
 
-// Split splits an order that has too many leaf ranges for one event. The first part keeps the id
-// of the order, and the others get theirs from newID.
+// Split splits an order that has too many leaf ranges for one event. The first part keeps the id.
 func (o Order) Split(newID func() string) []Order {
 	var list []Order
 	for part := range slices.Chunk(o.Leaves, MaxOrderRanges) {
@@ -67,9 +65,8 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	return holds, err
 }
 
-// BlockingHolds returns the holds that would block an order from [Orders.Resolve]. It is stricter
-// than the ledger, because a hold of a user counts for all records of that user, even for those
-// that arrived after the hold.
+// BlockingHolds returns the holds that would block an order. It is stricter than the ledger,
+// because it counts later records of a held user too.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)
@@ -113,8 +110,7 @@ func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
 	return covered, nil
 }
 
-// Outcome returns the order with this id and its effect, or false if the ledger has no such
-// order.
+// Outcome returns the order with this id and its effect, or false.
 func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{

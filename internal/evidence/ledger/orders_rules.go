@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// LoadRules returns the rules for orders that are in force. It relies on the table "orders", so
-// it checks no signature.
+// LoadRules returns the rules for orders that are in force, without checking signatures.
 func LoadRules(conn *sqlite.Conn) (rules Rules, err error) {
 	leaves, err := sqlitetx.Ints(conn, "SELECT leaf FROM orders WHERE action IN ('floor', 'approvers') AND effect = 'done' ORDER BY leaf")
 	for _, leaf := range leaves {
@@ -41,8 +40,8 @@ type Proposal struct {
 	Expires time.Time // under the rule in force
 }
 
-// Proposals returns the orders that wait for the signature of a second person, the oldest first.
-// Some may have expired, so compare their field Expires with the time.
+// Proposals returns the orders that wait for a second person, the oldest first, including expired
+// ones.
 func (r Orders) Proposals(ctx context.Context) (list []Proposal, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		rules, err := LoadRules(conn)

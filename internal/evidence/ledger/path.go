@@ -15,8 +15,7 @@ import (
 // FileName is the name of the ledger's file in the folder of a tenant.
 const FileName = "ledger.db"
 
-// ErrDamaged means that a ledger does not match its newest checkpoint. Callers should not retry,
-// because the result would be the same.
+// ErrDamaged means that a ledger does not match its newest checkpoint. Retrying does not help.
 var ErrDamaged = errors.New("ledger is not what its newest checkpoint says")
 
 // Path returns the path of the tenant's ledger file below dir.
@@ -28,9 +27,8 @@ func Path(dir, tenant string) (string, error) {
 	return filepath.Join(dir, name, FileName), nil
 }
 
-// Tenants returns the sorted tenants that have a ledger below dir. Most folders are named after
-// their tenant. For any other folder, Tenants asks the ledger, and if it cannot read that, it
-// returns the other tenants and an error.
+// Tenants returns the sorted tenants that have a ledger below dir. If it cannot read the name in
+// one ledger, it returns the others and an error.
 func Tenants(dir string) (tenants []string, err error) {
 	folders, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -60,8 +58,8 @@ func Tenants(dir string) (tenants []string, err error) {
 	return tenants, err
 }
 
-// Refusal wraps an error with [ErrDamaged] if the error means that the ledger is damaged. It
-// returns other errors, such as a full disk, unchanged, because they may pass.
+// Refusal wraps an error with [ErrDamaged] if it means damage. Others, such as a full disk, may
+// pass.
 func Refusal(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err

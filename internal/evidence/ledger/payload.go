@@ -8,11 +8,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A payload has the members of an event's data, for those events on which verdicts or the tables
-// depend. All verifiers must read such data in the same way, but JSON libraries differ about
-// repeated names, for example. So a payload counts only if it is an object whose names are distinct
-// and have only lower case letters, digits and underscores, and if the members that are read have
-// the right type. docs/verifier.md describes this form.
+// A payload has the members of an event's data. JSON libraries disagree, for example about repeated
+// names, but all verifiers must come to the same verdict.
+//
+// So a payload counts only in the strict form of docs/verifier.md.
 type payload struct {
 	members map[string]json.RawMessage
 	failed  bool
@@ -50,8 +49,8 @@ func (p *payload) text(name string) (text string) {
 	return text
 }
 
-// number returns the integer from 0 to 2⁶⁴-1 under a name, or 0 if it is missing or null. It
-// accepts only digits, because programs disagree about signs, fractions and exponents.
+// number returns an integer, or 0 if it is missing or null. It accepts only digits, because
+// programs disagree about signs, fractions and exponents.
 func (p *payload) number(name string) (n uint64) {
 	value := p.members[name]
 	if isAbsent(value) {
@@ -64,24 +63,21 @@ func (p *payload) number(name string) (n uint64) {
 
 func isAbsent(value json.RawMessage) bool { return value == nil || bytes.Equal(value, []byte("null")) }
 
-// SealIn returns the payload of a run.sealed event. ok is false if it does not have the required
-// form and therefore does not count.
+// SealIn returns the payload of a run.sealed event. It does not count if ok is false.
 func SealIn(e events.Event) (d events.RunSealedData, ok bool) {
 	p := payloadOf(e)
 	d = events.RunSealedData{Count: p.number("count"), First: p.number("first"), Last: p.number("last"), Digest: p.text("digest")}
 	return d, !p.failed
 }
 
-// GapIn returns the payload of a gap.recorded event. ok is false if it does not have the required
-// form and therefore does not count.
+// GapIn returns the payload of a gap.recorded event. It does not count if ok is false.
 func GapIn(e events.Event) (d events.GapRecordedData, ok bool) {
 	p := payloadOf(e)
 	d = events.GapRecordedData{First: p.number("first"), Last: p.number("last"), Reason: p.text("reason")}
 	return d, !p.failed
 }
 
-// LossIn returns the payload of a producer.lost event. ok is false if it does not have the
-// required form and therefore does not count.
+// LossIn returns the payload of a producer.lost event. It does not count if ok is false.
 func LossIn(e events.Event) (d events.ProducerLostData, ok bool) {
 	p := payloadOf(e)
 	d = events.ProducerLostData{Producer: p.text("producer"), Outbox: p.text("outbox"), Last: p.number("last"), Key: p.text("key")}

@@ -12,11 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// PendingKeys returns the orders that replace the key of a tenant's ledger but are not yet in the
-// ledger. The leaf of each order is the size of the ledger at the key change.
+// PendingKeys returns the orders to replace the key that are not yet in the ledger.
 //
-// PendingKeys accepts an order only if the ledger has the checkpoint that the new key signed at the
-// change. Otherwise a thief of the old key could use an order to continue the ledger or to sign
+// The ledger must have a checkpoint of the new key. Otherwise a thief of the old key could sign
 // another history.
 func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, recorded []KeyOrder) (pending []KeyOrder, err error) {
 	for _, c := range changes {
@@ -38,8 +36,7 @@ func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, record
 	return pending, nil
 }
 
-// PendingChange is a change of the key that an export contains separately, because the order for it
-// is not among the exported records.
+// PendingChange is a change of the key whose order is not among the exported records.
 type PendingChange struct {
 	Order      string   `json:"order"`           // signed by the old and the new key
 	Checkpoint string   `json:"checkpoint"`      // newest one at the change, signed by the new key
@@ -50,8 +47,8 @@ func (c KeyRotation) pending(tenant string) PendingChange {
 	return PendingChange{Order: c.Orders[tenant], Checkpoint: c.Checkpoints[tenant]}
 }
 
-// Open returns the checkpoint, which the new key signed at the change. ok is false if the order or
-// the checkpoint is not valid or is of another tenant.
+// Open returns the checkpoint that the new key signed at the change. ok is false if anything is
+// invalid.
 func (p PendingChange) Open(tenant string) (at Checkpoint, ok bool) {
 	o, _, after, err := OpenKeyChange([]byte(p.Order))
 	if err != nil || o.Tenant != tenant {
@@ -61,8 +58,8 @@ func (p PendingChange) Open(tenant string) (at Checkpoint, ok bool) {
 	return at, err == nil && at.Tenant == tenant
 }
 
-// PendingKeys returns the key changes that the first size leaves do not record, so that an export
-// of these leaves can include them, see the function [PendingKeys]. The caller adds the proofs.
+// PendingKeys returns the key changes that the first size leaves do not record, see the function
+// [PendingKeys]. The caller adds the proofs.
 func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRotation, size int64) (list []PendingChange, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		recorded, err := recordedKeys(conn, size)
@@ -80,8 +77,7 @@ func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRot
 	return list, err
 }
 
-// RecordedKeys returns the orders in the first size leaves that change the key, without checking
-// signatures.
+// RecordedKeys returns the orders in the first size leaves that change the key, unverified.
 func (r Orders) RecordedKeys(ctx context.Context, size int64) (recorded []KeyOrder, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		recorded, err = recordedKeys(conn, size)
@@ -111,9 +107,8 @@ func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, e
 	return has, err
 }
 
-// Countersigned returns a checkpoint with the signature of the newest key that signed it again at a
-// key change, or signed itself if there is no such signature. A checkpoint that witnesses cosigned
-// is returned as it is too, because the copies lack the signatures of witnesses.
+// Countersigned returns the copy of a checkpoint that a newer key signed, or signed if there is
+// none. Copies lack the cosignatures of witnesses, so a cosigned checkpoint stays.
 func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 	if bytes.Count(signed, []byte("\n\u2014 ")) > 1 {
 		return signed

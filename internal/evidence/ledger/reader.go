@@ -13,12 +13,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Reader reads the records of a ledger. It is safe for concurrent use, although only one call at
-// a time reads.
+// Reader reads the records of a ledger. It is safe for concurrent use, but calls run one at a time.
 type Reader struct{ source *source }
 
-// OpenReader opens the ledger at path. The error wraps [fs.ErrNotExist] if there is no file, or
-// if its writer has not yet filled the database.
+// OpenReader opens the ledger at path. The error wraps [fs.ErrNotExist] if the file is missing or
+// still empty.
 func OpenReader(path string) (*Reader, error) {
 	s, err := openSource(path)
 	if err != nil {
@@ -27,8 +26,8 @@ func OpenReader(path string) (*Reader, error) {
 	return &Reader{source: s}, nil
 }
 
-// OpenTenant opens the ledger of tenant below dir. The error wraps [ErrDamaged] if the file
-// contains the ledger of another tenant, for example because it was copied to the wrong folder.
+// OpenTenant opens the ledger of tenant below dir. The error wraps [ErrDamaged] if the file belongs
+// to another tenant.
 func OpenTenant(dir, tenant string) (*Reader, error) {
 	path, err := Path(dir, tenant)
 	if err != nil {
@@ -81,17 +80,16 @@ func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// After yields the records with a leaf number above leaf in the order of the tree. Pass -1 for all
-// records. No transaction is open while the caller handles an entry.
+// After yields the records with a leaf number above leaf, or all for -1. No transaction is open
+// while the caller handles an entry.
 //
-// If a record does not match its leaf, After yields it with a [RecordError], and the caller may
-// continue. The entry then has the fields of the leaf and the altered bytes.
+// An altered record comes with a [RecordError], and the caller may continue.
 func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, leaf, "")
 }
 
-// CheckLeaves returns a [RecordError] about the first leaf of the newest checkpoint that has no row.
-// Readers of a part of the ledger do not notice a missing row.
+// CheckLeaves returns a [RecordError] about the first leaf that has no row, which readers of a part
+// do not notice.
 func (r *Reader) CheckLeaves(ctx context.Context) error {
 	missing := int64(-1)
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -112,7 +110,7 @@ func (r *Reader) CheckLeaves(ctx context.Context) error {
 	return err
 }
 
-// firstMissing returns the first leaf that has no row and is below size or an existing leaf, or -1.
+// firstMissing returns the first leaf below size or below an existing leaf that has no row, or -1.
 func firstMissing(conn *sqlite.Conn, size int64) (leaf int64, err error) {
 	leaf = -1
 	err = sqlitex.Execute(conn, `WITH n AS (SELECT count(*) n, coalesce(min(leaf), 0) low, coalesce(max(leaf) + 1, 0) next FROM leaves)
@@ -125,7 +123,7 @@ func firstMissing(conn *sqlite.Conn, size int64) (leaf int64, err error) {
 	return leaf, err
 }
 
-// Run yields the events of a run in the order of the tree. It omits records of other classes.
+// Run yields the events of a run in the order of the tree.
 func (r *Reader) Run(ctx context.Context, run string) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, -1, ` AND l.run = (SELECT run FROM runs WHERE name = ?3) AND l.class = 'event'`, run)
 }
@@ -142,8 +140,8 @@ func (r *Reader) Has(ctx context.Context, run string) (has bool, err error) {
 	return has, err
 }
 
-// LastSender returns the producer of the newest event of a kind, among producers whose name has the
-// prefix. It returns "" if there is none.
+// LastSender returns the producer of the newest event of a kind, among producers with the name
+// prefix, or "".
 func (r *Reader) LastSender(ctx context.Context, prefix string, kind events.Kind) (name string, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT p.name, (SELECT max(l.leaf) FROM leaves l
@@ -165,7 +163,7 @@ type RunInfo struct {
 	Stored time.Time // time of the last record
 }
 
-// Runs returns the runs of the ledger, beginning with the run that has the newest record.
+// Runs returns the runs of the ledger, the newest record first.
 func (r *Reader) Runs(ctx context.Context) (runs []RunInfo, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, s.n, s.first, s.last, l.stored FROM

@@ -9,9 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Received reports whether the ledger has a leaf or a repetition with this producer, number and
-// hash, which tells whether a message of the stream has reached it. For a manifest, the number is
-// the last event number that it lists.
+// Received reports whether a message of the stream has reached the ledger. sequence is the last
+// listed number of a manifest.
 func (r *Reader) Received(ctx context.Context, producer string, sequence uint64, hash events.Hash) (ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `WITH sender (number) AS (

@@ -20,8 +20,8 @@ const (
 	Pruned Word = "pruned"
 )
 
-// Removal describes how the payload of a record was destroyed. The leaf remains, so its proofs
-// are still valid.
+// Removal describes how the payload of a record was destroyed. The leaf remains, so proofs stay
+// valid.
 type Removal struct {
 	Word  Word
 	Order int64 // leaf of the event with the order
@@ -30,8 +30,7 @@ type Removal struct {
 // Done reports whether the payload was destroyed.
 func (r Removal) Done() bool { return r.Word != "" }
 
-// Event returns the event in a record. If the payload was destroyed, the event has only the
-// fields that the leaf still has.
+// Event returns the event in a record. After a removal, it has only the fields of the leaf.
 func (e Entry) Event() (events.Event, error) {
 	if !e.Removal.Done() {
 		return events.Decode(e.Bytes)
@@ -50,8 +49,8 @@ func WordOf(action events.AuditAction) Word {
 	return Erased
 }
 
-// ScanRemoval reads a [Removal] from the columns "word" and "ordered" of the table "erased", of
-// which "word" has the index column.
+// ScanRemoval reads the columns "word" and "ordered" of the table "erased". column is the index of
+// "word".
 func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	if stmt.ColumnIsNull(column) {
 		return Removal{}, nil
@@ -69,8 +68,8 @@ type RemovedRun struct {
 	Run   string
 }
 
-// RemovedRuns yields the runs that lost events to orders with a leaf number above order. -1
-// includes all orders. No transaction is open while the caller handles a run.
+// RemovedRuns yields the runs that lost events to orders after the leaf order. No transaction is
+// open while the caller handles a run.
 func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[RemovedRun, error] {
 	return func(yield func(RemovedRun, error) bool) {
 		for {
@@ -92,9 +91,8 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// runsOfNext returns the runs of which the next order destroyed events. The next order is the first
-// one after the leaf order that destroyed payloads. If none of these belonged to a run, runsOfNext
-// returns a RemovedRun without a name, so that the caller can continue after that order.
+// runsOfNext returns the runs that lost events to the next order. If there are none, it returns a
+// RemovedRun without a name, so that the caller can go on.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

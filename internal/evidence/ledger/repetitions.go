@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Repetition is an event that arrived again under another number. It has no leaf, but the digest
-// of arrivals covers it, so a checkpoint vouches for it too.
+// Repetition is an event that arrived again under another number. It has no leaf, but checkpoints
+// cover it.
 type Repetition struct {
 	Leaf     int64 // Leaf, Run and Kind describe the first event
 	Run      string
@@ -26,8 +26,8 @@ type Repetition struct {
 	Stored   time.Time
 }
 
-// Repetitions yields a run's repetitions up to the checkpoint, in the order of arrival, or the
-// repetitions of all runs if run is empty.
+// Repetitions yields a run's repetitions up to the checkpoint in the order of arrival. An empty run
+// means all runs.
 func (r *Reader) Repetitions(ctx context.Context, run string, c Checkpoint) iter.Seq2[Repetition, error] {
 	return func(yield func(Repetition, error) bool) {
 		after := int64(0)

@@ -37,10 +37,10 @@ func formatAge(d time.Duration) string {
 	return d.String()
 }
 
-// Expired returns orders to prune the records whose retention has ended, to which the caller adds
-// the ids and the author. The first rule with a matching pattern applies to a record. Expired
-// omits records that a hold, the retention floor or [Target.Removable] protects, because the
-// ledger would refuse to prune them.
+// Expired returns orders to prune the records whose retention has ended and that the ledger allows
+// to prune. The first matching rule applies.
+//
+// The caller adds ids and author.
 func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint
@@ -84,12 +84,11 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 	return orders, nil
 }
 
-// floorMargin is added to the retention floor, because the clocks of server and auditor differ, and
-// the ledger refuses an order that prunes any record too early.
+// floorMargin is added to the retention floor, because the clocks of server and auditor differ.
 const floorMargin = time.Minute
 
-// least lengthens the periods in rules that are shorter than the retention floor, which is the age
-// below which the ledger refuses to prune records.
+// least raises the periods in rules to the retention floor, below which the ledger refuses to
+// prune.
 func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	in, err := LoadRules(conn)
 	if err != nil || in.Floor == 0 {
@@ -104,9 +103,8 @@ func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	return rules, nil
 }
 
-// expiredClass identifies the records that one order prunes. The first rule has one order. A later
-// rule has one order per kind, because its pattern may match kinds to which an earlier rule
-// applies.
+// expiredClass identifies the records that one order prunes. Later rules have one order per kind,
+// because their pattern may match kinds of an earlier rule.
 type expiredClass struct {
 	rule int
 	kind string // empty for the first rule

@@ -15,8 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// RotationsFile lists all changes of the key, the oldest first. It is next to the key, but
-// contains no secret, so it may be copied together with the public key.
+// RotationsFile lists all changes of the key, the oldest first. It contains no secret.
 const RotationsFile = "changes.json"
 
 // KeyRotation is one change of the key in [RotationsFile].
@@ -28,14 +27,13 @@ type KeyRotation struct {
 	Ticket string            `json:"ticket,omitempty"`
 	Time   time.Time         `json:"time"`
 	Orders map[string]string `json:"orders"` // signed orders by tenant, for ledgers that existed then
-	// Checkpoints has the newest checkpoint of each ledger before the key change, signed with the
-	// new key. It may be empty, because earlier versions of Hooktrail did not store them.
+	// Checkpoints has each ledger's newest checkpoint at the change, signed with the new key.
+	// Earlier versions did not store them.
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
-// ReadChain reads the keys of the ledgers up to the current one, public, and the changes between
-// them, both with the oldest first. It omits later changes, which a crashed rotation can leave
-// behind, because their keys were not installed.
+// ReadChain reads the keys up to public, and the changes between them, the oldest first. It omits
+// later changes, because a crashed rotation did not install their keys.
 func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err
@@ -46,8 +44,8 @@ func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	return c, changes, nil
 }
 
-// ReadRotations returns the changes that led to the current key in dir, the oldest first. It
-// returns none if the file is unreadable, so that no other keys become trusted.
+// ReadRotations returns the changes that led to the current key in dir. If the file is unreadable,
+// it returns none, so that no other key becomes trusted.
 func ReadRotations(dir string) []KeyRotation {
 	_, public, err := ReadVerifier(dir)
 	if err != nil {
@@ -74,8 +72,8 @@ func readRotations(dir string) (changes []KeyRotation, err error) {
 	return changes, nil
 }
 
-// chainTo returns the keys up to public. It removes later changes from the list, because their
-// keys were not installed.
+// chainTo returns the keys up to public, and cuts the changes after it, whose keys were not
+// installed.
 func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1
@@ -108,8 +106,8 @@ func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 	return signed
 }
 
-// ReadKeyOrders returns the signed orders in dir that change the key of a tenant's ledger, the
-// oldest first. Unlike [ReadChain], it includes an order whose key is not installed yet.
+// ReadKeyOrders returns the signed orders in dir that change a ledger's key, the oldest first. It
+// includes the order of a key that is not installed yet.
 func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
 	changes, err := readRotations(dir)
 	return RotationOrders(changes, tenant), err
@@ -147,7 +145,7 @@ func ReadKeyChanges(dir string) (list []KeyChanged, err error) {
 	return list, nil
 }
 
-// VerifierFile is the name of the file with the verifier key, in the folder of the signing key.
+// VerifierFile is the file with the verifier key, next to the signing key.
 const VerifierFile = "ledger.pub"
 
 // ReadVerifier returns the verifier key in dir, parsed and as text.

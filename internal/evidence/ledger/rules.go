@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// SecondPerson requires the signature of a second person for some orders, so that one person
-// alone cannot destroy payloads. The zero value is no rule.
+// SecondPerson requires a second signature for some orders, so that one person alone cannot destroy
+// payloads. The zero value is no rule.
 type SecondPerson struct {
 	// Approvers are sorted verifier keys, named after people.
 	Approvers []string
@@ -81,15 +81,13 @@ func rawKey(text string) string {
 	return parts[len(parts)-1]
 }
 
-// Rules are the rules that earlier orders have set for later orders of the same ledger. The zero
-// value has no rules.
+// Rules are what earlier orders of a ledger demand of later ones. The zero value has no rules.
 type Rules struct {
 	Floor  time.Duration // records younger than this cannot be pruned
 	Second SecondPerson
 }
 
-// Apply updates r if the order sets a rule. It does not check whether the order takes effect, so
-// the caller must only pass orders that do.
+// Apply updates r if the order sets a rule. The caller must only pass orders that take effect.
 func (r *Rules) Apply(o Order) {
 	switch o.Action { //nolint:exhaustive // only these set rules
 	case events.AuditFloor:
@@ -99,9 +97,8 @@ func (r *Rules) Apply(o Order) {
 	}
 }
 
-// Needs reports whether an order needs the signature of a second person. If a rule requires it
-// for any order, changing the rule and lowering the retention floor need it too, because
-// otherwise one person could circumvent the rule.
+// Needs reports whether an order needs a second person. Changes of the rules do too, because
+// otherwise one person could circumvent them.
 func (r Rules) Needs(o Order) bool {
 	switch {
 	case r.Second.IsOff():
@@ -117,17 +114,16 @@ func (r Rules) Needs(o Order) bool {
 // Expires returns the last time at which an order can be approved.
 func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
 
-// Protects reports whether the ledger's retention floor protects a record from an order to prune
-// it. stored is the time of the record on the server, in nanoseconds since 1970, and at is the time
-// of the order. If a time is unknown, the floor protects the record.
+// Protects reports whether the retention floor protects a record, stored at nanoseconds since 1970,
+// from an order given at a time. It does if a time is unknown.
 func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
 	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
 }
 
-// Open reads an order that one of the keys has signed, and possibly an approver, whose name it
-// then returns. at is when the server stored the order. The caller must not execute an order with
-// [EffectProposed], which lacks the approval, or with [EffectExpired], whose approval came too
-// late.
+// Open reads an order that one of the keys signed at the time at, and returns the name of its
+// approver, if any.
+//
+// The caller must not execute an order with [EffectProposed] or [EffectExpired].
 func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, approver string, effect Effect, err error) {
 	o, err = OpenOrder(signed, keys)
 	if err == nil {
@@ -145,8 +141,8 @@ func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, 
 	return o, approver, effect, err
 }
 
-// ApprovedOrder returns the order in a signed note. ok is true if the note has the signatures of
-// the ledger and an approver, which are not checked.
+// ApprovedOrder returns the order in a note. ok is true if it has two signatures, which are not
+// checked.
 func ApprovedOrder(signed string) (o Order, ok bool) {
 	o, err := readSignedOrder([]byte(signed))
 	_, signatures, _ := strings.Cut(signed, "\n\n")
@@ -170,8 +166,8 @@ func (r Rules) openApproved(signed []byte, keys note.Verifiers) (o Order, approv
 	return o, approver, nil
 }
 
-// openTwice opens a note with two signatures, the first by one of the keys and the second by an
-// approver. The approver must have another key, because otherwise one key could sign both times.
+// openTwice opens a note signed by one of the keys and then by an approver. The approver's key must
+// differ, because otherwise one key could sign both times.
 func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error) {
 	approvers := make([]note.Verifier, len(r.Second.Approvers))
 	for i, text := range r.Second.Approvers {
@@ -214,7 +210,7 @@ func isSameRaw(v note.Verifier, text string) bool {
 	return err != nil || same.KeyHash() == v.KeyHash()
 }
 
-// either looks up a key in first, and in second only if first does not have the key.
+// either looks up a key in first, and then in second.
 type either struct{ first, second note.Verifiers }
 
 // Verifier implements [note.Verifiers].
@@ -225,8 +221,7 @@ func (e either) Verifier(name string, hash uint32) (note.Verifier, error) {
 	return e.second.Verifier(name, hash)
 }
 
-// Approve appends the signature of the approver to an order, which one of the keys must already
-// have signed.
+// Approve appends the approver's signature to an order that one of the keys has signed.
 func Approve(signed []byte, keys note.Verifiers, approver note.Signer) ([]byte, error) {
 	n, err := note.Open(signed, keys)
 	if err != nil {

@@ -18,8 +18,7 @@ func (o Order) validateRules() error {
 	return o.Second.Validate()
 }
 
-// Rule describes the rule that an order sets, such as "retention floor 90d", or returns "" if it
-// sets none.
+// Rule describes the rule that an order sets, such as "retention floor 90d", or returns "".
 func (o Order) Rule() string {
 	switch o.Action { //nolint:exhaustive // only these set rules
 	case events.AuditFloor:

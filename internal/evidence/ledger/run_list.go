@@ -20,8 +20,7 @@ type RunList struct {
 	More int          // matching runs beyond the limit, or -1 if there may be some
 }
 
-// runStart tells when a run started at the latest. It needs only the first leaf of the run in most
-// cases, so it can be read quickly for all runs.
+// runStart tells when a run started at the latest, which is fast to read for all runs.
 type runStart struct {
 	run         string
 	number      int64     // in the table runs
@@ -29,12 +28,10 @@ type runStart struct {
 	bound       time.Time // the run started at this time or before; zero without events of agents
 }
 
-// List returns the runs that match f, the latest start first. A limit of 0 means all runs. List
-// calls progress with the number of runs that it has looked at, and the number of all runs.
+// List returns the runs that match f, the latest start first. A limit of 0 means all runs. progress
+// gets the number of runs looked at.
 //
-// The start of a run is the earliest time of its events, and the time of its first leaf shows when
-// it started at the latest. List reads the runs in the order of these times, the latest first, and
-// stops as soon as no other run can have started after the ones that it returns.
+// List stops reading when no other run can have started later than those found.
 func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func(done, total uint64)) (RunList, error) {
 	starts, err := r.source.runStarts(ctx)
 	if err != nil {
@@ -68,8 +65,8 @@ func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func
 	return list, nil
 }
 
-// sortStarted sorts runs, the latest start first, and returns how many of them have their final
-// place, because none of the runs in rest can have started after them.
+// sortStarted sorts runs, the latest start first, and returns how many have their final place
+// whatever is in rest.
 func sortStarted(runs []RunSummary, rest []runStart) int {
 	slices.SortStableFunc(runs, func(a, b RunSummary) int { return b.First.Compare(a.First) })
 	if len(rest) == 0 {
@@ -125,8 +122,8 @@ func (s *source) runStarts(ctx context.Context) (starts []runStart, err error) {
 const ofAgents = `l.class = 'event' AND l.kind NOT IN ('run.sealed', 'gap.recorded', 'issue.decided', 'issue.edited',
 	'audit.accessed', 'producer.lost', 'clock.ticked')`
 
-// candidate has the facts about a run that its first event and its events of some kinds contain.
-// They often suffice to rule out a run without reading it as a whole.
+// candidate has some facts about a run, which often suffice to rule it out without reading all its
+// events.
 type candidate struct {
 	runStart
 
@@ -158,8 +155,7 @@ func (c *candidate) canMatch(f RunFilter) bool {
 	return s.Events == 0 || s.Removed > 0 || f.matchesFacts(s)
 }
 
-// candidates returns the runs that can match, which it finds by their first events and the events
-// of the given kinds. It does not compare the records with their leaves, because Summary does that.
+// candidates returns the runs that can match. Summary checks their records later.
 func (s *source) candidates(ctx context.Context, f RunFilter, runs []runStart, kinds []events.Kind) (likely []runStart, err error) {
 	byNumber := make(map[int64]*candidate, len(runs))
 	query := make([][2]int64, len(runs))

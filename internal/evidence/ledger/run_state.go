@@ -42,9 +42,8 @@ func (r *removedRun) add(e Entry) {
 	}
 }
 
-// stateOf returns the state of the run with the summary s and the removed events r. If the end of
-// the run or all events of its agent were destroyed, the run counts as erased or pruned, unless
-// another run.finished event remains.
+// stateOf counts a run as erased or pruned if its end or all its agent's events were destroyed, and
+// no run.finished event remains.
 func (r *removedRun) stateOf(s RunSummary) RunState {
 	service := 0
 	for kind, n := range s.Kinds {

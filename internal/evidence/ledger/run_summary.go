@@ -7,8 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunSummary describes a run by its events. If a run has several events of a kind that should occur
-// once, such as run.finished, the last one counts.
+// RunSummary describes a run by its events. Of several run.finished events, the last one counts.
 type RunSummary struct {
 	Run       string `json:"run"`
 	Tenant    string `json:"tenant"`
@@ -67,8 +66,8 @@ func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
 	return f.summary(), nil
 }
 
-// IsServiceRecord reports whether Hooktrail's own services write events of kind k. Such events do
-// not continue a run, so a run stays sealed if they follow its seal.
+// IsServiceRecord reports whether Hooktrail's own services write events of kind k. They do not
+// continue a run, so it stays sealed.
 func IsServiceRecord(k events.Kind) bool {
 	switch k { //nolint:exhaustive // all other kinds are of agents
 	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,

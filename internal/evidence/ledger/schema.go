@@ -16,13 +16,11 @@ const (
 	schemaVersion = 2
 )
 
-// Readers compute the encoding of a leaf from its row, so queries return the signed values.
-// Producers and runs are numbered in the order in which they first appear. Number 0 is the empty
-// name.
+// Readers compute the encoding of a leaf from its row, so queries return signed values. Producers
+// and runs are numbered in the order of their first appearance, and 0 is the empty name.
 //
-//   - payloads.bytes is the record, verbatim. The content of a blob chunk is cut out and
-//     stored in blobs, once for all events with that content. To restore the
-//     record, insert it in base64 at offset cut.
+//   - payloads.bytes is the record, verbatim. The content of a blob chunk is cut out at offset
+//     cut and stored in blobs, once for all events with that content.
 //   - chunks lists the chunks of each blob by the hash of the blob.
 //   - hashes contains the tree in the order of package tlog, with 256 hashes in each row.
 //   - seen contains the repetitions.
@@ -93,8 +91,8 @@ func MakeTables(conn *sqlite.Conn) error {
 	return nil
 }
 
-// CheckFormat returns an error if this version cannot read the database. An empty database is no
-// error, but fresh is then true, so that a writer can create the tables.
+// CheckFormat returns an error if this version cannot read the database. fresh is true if it is
+// empty.
 func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	id, err := pragma(conn, "application_id")
 	if err != nil {
@@ -114,8 +112,8 @@ func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	return false, nil
 }
 
-// CheckSchema compares every table and index with the schema of this version, because a trigger,
-// a view or a changed index could make queries return false rows.
+// CheckSchema compares every table and index with this version's schema. Otherwise a trigger, a
+// view or a changed index could make queries return false rows.
 func CheckSchema(conn *sqlite.Conn) error {
 	if fresh, err := CheckFormat(conn); err != nil {
 		return err

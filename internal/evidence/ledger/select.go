@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Selection selects the records of a ledger that satisfy all its conditions. The zero value has
-// none, so it selects all records.
+// Selection selects the records that satisfy all its conditions. The zero value selects all.
 type Selection struct {
 	Run    string    // empty selects all records, also those without a run
 	From   time.Time // inclusive; zero is no limit
@@ -37,8 +36,8 @@ func (s Selection) IsAll() bool {
 
 type listed struct{ producer, first, last int64 }
 
-// Select yields the selected records in the order of the tree. From and To exclude records without
-// a time, such as manifests, unless s.Stored is set.
+// Select yields the selected records in the order of the tree. Unless s.Stored is set, From and To
+// exclude records without a time.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
 	return r.source.entries(ctx, -1, where, args...)
@@ -83,7 +82,7 @@ func (s Selection) where() (where string, args []any) {
 }
 
 func (s Selection) whereTime(add func(condition string, value any)) {
-	// All times have the same length and are in UTC, so they can be compared as text.
+	// All times are in UTC and of one length, so they compare as text.
 	from, to, since, before := " AND l.time >= ", " AND l.time <> '' AND l.time < ", any(FormatTime(s.From)), any(FormatTime(s.To))
 	if s.Stored {
 		from, to, since, before = " AND l.stored >= ", " AND l.stored < ", Nanoseconds(s.From), Nanoseconds(s.To)
@@ -98,13 +97,11 @@ func (s Selection) whereTime(add func(condition string, value any)) {
 
 const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'done'"
 
-// maxListed limits for how many producers of a run [Reader.WithManifests] adds the manifests,
-// because each takes three query parameters.
+// maxListed limits the producers in a query, because each takes three parameters.
 const maxListed = 1000
 
-// WithManifests extends s to the records without which the selected ones cannot be verified.
-// These are manifests, enrolments, orders that destroyed selected payloads, and orders about
-// keys, issuers or rules.
+// WithManifests extends s by the records that prove the selected ones, such as manifests and
+// orders.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed, s.enrols = nil, s.Run != ""
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {

@@ -49,8 +49,8 @@ func (s *source) open() (err error) {
 	return nil
 }
 
-// reopen opens the file again after a writer has changed it. If that fails, the old file stays
-// open, so that the next call can try again.
+// reopen opens the file again. If that fails, the old file stays open, so that the next call can
+// try again.
 func (s *source) reopen() error {
 	now, err := openSource(s.path)
 	if err != nil {
@@ -71,8 +71,8 @@ func (s *source) close() error {
 	return s.file.Close()
 }
 
-// view calls read in a read transaction. If a writer has changed the file, view first reopens it,
-// because SQLite might otherwise mix old and new data.
+// view calls read in a read transaction. It reopens a changed file, because SQLite might otherwise
+// mix old and new data.
 func (s *source) view(ctx context.Context, read func(*sqlite.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

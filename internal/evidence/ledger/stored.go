@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Stored limits a query to the records that the server stored in a period, and to leaves before an
-// index.
+// Stored selects the records that the server stored in a period, up to a leaf.
 type Stored struct {
 	From   time.Time // inclusive; zero is no limit
 	To     time.Time // exclusive; zero is no limit
@@ -24,8 +23,7 @@ type Stored struct {
 
 func (s Stored) limits() (from, to int64) { return (&hourCount{from: s.From, to: s.To}).limits() }
 
-// Nanoseconds returns t in nanoseconds since 1970, as ledgers store it. A time outside the range
-// becomes the lowest or highest value.
+// Nanoseconds returns t in nanoseconds since 1970. A time out of range becomes the nearest value.
 func Nanoseconds(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, 1)):
@@ -60,8 +58,7 @@ func (a Activity) Kinds(ctx context.Context, s Stored) (counts []KindCount, err 
 	return counts, err
 }
 
-// Checkpoints counts the checkpoints that were signed between s.From and s.To, up to checkpoint
-// number last.
+// Checkpoints counts the checkpoints signed between s.From and s.To, up to number last.
 func (a Activity) Checkpoints(ctx context.Context, s Stored, last int64) (n int64, err error) {
 	from, to := s.limits()
 	if s.To.IsZero() {

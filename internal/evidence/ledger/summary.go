@@ -91,8 +91,8 @@ var folds = map[events.Kind]func(*runFold, events.Event){
 	events.Error:             func(f *runFold, _ events.Event) { f.sum.Errors++ },
 }
 
-// decoded returns a function that decodes an event's payload and calls add. It ignores invalid
-// payloads, because any client can send one.
+// decoded returns a function that decodes the payload for add. It ignores invalid payloads, because
+// any client can send one.
 func decoded[T any](add func(*runFold, events.Event, T)) func(*runFold, events.Event) {
 	return func(f *runFold, e events.Event) {
 		if d, err := events.Payload[T](e); err == nil {
@@ -147,8 +147,7 @@ func (f *runFold) runFinished(e events.Event, d events.RunFinishedData) {
 	}
 }
 
-// toolBefore counts the call even if its payload is invalid, so that the number agrees with the
-// calls that the command run show lists.
+// toolBefore counts a call even if its payload is invalid, as the command run show does.
 func (f *runFold) toolBefore(e events.Event) {
 	d, _ := events.Payload[events.ToolBeforeData](e)
 	key := f.key(e.ToolCall)

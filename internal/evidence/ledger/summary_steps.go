@@ -37,9 +37,8 @@ func (f *runFold) reported(key string, used *events.Tokens) {
 	f.telemetry[key] = tokens
 }
 
-// spent returns the tokens that the run used. Several kinds of events report the same tokens, so it
-// takes only one kind, which is the first of responses, steps, telemetry and the end of the run
-// that reports any.
+// spent returns the tokens that the run used. Several kinds of events report the same tokens, so
+// only the first kind with any counts.
 func (f *runFold) spent() (sum events.Tokens) {
 	for _, t := range f.tokens {
 		sum = sum.Plus(t)

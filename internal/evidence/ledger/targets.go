@@ -20,9 +20,8 @@ type Target struct {
 	Removal       Removal
 }
 
-// Removable reports whether an order may destroy the payload. Manifests, seals, audit records,
-// and records of gaps and losses must remain, because they prove how many records there were and
-// who destroyed them.
+// Removable reports whether an order may destroy the payload. Some records must remain, because
+// they prove how many there were and who destroyed them.
 func (t Target) Removable() bool {
 	if t.Class == ClassEvent {
 		switch events.Kind(t.Kind) { //nolint:exhaustive // the few that stay
@@ -33,12 +32,11 @@ func (t Target) Removable() bool {
 	return t.Class != ClassManifest
 }
 
-// Covers reports whether o, which must be a hold, protects a record from the order erase. sameTree
-// is true if the leaves of the hold refer to the tree of this ledger.
+// Covers reports whether the hold o protects a record from the order erase. sameTree is true if the
+// hold's leaves refer to this ledger.
 //
-// Leaves do not contain the user, so a hold of a user lists the leaves of the records that the user
-// had at the time of the hold. It protects the user's later records only from an order to erase the
-// same user.
+// Leaves do not contain the user, so a hold of a user protects later records only if erase names
+// that user.
 func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	s := o.Selection
 	switch {
@@ -50,7 +48,7 @@ func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	return s.Fits(t)
 }
 
-// Fits reports whether s selects a record. It ignores User, because leaves do not contain users.
+// Fits reports whether s selects a record. It ignores User, which leaves do not contain.
 func (s OrderSelection) Fits(t Target) bool {
 	if s.Run != "" && s.Run != t.Run || s.Event != "" && (s.Event != t.ID || t.Class != ClassEvent) {
 		return false
@@ -93,8 +91,8 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args
 	})
 }
 
-// Resolve returns the selected leaves below before whose payloads may be destroyed. If s selects
-// an event, the chunks of its blobs are included, because they contain its data.
+// Resolve returns the selected leaves below before whose payloads may be destroyed. An event
+// includes its blobs.
 func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	if s.Event != "" {
 		return resolveEvent(conn, s, before)
@@ -173,6 +171,6 @@ func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
 	return ids, nil
 }
 
-// maxBlobChunks limits how many chunks of one blob are looked up, because an event can claim any
-// size. It is enough for 8 GiB.
+// maxBlobChunks limits the chunks of one blob, because an event can claim any size. It allows 8
+// GiB.
 const maxBlobChunks = 1 << 14

@@ -1,9 +1,8 @@
 package ledger
 
-// AppendField appends the line "name value" to dst, escaped as in a [Leaf], or nothing if value
-// is empty.
+// AppendField appends the line "name value" to dst, escaped as in a [Leaf], unless value is empty.
 func AppendField(dst []byte, name, value string) []byte { return appendField(dst, name+" ", value) }
 
-// ParseField decodes a value that [AppendField] wrote. It also accepts other encodings of the
-// value, so the caller has to encode the result again and compare the two.
+// ParseField decodes a value of [AppendField]. It accepts other encodings too, so the caller must
+// encode again and compare.
 func ParseField(raw string) (string, error) { return unescape([]byte(raw)) }

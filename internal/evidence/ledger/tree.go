@@ -27,9 +27,8 @@ var ErrNoLeaf = errors.New("it is not in the ledger")
 // Tree reads the Merkle tree of a ledger without checking signatures.
 type Tree struct{ source *source }
 
-// Prove returns a proof that the leaf is in the tree of the newest checkpoint. The error wraps
-// [ErrNoLeaf] if the ledger does not have the leaf. Prove checks the proof, so the error wraps
-// [ErrDamaged] if the stored hashes do not lead to the signed root.
+// Prove returns a proof that the leaf is in the newest checkpoint. The error wraps [ErrNoLeaf] if
+// there is no such leaf, and [ErrDamaged] if the proof fails.
 func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		p, err = prove(conn, leaf)
@@ -41,9 +40,8 @@ func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	return p, nil
 }
 
-// Read calls read with the newest checkpoint and a reader of the tree's hashes, both unchecked. The
-// hashes are valid until read returns. read must not call other methods of the ledger, because the
-// ledger is locked.
+// Read calls read with the newest checkpoint and the tree's hashes, both unchecked. The ledger is
+// locked, so read must not call its methods.
 func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
 	return t.source.view(ctx, func(conn *sqlite.Conn) error {
 		signed, err := NewestNote(conn)
@@ -169,8 +167,8 @@ func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	return row, err
 }
 
-// IsTreeOf reports whether the order o was made for this ledger, so that its leaf numbers mean the
-// same records. It compares the root in o with the stored tree.
+// IsTreeOf reports whether the order was made for this ledger, so that its leaf numbers mean the
+// same records.
 func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	root, err := tlog.TreeHash(o.Size, StoredTree{conn})
 	if errors.Is(err, ErrDamaged) {
@@ -179,8 +177,8 @@ func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	return err == nil && root == o.Root, err
 }
 
-// SignedTree is like [Reader.Signed], but it also checks the stored tree. The error wraps
-// [ErrDamaged] if the tree does not have the signed root.
+// SignedTree is like [Reader.Signed], but the error wraps [ErrDamaged] if the stored tree does not
+// have the signed root.
 func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = t.Read(ctx, func(note []byte, stored tlog.HashReader) error {
 		if c, err = ReadCheckpoint(note); err != nil {

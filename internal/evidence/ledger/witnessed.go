@@ -18,8 +18,8 @@ import (
 
 const witnessedFile = "witnessed.checkpoint"
 
-// ReadWitnessed reads the last cosigned checkpoint from a file next to the ledger at path,
-// without checking it. If no checkpoint was ever stored there, the error wraps [fs.ErrNotExist].
+// ReadWitnessed reads the last cosigned checkpoint next to the ledger at path, unchecked. The error
+// wraps [fs.ErrNotExist] if there is none.
 func ReadWitnessed(path string) (signed []byte, err error) {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), witnessedFile))
 	if err != nil {
@@ -35,8 +35,8 @@ func ReadWitnessed(path string) (signed []byte, err error) {
 	return signed, nil
 }
 
-// WriteWitnessed stores a cosigned checkpoint in a file next to the ledger at path. When it
-// returns nil, the checkpoint is on disk, so a crash cannot lose it.
+// WriteWitnessed stores a cosigned checkpoint next to the ledger at path. After it returns nil, a
+// crash cannot lose the checkpoint.
 func WriteWitnessed(path string, signed []byte) error {
 	if err := atomicfile.Write(filepath.Join(filepath.Dir(path), witnessedFile), signed); err != nil {
 		return fmt.Errorf("witnessed checkpoint: %w", err)
@@ -44,9 +44,8 @@ func WriteWitnessed(path string, signed []byte) error {
 	return nil
 }
 
-// Witnessed returns the last cosigned checkpoint, as a signed note and parsed, without checking
-// signatures. signed is nil if the ledger does not continue any such checkpoint, because the
-// checkpoint would then prove nothing about it.
+// Witnessed returns the last cosigned checkpoint, unchecked. signed is nil if there is none that
+// the ledger continues, because it would prove nothing.
 func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	signed, err = ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +75,7 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// Cosigned returns signed with its cosignatures if it is the last cosigned checkpoint, and
-// unchanged otherwise.
+// Cosigned adds cosignatures if signed is the last cosigned checkpoint.
 func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,8 +87,8 @@ func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	return witnessed, nil
 }
 
-// ProveWitnessed is like [Tree.Prove], but for the last cosigned checkpoint. ok is false if there
-// is none, or if it does not include the leaf.
+// ProveWitnessed is like [Tree.Prove] for the last cosigned checkpoint. ok is false if it does not
+// include the leaf.
 func (t Tree) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bool, err error) {
 	signed, c, err := t.Witnessed(ctx)
 	if err != nil || signed == nil || leaf < 0 || leaf >= c.Size {

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Appended is the result of [Ledger.Append]. Leaves includes conflicts and records in quarantine,
-// because each of these has a leaf too.
+// Appended is the result of [Ledger.Append]. Leaves also counts conflicts and records in
+// quarantine.
 type Appended struct {
 	Leaves      int
 	Repetitions int
@@ -28,9 +28,8 @@ type Found struct {
 	StreamSequence uint64
 }
 
-// Append adds messages in stream order and signs a new checkpoint, all in one transaction. It skips
-// messages that the ledger already has, so the caller may repeat a batch. After an error the ledger
-// is unchanged.
+// Append adds messages in stream order and signs a new checkpoint. The caller may repeat a batch,
+// because known messages are skipped. After an error the ledger is unchanged.
 func (l *Ledger) Append(ctx context.Context, stream ledger.Stream, messages []ledger.Message) (done Appended, err error) {
 	err = sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		done, err = l.append(stream, messages)
@@ -71,8 +70,8 @@ func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Append
 	return b.done, err
 }
 
-// Renew signs another checkpoint of the same tree. Its later time shows that no events have arrived
-// since, so that the verifier counts silent runs as ended.
+// Renew signs another checkpoint of the same tree. Its later time shows that nothing has arrived
+// since.
 func (l *Ledger) Renew(ctx context.Context) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {
@@ -88,12 +87,10 @@ func (l *Ledger) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Break records that the stream does not continue where the ledger ended. Break signs a checkpoint
-// with the position at, after which the caller resumes reading. If the ledger has the message at
-// this position, at contains its hash.
+// Break records that the stream does not continue where the ledger ended. It signs a checkpoint
+// with the position at which the caller resumes reading.
 //
-// Break does nothing if the ledger is empty or has already reached the position, so the caller may
-// repeat it. When it returns nil, the checkpoint is on disk.
+// The caller may repeat Break. When it returns nil, the checkpoint is on disk.
 func (l *Ledger) Break(ctx context.Context, at ledger.Position) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch is one call of [Ledger.Append]. It changes state step by step, so state must be loaded
-// again after an error.
+// batch is one call of [Ledger.Append]. After an error, state must be loaded again.
 type batch struct {
 	conn     *sqlite.Conn
 	tenant   string
@@ -48,8 +47,8 @@ func (b *batch) message(m ledger.Message) error {
 	return b.store(m, r)
 }
 
-// store stores a message as a leaf. If the ledger already has an event with the same id, the
-// message becomes a repetition instead, or a conflict if its content differs.
+// store stores a message as a leaf. If an event with its id exists, the message is a repetition or
+// a conflict.
 func (b *batch) store(m ledger.Message, r record) error {
 	p, err := b.state.names.producer(r.leaf.Producer)
 	if err != nil {
@@ -81,8 +80,7 @@ func (b *batch) store(m ledger.Message, r record) error {
 	return b.commitLeaf(m, r)
 }
 
-// insertLeaf inserts the row of a leaf. If r is an event and another event has its id, it does
-// nothing and returns false.
+// insertLeaf inserts the row of a leaf. It returns false if another event has the id of an event.
 func (b *batch) insertLeaf(m ledger.Message, r record, p *producer, runNumber int64) (bool, error) {
 	size := b.state.tree.edge.size
 	stmt := b.conn.Prep(`INSERT INTO leaves

@@ -77,9 +77,8 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// compareQuarantine sets r.copy if the same message was put in quarantine in an earlier epoch. A
-// stream that was restored from a backup has a new epoch and delivers its messages again, which
-// must not be stored twice.
+// compareQuarantine sets r.copy if an earlier stream contained the message. A stream restored from
+// a backup delivers messages again, which must not be stored twice.
 func (c classifier) compareQuarantine(r *record) error {
 	earlier, err := c.recordsAt(r.leaf)
 	epoch, ok := earlier[r.leaf.Hash]
@@ -87,8 +86,8 @@ func (c classifier) compareQuarantine(r *record) error {
 	return err
 }
 
-// compareNumber checks whether the producer used the number of a record before. If so, the record
-// is a copy if the bytes are the same, and otherwise a conflict.
+// compareNumber looks for records with the same number. Equal bytes make r a copy, and others a
+// conflict.
 func (c classifier) compareNumber(r *record) error {
 	if p := c.names.producers[r.leaf.Producer]; p == nil || int64(r.leaf.Sequence) > p.high {
 		return nil
@@ -154,8 +153,8 @@ func (c classifier) content(leaf int64) (content, error) {
 	return c.contents[leaf], nil
 }
 
-// content identifies the content of an event by hashes, so that a large event need not be read
-// again for each small event with the same id.
+// content identifies the content of an event by hashes. Otherwise a large event would be read again
+// for each small event with its id.
 type content struct {
 	kind, run, call string
 	user            string // an import of a log names none
@@ -173,8 +172,8 @@ func (c content) matches(d content) bool {
 	return c == d
 }
 
-// sameAsRemoved reports whether r has the run and kind of an event whose payload was destroyed.
-// Such a copy must not be stored, because it would restore the payload.
+// sameAsRemoved reports whether r repeats an event whose payload was destroyed. Storing it would
+// restore the payload.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)

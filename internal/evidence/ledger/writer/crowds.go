@@ -8,20 +8,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// place is a number of a producer. Normally, one record has each number, but a faulty or hostile
-// client can send several. A manifest has the number of the last event that it lists, so isManifest
-// tells the two apart. All records in quarantine have the number 0.
+// place is a number of a producer, at which a faulty or hostile client can send several records. A
+// manifest has the number of its last event, so isManifest tells them apart.
 type place struct {
 	producer, sequence int64
 	isManifest         bool
 }
 
-// records has the records at a place, by hash, each with the lowest epoch in which it arrived.
+// records has the lowest epoch of each record at a place, by hash.
 type records map[events.Hash]int64
 
-// crowds keeps the records of crowded places in memory. A client can send any number of messages
-// with one number, and each must be compared with all earlier ones, so reading these from the file
-// every time would take quadratic time.
+// crowds caches the records of crowded places. Otherwise a client that sends one number many times
+// would cause quadratic work.
 type crowds struct {
 	conn  *sqlite.Conn
 	all   map[place]records

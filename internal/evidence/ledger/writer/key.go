@@ -21,7 +21,7 @@ const keyName = "hooktrail"
 
 const privateFile = "ledger.key"
 
-// Key is the signing key of a data directory, whose private half is in a file or in an ssh-agent.
+// Key is the signing key of a data directory, in a file or in an ssh-agent.
 type Key struct {
 	signer   note.Signer
 	verifier note.Verifier
@@ -34,11 +34,10 @@ type Key struct {
 }
 
 // OpenKey returns the key in dir, and creates it if there is none. The private half is in
-// ledger.key, which only the owner can read, and the public half in ledger.pub. Both are on disk
-// when OpenKey returns. Parallel calls return the same key, even in other processes.
+// ledger.key, the public half in ledger.pub. Parallel calls return the same key, even in other
+// processes.
 //
-// ledger.key can also name a key in an ssh-agent, see [Place]. OpenKey does not contact the
-// agent, so it succeeds even if the agent cannot sign.
+// ledger.key can name a key in an ssh-agent, see [Place]. OpenKey does not contact the agent.
 func OpenKey(dir string) (*Key, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make key folder: %w", err)
@@ -137,7 +136,7 @@ func writeTemporary(path, text string, mode fs.FileMode) (name string, err error
 	return f.Name(), f.Sync()
 }
 
-// publicHalf computes the verifier key from the seed in the last part of a signer key.
+// publicHalf computes the verifier key from the text of a signer key.
 func publicHalf(private string) (string, error) {
 	parts := strings.SplitN(private, "+", 5)
 	seed, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])

@@ -13,11 +13,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// changeKey executes an order that replaces the current key or a later key of the chain.
+// changeKey executes an order that replaces a key of the chain.
 //
-// Several orders can name different successors of one key. changeKey accepts only the successor
-// in the local key folder, because otherwise a thief of an old key could choose the new one. If
-// the folder has none, another auditor or a thief has the new key, so the error wraps [ErrKey].
+// It only accepts the successor in the local key folder, because otherwise a thief of an old key
+// could choose another. Without a successor there, the error wraps [ErrKey].
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != s.tenant {
@@ -52,12 +51,11 @@ func foreignKey(o ledger.Order, leaf int64) error {
 		ErrKey, leaf, o.By, ledger.FormatTime(o.Time), id)
 }
 
-// Missing returns the orders in the key folder that change the key and have not reached the ledger.
+// Missing returns the orders to change the key that have not reached the ledger.
 func (l *Ledger) Missing() []string { return l.opts.Key.Changes(l.tenant, l.orders.replaced) }
 
-// signAgain signs all checkpoints with the current key if an older key signed the newest one. In
-// other ledgers, an order records the change of the key, but the ledger of the unnamed tenant
-// cannot have orders, so its checkpoints must all have the current key.
+// signAgain signs all checkpoints with the current key. The ledger of the unnamed tenant needs
+// this, because it cannot have orders that record a change.
 func (l *Ledger) signAgain(ctx context.Context) error {
 	newest, err := ledger.NewestNote(l.conn)
 	if err != nil || newest == nil {

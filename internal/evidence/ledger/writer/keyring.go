@@ -2,9 +2,8 @@ package writer
 
 import "github.com/hooktrail/hooktrail/internal/evidence/ledger"
 
-// ErrKey means that the ledger's current key is missing from the local key folder, so that
-// nothing can be appended. errors.Is also reports [ledger.ErrDamaged] for it, because a retry
-// does not help either.
+// ErrKey means that the ledger's current key is not in the local key folder. It counts as
+// [ledger.ErrDamaged], because a retry does not help.
 var ErrKey error = keyError{}
 
 type keyError struct{}
@@ -27,7 +26,7 @@ func (k *Key) first(tenant string) int {
 	return len(k.changes)
 }
 
-// Changes returns the tenant's signed orders for the key changes after a position in the chain.
+// Changes returns the tenant's signed orders for key changes from a position on.
 func (k *Key) Changes(tenant string, position int) (signed []string) {
 	return ledger.RotationOrders(k.changes[min(position, len(k.changes)):], tenant)
 }

@@ -55,11 +55,10 @@ type Ledger struct {
 }
 
 // Open opens the ledger of a tenant for writing, or creates it. A new ledger gets a signed
-// checkpoint of the empty tree, so that a ledger whose records were deleted cannot pass for new.
+// checkpoint, so that a ledger whose records were deleted cannot pass for new.
 //
-// The error wraps [ledger.ErrDamaged] if the file does not match its newest checkpoint, or if the
-// key did not sign that checkpoint. It wraps [ErrKey] if the ledger's current key is not in the key
-// folder.
+// The error wraps [ledger.ErrDamaged] if the newest checkpoint does not match the file or has
+// another signer, and [ErrKey] if the ledger's current key is not in the key folder.
 func Open(ctx context.Context, dir, tenant string, opts Options) (*Ledger, error) {
 	if opts.Key == nil {
 		return nil, errors.New("open ledger: options: Key is missing")
@@ -116,8 +115,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	return l.load()
 }
 
-// connect creates the file itself, because SQLite would let all users read it. SQLite gives its
-// log the same permissions.
+// connect creates the file itself, because SQLite would let all users read it and its log.
 func (l *Ledger) connect() error {
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -158,8 +156,7 @@ func (l *Ledger) resize(bytes int64) error {
 	return sqlitetx.Exec(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib))
 }
 
-// create makes the tables and signs the first checkpoint, unless another process has done so
-// meanwhile.
+// create signs the first checkpoint, unless another process has done so.
 func (l *Ledger) create(ctx context.Context) error {
 	return sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if fresh, err := ledger.CheckFormat(l.conn); err != nil || !fresh {

@@ -24,8 +24,8 @@ type orders struct {
 	replaced int // keys in the ring that are no longer valid
 }
 
-// execute executes the order in an event. stored is when the server stored the event. Any producer
-// can publish such an event, so execute returns nil if the event has no valid order.
+// execute executes the order in an event, stored at the given time. It returns nil if there is no
+// valid order, because any producer can publish one.
 func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.Outcome, error) {
 	signed := ledger.OrderIn(e)
 	if signed == "" {
@@ -91,7 +91,7 @@ func (s *orders) lift(id string) bool {
 	return len(s.holds) < n
 }
 
-// remove destroys the payloads that an order covers, or none if one of them is protected.
+// remove destroys the payloads that an order covers, or none if one is protected.
 func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect ledger.Effect, removed int64, err error) {
 	targets, young, err := s.targets(leaf, o, stored)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect le
 }
 
 // targets returns the leaves that an order covers. young is true if the retention floor protects
-// one of them, and the order must then destroy none.
+// one of them.
 func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets []int64, young bool, err error) {
 	ranges := o.Leaves
 	if same, err := s.tree.isTreeOf(o); err != nil {
@@ -149,9 +149,8 @@ func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets 
 	return targets, young, nil
 }
 
-// bySelection finds the leaves for an order that was made for another tree, such as before a
-// rebuild, so that its leaf numbers do not apply here. For an order to prune it returns none,
-// because the auditor soon gives a new one for this tree.
+// bySelection finds the leaves for an order with the leaf numbers of another tree, such as before a
+// rebuild. An order to prune finds none, because the auditor soon gives a new one.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

@@ -30,8 +30,7 @@ type Rotation struct {
 	Newest map[string][]byte
 	Order  ledger.Order // only By, Reason, Ticket and Time are set
 	Signer Place        // a file by default
-	// Destroy deletes the private half of the old key. Otherwise, Rotate moves it to the folder
-	// "retired".
+	// Destroy deletes the old private half, which otherwise moves to the folder "retired".
 	Destroy bool
 
 	step func(name string) error // for tests, called after each step
@@ -46,12 +45,11 @@ type Rotated struct {
 	Retired string `json:"retired,omitempty"` // old private half; empty if deleted
 }
 
-// Rotate replaces the key in r.Dir. Until it returns, no other process may write to that folder or
-// sign with the old key.
+// Rotate replaces the key in r.Dir. Meanwhile no other process may write to that folder or sign
+// with the old key.
 //
-// Rotate makes one order for each ledger that exists or existed, and signs it with both keys. All
-// orders are on disk before the new key is installed. After a crash, therefore, either the old or
-// the new key is installed with all its files, and the caller can repeat Rotate.
+// Both keys sign an order for each ledger, and all orders are on disk before the new key is
+// installed. After a crash, the caller can repeat Rotate.
 func Rotate(r Rotation) (done Rotated, err error) {
 	if r.step == nil {
 		r.step = func(string) error { return nil }
@@ -93,8 +91,7 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	return done, err
 }
 
-// next stores and returns the new key. It reuses the key file of a crashed rotation, unless one of
-// the two keys is in an ssh-agent.
+// next stores and returns the new key. It reuses the key file of a crashed rotation.
 func (r Rotation) next(old *Key) (*Key, error) {
 	next, path := &Key{}, filepath.Join(r.Dir, nextFile)
 	if err := next.read(path); err == nil && (next.agent || r.Signer.Agent) {
@@ -174,9 +171,8 @@ func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 	return c, nil
 }
 
-// countersign signs the newest checkpoint of a ledger with the next key. It returns nil if the old
-// key did not sign that checkpoint, because the new key must not vouch for records of another
-// ledger.
+// countersign signs the newest checkpoint of a ledger with the next key, or returns nil if the old
+// key did not sign it. The new key must not vouch for another ledger.
 func countersign(newest []byte, tenant string, old, next *Key) []byte {
 	newest = ledger.Countersigned(newest, tenant, old.changes)
 	c, err := ledger.OpenCheckpoint(newest, note.VerifierList(old.verifier))

@@ -17,8 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// markerName is a file next to a ledger. It exists while the ledger's file or log may contain
-// remains of destroyed payloads.
+// markerName is a file next to a ledger that may contain remains of destroyed payloads.
 const markerName = "ledger.scrub"
 
 // ErrScrubLater means that [Ledger.Scrub] cannot finish because another process reads the ledger.
@@ -45,11 +44,10 @@ func hasMarker(path string) (bool, error) {
 // Unclean reports whether [Ledger.Scrub] is needed.
 func (l *Ledger) Unclean() bool { return l.scrubber.unclean }
 
-// Scrub removes the remains of destroyed payloads from the ledger's file and log. It rewrites the
-// whole file, so it temporarily needs twice the space. SQLite's secure_delete is not enough,
-// because SQLite can move rows and leave copies of them behind.
+// Scrub removes the remains of destroyed payloads from the ledger's file and log. It needs twice
+// the space, because it rewrites the file. After [ErrScrubLater] or a crash, repeat it.
 //
-// After [ErrScrubLater] or a crash, the caller repeats Scrub.
+// SQLite's secure_delete is not enough, because moved rows leave copies behind.
 func (l *Ledger) Scrub(ctx context.Context) error {
 	if !l.scrubber.unclean {
 		return nil
@@ -73,8 +71,8 @@ func (s *scrubber) find() (err error) {
 	return err
 }
 
-// mark writes the marker file, which requests a scrub. Call it before destroying a payload, in case
-// the process crashes right after that.
+// mark requests a scrub. Call it before destroying a payload, in case the process crashes right
+// after that.
 func (s *scrubber) mark() error {
 	s.rebuilt = false
 	if s.unclean {
@@ -97,8 +95,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 		}
 		s.rebuilt = true
 	}
-	// Do not wait for readers, because a verification can take minutes, and new messages would
-	// wait as long.
+	// Do not wait for readers. A verification can take minutes, and new messages would wait as
+	// long.
 	s.conn.SetBusyTimeout(0)
 	busy, err := sqlitetx.Int(s.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
 	s.conn.SetBusyTimeout(ledger.BusyTimeout)
@@ -116,8 +114,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 	return atomicfile.SyncDir(folder)
 }
 
-// The temporary file of VACUUM can be too large for memory, and some containers cannot write to
-// /tmp. It is therefore in the ledger's folder.
+// The temporary file is in the ledger's folder, because it can be too large for memory, and some
+// containers cannot write to /tmp.
 func (s *scrubber) vacuum() error {
 	folder := strings.ReplaceAll(filepath.Dir(s.path), "'", "''")
 	return errors.Join(

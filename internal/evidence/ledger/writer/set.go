@@ -9,13 +9,11 @@ import (
 	"syscall"
 )
 
-// maxOpen is high, because opening and closing a ledger costs four times as much disk time as
-// writing a batch.
+// maxOpen is high, because opening a ledger costs much more disk time than writing a batch.
 const maxOpen = 1024
 
 // openLimit returns how many ledgers may be open. Each needs four file descriptors, and together
-// they may use a quarter of the process's limit, so that enough remain for other files and
-// connections.
+// they may use a quarter.
 func openLimit() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -24,8 +22,8 @@ func openLimit() int {
 	return int(min(max(files.Cur/16, maxParallel), maxOpen))
 }
 
-// Set opens the ledgers of all tenants below a folder for writing. The most recently used ones stay
-// open, because opening one is slow, and divide the memory for caches among them.
+// Set opens the ledgers below a folder for writing. The most recently used ones stay open and share
+// the memory for caches.
 type Set struct {
 	dir   string
 	opts  Options
@@ -46,9 +44,8 @@ func OpenSet(dir string, opts Options) *Set {
 	return &Set{dir: dir, opts: opts, limit: openLimit(), open: make(map[string]*list.Element), recent: list.New()}
 }
 
-// Ledger returns the ledger of tenant, and opens it like [Open] if necessary. It may close
-// another ledger to stay within the limit. The ledger belongs to the Set, so the caller must not
-// close it.
+// Ledger returns the ledger of tenant, and opens it if necessary. The Set closes it, not the
+// caller.
 func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,8 +72,8 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// divide sets the cache size for n open ledgers. The size changes only when n passes a power of
-// two, so that the caches are seldom resized.
+// divide sets the cache size for n open ledgers. It rounds n to a power of two, so that caches are
+// seldom resized.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {

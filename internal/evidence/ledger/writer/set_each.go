@@ -6,16 +6,15 @@ import (
 	"sync"
 )
 
-// maxParallel limits the ledgers that [Set.Each] writes in parallel. Writers mostly wait for the
-// disk, so it can exceed the number of CPUs.
+// maxParallel limits the ledgers that are written in parallel. They mostly wait for the disk, so it
+// can exceed the number of CPUs.
 const maxParallel = 16
 
-// Each calls fn for each tenant, in parallel, with the ledger or with the error of [Open], and
-// returns when all calls have returned. The tenants must be distinct, because two calls cannot
-// use the same ledger.
+// Each calls fn in parallel for each tenant, with its ledger or the error of [Open], and waits for
+// all calls. Tenants must be distinct.
 //
-// During its call, only fn may use the ledger. If fn returns true, the ledger stays out of the Set
-// until [Set.Release].
+// Only fn may use the ledger. If fn returns true, the ledger stays out of the Set until
+// [Set.Release].
 func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error) (retained bool)) {
 	next := make(chan string)
 	var wg sync.WaitGroup
@@ -36,8 +35,7 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	wg.Wait()
 }
 
-// openFirst sorts tenants with open ledgers to the front, because opening another ledger could
-// close one of theirs.
+// openFirst puts tenants with open ledgers first, because opening another could close theirs.
 func (s *Set) openFirst(tenants []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,9 +50,8 @@ func (s *Set) openFirst(tenants []string) []string {
 	return append(first, rest...)
 }
 
-// Acquire takes the ledger of a tenant out of the Set, so that the caller may use it in parallel
-// with the Set. It opens the ledger like [Open] if necessary. Until [Set.Release], no call of the
-// Set may name that tenant.
+// Acquire takes the ledger of a tenant out of the Set for use in parallel. Until [Set.Release], no
+// call of the Set may name that tenant.
 func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	l, old, opts, err := s.reserve(tenant)
 	if old != nil {
@@ -72,9 +69,8 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// reserve counts one more acquired ledger. It returns the tenant's ledger if it is open, or else
-// the options for opening it. If another ledger has to make room, it returns that as old, and the
-// caller must close it, because files are opened and closed without the lock.
+// reserve returns the tenant's open ledger, or the options for opening it. The caller must close
+// old, because files are opened and closed without the lock.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 const agentWord = "ssh-agent"
 
-// Place says where the private half of a key is stored. The zero value means a file.
+// Place says where the private half of a key is. The zero value means a file.
 type Place struct {
 	Agent       bool
 	Fingerprint string // empty for the only Ed25519 key in the agent
@@ -32,8 +32,8 @@ func ParsePlace(text string) (Place, error) {
 	return Place{}, fmt.Errorf("invalid signer %q; want file, ssh-agent or ssh-agent:SHA256:…, as ssh-add -l prints it", text)
 }
 
-// reference returns the content of a key file that refers to a key in the ssh-agent, such as
-// "ssh-agent hooktrail+8f3c1a2b+AXr…".
+// reference returns the text of a key file for a key in the ssh-agent, such as "ssh-agent
+// hooktrail+8f3c1a2b+AXr…".
 func (p Place) reference() (string, error) {
 	public, err := sshkey.Find(p.Fingerprint)
 	if err != nil {
@@ -43,8 +43,8 @@ func (p Place) reference() (string, error) {
 	return agentWord + " " + verifier, err
 }
 
-// Choose makes sure that dir has a signing key at the place p. It returns true if it has created
-// the key. If dir has a key at another place, the error says how to replace it.
+// Choose makes sure that dir has a signing key at the place p, and reports whether it created it. A
+// key at another place is an error.
 func (p Place) Choose(dir string) (made bool, err error) {
 	if !HasKey(dir) {
 		return p.create(dir)
@@ -116,9 +116,8 @@ func (k *Key) Signer() note.Signer { return k.signer }
 // KeyFile returns the path of the signing key in dir, see [OpenKey].
 func KeyFile(dir string) string { return filepath.Join(dir, privateFile) }
 
-// ReadSigner returns the signing key in the file at path, such as [KeyFile], and its verifier
-// key. Unlike [OpenKey], it creates no files, but contacts an ssh-agent, so the error wraps
-// [sshkey.ErrAgent] if the agent cannot sign.
+// ReadSigner returns the signing key in the file at path, and its verifier key. Unlike [OpenKey],
+// it contacts the ssh-agent. The error wraps [sshkey.ErrAgent] if the agent cannot sign.
 func ReadSigner(path string) (note.Signer, string, error) {
 	k := &Key{}
 	err := k.read(path)

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// merkleTree is the tree of a ledger. During a batch, its newest hashes are in the field pending,
-// until store writes them all at once.
+// merkleTree is the tree of a ledger. pending has the hashes of the current batch until store
+// writes them.
 type merkleTree struct {
 	conn    *sqlite.Conn
 	edge    edge
@@ -82,8 +82,8 @@ func (t *merkleTree) isTreeOf(o ledger.Order) (bool, error) {
 	return root == o.Root, err
 }
 
-// edge has the hashes at the right edge of a Merkle tree. Appending a leaf and computing the root
-// need no other hashes, so the rest of the tree need not be in memory.
+// edge has the hashes at the right edge of a Merkle tree, which suffice to append a leaf and
+// compute the root.
 type edge struct {
 	size   int64
 	levels [64]tlog.Hash // last complete hash of each level

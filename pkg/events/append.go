@@ -21,8 +21,8 @@ func (e Event) Encode() []byte {
 	return e.Append(make([]byte, 0, attributes+len(e.Data)+base64.StdEncoding.EncodedLen(len(e.Binary))))
 }
 
-// Append appends e to dst as one line of JSON. It allocates no memory if dst is large enough. The
-// line can be invalid JSON if [Event.Validate] rejects e.
+// Append appends e to dst as one line of JSON. The line can be invalid JSON if [Event.Validate]
+// rejects e.
 func (e Event) Append(dst []byte) []byte {
 	dst = append(dst, `{"specversion":"`+specVersion+`","id":`...)
 	dst = appendString(dst, e.ID)
@@ -88,8 +88,7 @@ func appendAttribute(dst []byte, key, value string) []byte {
 	return appendString(dst, value)
 }
 
-// appendString appends s as a JSON string. It escapes only quotes, backslashes and control
-// characters, as JSON requires.
+// appendString appends s as a JSON string. It escapes only what JSON requires.
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

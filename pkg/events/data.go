@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// SetData encodes payload as compact JSON and stores it as the data of e. HTML characters are not
-// escaped. Invalid Unicode becomes U+FFFD.
+// SetData sets the data of e to payload as compact JSON. Invalid Unicode becomes U+FFFD.
 func (e *Event) SetData(payload any) error {
 	e.Data, e.Binary = nil, nil
 	if payload == nil {
@@ -31,8 +30,8 @@ func (e *Event) SetData(payload any) error {
 	return nil
 }
 
-// wellFormed replaces invalid UTF-8 and lone surrogates with U+FFFD, which encoding/json does not
-// do for a [json.RawMessage].
+// wellFormed replaces invalid UTF-8 and lone surrogates, which encoding/json keeps in a
+// [json.RawMessage].
 func wellFormed(data []byte) []byte {
 	s := scanner{data: data}
 	if s.value(1) == nil {

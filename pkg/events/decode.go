@@ -8,20 +8,18 @@ import (
 )
 
 const (
-	// MaxInputBytes is the maximum size of an event that [Decode] reads. It is more than
-	// [MaxBytes], because events of other tools may be larger.
+	// MaxInputBytes is the maximum size of an event that [Decode] reads.
 	MaxInputBytes = 64 << 20
 
 	maxExtra = 128
 )
 
-// Decode reads a CloudEvents 1.0 event of any tool in JSON structured mode. A standard attribute
-// that is null or empty counts as absent. White space between the tokens of Data is removed. Data
-// and Extra share memory with data. Do not change data while the event is in use.
+// Decode reads a CloudEvents 1.0 event of any tool in JSON structured mode. It shares memory with
+// data, so do not change data while the event is in use. Attributes that are null or empty count as
+// absent.
 //
-// Decode rejects input that other readers could interpret differently, such as repeated attributes,
-// invalid UTF-8 and lone surrogates. Errors are [InvalidError]. Decode requires an id, a source and
-// a type. [Event.Validate] checks the rest.
+// Decode rejects input that other readers could interpret differently, such as repeated attributes.
+// Errors are [InvalidError]. [Event.Validate] checks more.
 func Decode(data []byte) (Event, error) {
 	d := decoder{scan: scanner{data: data}}
 	if err := d.decode(); err != nil {
@@ -146,8 +144,7 @@ func (d *decoder) set(name, value string) (reason string) {
 	return reason
 }
 
-// payload reads the data of the event and removes the white space between its tokens. Equal data
-// from different tools then has equal bytes.
+// payload reads the data without white space between tokens, so that equal data has equal bytes.
 func (d *decoder) payload() error {
 	if d.event.Binary != nil {
 		return d.scan.fail("excluded by data_base64")

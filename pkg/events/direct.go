@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// direct is implemented by the payloads of tool calls. appendTo writes the same bytes as
-// encoding/json, but faster, because it only scans raw JSON and copies it.
+// direct is a payload with a faster encoder, which writes the same bytes as encoding/json.
 type direct interface {
 	appendTo(w *objectWriter)
 }
@@ -60,8 +59,7 @@ func (w *objectWriter) key(name string) {
 	w.out = append(w.out, '"', ':')
 }
 
-// string writes a member. It fails on invalid UTF-8, so that encoding/json encodes the event and
-// repairs the text.
+// string writes a member. It fails on invalid UTF-8, which only encoding/json repairs.
 func (w *objectWriter) string(name, value string) {
 	w.key(name)
 	w.out = appendString(w.out, value)
@@ -81,8 +79,7 @@ func (w *objectWriter) flag(name string, value bool) {
 	}
 }
 
-// raw writes a member with JSON that is copied as it is, so the value must be compact and valid in
-// an event.
+// raw copies a value, which must be compact JSON, into a member.
 func (w *objectWriter) raw(name string, value json.RawMessage) {
 	if len(value) == 0 {
 		return
@@ -135,8 +132,7 @@ func (w *objectWriter) common(c *Common) {
 	w.failed = w.failed || len(c.Blobs) > 0 || len(c.Raw) > 0 || len(c.Redacted) > 0 || c.Untimed
 }
 
-// IsData reports whether raw can be the data of an event without changes. It must be valid JSON in
-// UTF-8, within the nesting limit of events.
+// IsData reports whether raw is valid JSON in UTF-8, nested no deeper than events allow.
 func IsData(raw []byte) bool {
 	s := scanner{data: raw}
 	return s.value(2) == nil && s.peek() == 0 && s.pos == len(raw)

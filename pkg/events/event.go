@@ -9,8 +9,7 @@ import (
 )
 
 // Event is one CloudEvents 1.0 event. Start with [New], or set at least ID, Source, Type and Time.
-// Hooktrail's extension attributes have lower-case names, as CloudEvents requires, and an empty
-// string means that the attribute is absent.
+// An empty string means that the attribute is absent.
 type Event struct {
 	ID              string    // unique within its source
 	Source          string    // such as "/engine" or "claude-code"
@@ -53,15 +52,14 @@ type Attribute struct {
 // Kind returns the kind of e. Events of other tools are [Custom].
 func (e Event) Kind() Kind { return KindOf(e.Type) }
 
-// Enabled reports whether the hook with this name is enabled for e. An empty hooks attribute
-// enables all hooks. Case is ignored.
+// Enabled reports whether e enables the hook with this name, in any case. Empty Hooks enable all.
 func (e Event) Enabled(hook string) bool {
 	names := strings.FieldsFunc(e.Hooks, func(r rune) bool { return r == ',' || r == ' ' })
 	return e.Hooks == "" || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, hook) })
 }
 
-// New returns an event of kind k with a new id, the current time and payload as its data. It fails
-// only if payload cannot be encoded as JSON.
+// New returns an event with a new id and the current time. It fails if payload cannot be encoded as
+// JSON.
 func New(k Kind, source string, payload any) (Event, error) {
 	e := Event{ID: NewID(), Source: source, Type: k.Type(), Time: time.Now().UTC()}
 	err := e.SetData(payload)
@@ -69,12 +67,11 @@ func New(k Kind, source string, payload any) (Event, error) {
 }
 
 // Payload decodes the data of e into T and ignores unknown fields. It succeeds for every valid
-// event if T is the payload type of its kind, see [PayloadOf].
+// event if T is the type from [PayloadOf].
 //
-// An event in the stream can have another payload than its kind, because a client may publish
-// without pkg/publish. Payload reads it so that all readers agree: a denial and a success count in
-// every form, as [Event.Denies] and [Event.CallSucceeded] find them, even if other fields are
-// invalid. Other texts of a status mean unknown.
+// A client without pkg/publish can send a payload that does not fit its kind. Payload still finds a
+// denial or a success in it, see [Event.Denies] and [Event.CallSucceeded]. An unknown status of a
+// run or step reads as unknown.
 func Payload[T any](e Event) (T, error) {
 	var p T
 	var err error

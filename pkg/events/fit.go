@@ -17,8 +17,7 @@ type matcher struct {
 
 type span struct{ start, end int }
 
-// fit returns an error if encoding/json cannot decode the next value into a field of shape sh. Null
-// fits every shape.
+// fit checks that encoding/json can decode the next value into shape sh. Null always fits.
 func (m *matcher) fit(sh *shape, depth int) error {
 	switch c := m.scan.peek(); {
 	case c == 'n' || sh.is == formRaw:
@@ -201,8 +200,7 @@ func (m *matcher) fitRecord(sh *shape, depth int) error {
 	return within(sh.fields[bits.TrailingZeros64(missing)].name, m.scan.failAt(start, "missing"))
 }
 
-// fitBlobs checks the field blobs, and returns the missing fields that no blob replaces. A blob
-// without a name replaces all fields.
+// fitBlobs returns the missing fields that no blob replaces. A blob without a name replaces all.
 func (m *matcher) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 	blobs := sh.fields[sh.field([]byte(blobsField))].shape
 	if m.scan.peek() != '{' {

@@ -8,8 +8,8 @@ import (
 
 const grantContext = "hooktrail/grant/v1\n"
 
-// Grant states that a key belongs to a producer. An issuer signs the grant, and a manifest contains
-// the grant of its key. The verifier decides which issuers it trusts.
+// Grant is an issuer's signed statement that a key belongs to a producer. The verifier decides
+// which issuers it trusts.
 type Grant struct {
 	Issuer   string    // public user nkey
 	Tenant   *string   // the only tenant, nil for all tenants
@@ -21,15 +21,14 @@ type Grant struct {
 	Sig      string    // Ed25519 signature of [Grant.SignedText] in base64
 }
 
-// SignedText returns the text that the issuer signs. It consists of a line that names the format,
-// and the encoded grant without its signature.
+// SignedText returns the text that the issuer signs, which is a format line and the grant without
+// Sig.
 func (g Grant) SignedText() []byte {
 	g.Sig = ""
 	return appendGrant(append(make([]byte, 0, 512), grantContext...), g)
 }
 
-// Sign returns a copy of g with the issuer and a signature. The function sign gets the text from
-// [Grant.SignedText] and returns its signature.
+// Sign returns a signed copy of g. The function sign returns the signature of a text.
 func (g Grant) Sign(issuer string, sign func(text []byte) ([]byte, error)) (Grant, error) {
 	g.Issuer, g.Issued, g.Expires = issuer, g.Issued.UTC(), g.Expires.UTC()
 	sig, err := sign(g.SignedText())
@@ -40,8 +39,8 @@ func (g Grant) Sign(issuer string, sign func(text []byte) ([]byte, error)) (Gran
 // Signature decodes g.Sig. It returns nil if g.Sig is not an Ed25519 signature in base64.
 func (g Grant) Signature() []byte { return signatureBytes(g.Sig) }
 
-// Fault returns the reason why the grant does not cover the manifest, or "". stored is the time at
-// which the server stored the manifest. Fault does not verify the signature or the issuer.
+// Fault returns why g does not cover m, or "". stored is when the server stored m. Fault verifies
+// neither the signature nor the issuer.
 func (g Grant) Fault(m Manifest, stored time.Time) string {
 	switch {
 	case g.Key != m.Key:

@@ -11,8 +11,7 @@ import (
 // NewID returns a new event id, which is a UUIDv7. Ids sort by creation time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// DeriveID returns a UUIDv8 that depends only on parts. A repeated import or publication therefore
-// produces the same ids.
+// DeriveID returns a UUIDv8 that depends only on parts, so a repeated import has the same ids.
 func DeriveID(parts ...string) string {
 	h := sha256.New()
 	var length [8]byte
@@ -28,8 +27,8 @@ func DeriveID(parts ...string) string {
 	return id.String()
 }
 
-// ChunkID returns the id of a blob.chunk event. It depends on the id of the event with the content,
-// the content's SHA-256 in hex, and the index of the chunk from 0.
+// ChunkID returns the id of a blob.chunk event. sha256 is the hash of the whole content in hex, and
+// index counts from 0.
 func ChunkID(tenant, event, sha256 string, index int) string {
 	return DeriveID("blob", tenant, event, sha256, strconv.Itoa(index))
 }

@@ -2,7 +2,7 @@ package events
 
 import "strconv"
 
-// InvalidError describes why an event or manifest is invalid. It contains no values from the input.
+// InvalidError tells why an event or manifest is invalid, without values from the input.
 type InvalidError struct {
 	Attribute string // such as "time" or "data.step_status", or empty
 	Offset    int    // byte position in the input, negative if there is no input

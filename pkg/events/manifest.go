@@ -5,10 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// Manifest lists the events that a producer sent in one batch, which makes it possible to prove
-// that none of them is missing. The producer sends it after these events on a separate subject, and
-// the ledger records it too. The manifest of a heartbeat or key change can have an empty range,
-// where Last is smaller than First.
+// Manifest lists the events of one batch of a producer, so that a missing one is noticed. The
+// manifest of a heartbeat or key change can list none, and Last is then smaller than First.
 type Manifest struct {
 	Version  int     `json:"v"` // 2, or 1 without Key and Sig
 	Tenant   string  `json:"tenant"`
@@ -20,9 +18,8 @@ type Manifest struct {
 	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first manifest
 	Root     string  `json:"root"`              // [BatchRoot] of the events in hex
 
-	// State announces whether the producer will sign another manifest, or is empty. With StateOpen,
-	// the next manifest follows within Interval seconds. Beat counts the heartbeats since event
-	// Last.
+	// State announces whether another manifest will follow. If it will, Interval limits the seconds
+	// until then. Beat counts the heartbeats since event Last.
 	State    State  `json:"state,omitempty"`
 	Interval uint64 `json:"interval,omitempty"`
 	Beat     uint64 `json:"beat,omitempty"`
@@ -36,8 +33,8 @@ type Manifest struct {
 // State announces whether a producer continues its chain of manifests in a tenant.
 type State string
 
-// The states. StateClosed means that the manifests cover every number that the producer has used. A
-// later manifest can reopen the chain.
+// The states. StateClosed means that manifests list every number used so far. The producer can open
+// again.
 const (
 	StateOpen   State = "open"
 	StateClosed State = "closed"

@@ -67,9 +67,9 @@ func appendRange(dst []byte, r Range) []byte {
 	return append(dst, '}')
 }
 
-// DecodeManifest reads a manifest. It rejects unknown and repeated members and other versions. A
-// manifest of version 2 must have exactly the bytes of [Manifest.Encode], so that its signature
-// covers every byte. Errors are [InvalidError].
+// DecodeManifest reads a manifest. It rejects unknown and repeated members. A manifest of version 2
+// must have exactly the bytes of [Manifest.Encode], so that its signature covers every byte. Errors
+// are [InvalidError].
 func DecodeManifest(data []byte) (Manifest, error) {
 	m, err := decodeManifest(data)
 	if err != nil {
@@ -221,8 +221,8 @@ func (s *scanner) filled() (string, error) {
 	return text, err
 }
 
-// Validate checks the ranges, the count and the form of the hashes, the key and the signature. It
-// does not verify the signature. Errors are [InvalidError].
+// Validate checks the form of all fields, but does not verify the signature. Errors are
+// [InvalidError].
 func (m Manifest) Validate() error {
 	if err := m.validateHead(); err != nil {
 		return err

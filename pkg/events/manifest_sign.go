@@ -7,15 +7,14 @@ import (
 
 const manifestContext = "hooktrail/manifest/v2\n"
 
-// SignedText returns the text that the producer signs. It consists of a line that names the format,
-// and the encoded manifest without its signature.
+// SignedText returns the text that the producer signs, which is a format line and the manifest
+// without Sig.
 func (m Manifest) SignedText() []byte {
 	m.Sig = ""
 	return AppendManifest(append(make([]byte, 0, 512), manifestContext...), m)
 }
 
-// Sign returns a copy of m with version 2, the key and a signature. The function sign gets the text
-// from [Manifest.SignedText] and returns its signature.
+// Sign returns a copy of m, signed with key. The function sign returns the signature of a text.
 func (m Manifest) Sign(key string, sign func(text []byte) ([]byte, error)) (Manifest, error) {
 	m.Version, m.Key = signedManifest, key
 	sig, err := sign(m.SignedText())
@@ -23,8 +22,7 @@ func (m Manifest) Sign(key string, sign func(text []byte) ([]byte, error)) (Mani
 	return m, err
 }
 
-// IsSigned reports whether m has the version of signed manifests. It does not verify the key and
-// the signature.
+// IsSigned reports whether the version of m requires a signature. It verifies nothing.
 func (m Manifest) IsSigned() bool { return m.Version == signedManifest }
 
 // Signature decodes m.Sig. It returns nil if m.Sig is not an Ed25519 signature in base64.
@@ -66,8 +64,7 @@ func (m Manifest) validateSignature() error {
 	return nil
 }
 
-// keyLength is the length of a public nkey in base32, with a prefix byte, 32 bytes of key and a
-// checksum.
+// keyLength is the length of a public nkey in base32.
 const keyLength = 56
 
 func isUserKey(key string) bool {

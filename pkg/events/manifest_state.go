@@ -2,8 +2,7 @@ package events
 
 import "strconv"
 
-// isEmpty reports whether m is a heartbeat or key change that lists no event numbers. The first
-// manifest of a chain cannot be empty.
+// isEmpty reports whether m is a heartbeat or key change that lists no events.
 func (m Manifest) isEmpty() bool {
 	return (m.Beat > 0 || m.Next != "") && m.First > 1 && m.Last == m.First-1
 }

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Members yields the names and values of the top-level members of a JSON object, in their order and
-// with repeated names. The values are verbatim JSON and share memory with data. Members yields
-// nothing for other JSON, and stops at invalid JSON.
+// Members yields the members of a JSON object in their order, with repeated names. Values share
+// memory with data. Other JSON yields nothing, and invalid JSON ends the loop.
 func Members(data json.RawMessage) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		s := scanner{data: data}
@@ -39,9 +38,8 @@ func textOf(value json.RawMessage) (text string, ok bool) {
 	return string(raw), true
 }
 
-// Denies reports whether e denies the action that it is about. A member "verdict" with the value
-// "deny" is enough. The case of its name, its repetitions and all other members do not matter, so
-// no form of the payload hides a denial.
+// Denies reports whether e denies its action. Any member "verdict" with the value "deny" is enough,
+// even beside others, so that no payload hides a denial.
 func (e Event) Denies() bool { return says(e.Data, "verdict", string(VerdictDeny)) }
 
 // DeniesCall reports whether e denies its tool call, in any form that [Event.Denies] finds.
@@ -50,8 +48,8 @@ func (e Event) DeniesCall() bool {
 	return (k == ToolBefore || k == Approval) && e.Denies()
 }
 
-// CallSucceeded reports whether e is a successful result of its tool call. It reads the member
-// "status" as tolerantly as [Event.Denies] does, so that no spelling hides a success.
+// CallSucceeded reports whether e is a successful tool result. Any member "status" with the value
+// "success" is enough.
 func (e Event) CallSucceeded() bool {
 	return e.Kind() == ToolResult && says(e.Data, "status", string(ToolSuccess))
 }

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// A call can have several events of one kind, from the hooks of a tool, its transcript and its
-// telemetry. The functions below choose between them independently of the order of arrival.
+// Hooks, a transcript and telemetry can report the same call. The functions below choose
+// independently of the order of arrival.
 
 var byStrength = []ToolStatus{ToolSuccess, ToolError, ToolInterrupted, ToolDenied}
 
-// Stronger returns the status of a call with two results. A refusal counts more than an interrupt,
-// an interrupt more than an error, and an error more than a success. An empty status counts least.
+// Stronger returns the status of a call with two results. Denied is strongest, then interrupted,
+// error, success and none.
 func (s ToolStatus) Stronger(t ToolStatus) ToolStatus {
 	if slices.Index(byStrength, t) > slices.Index(byStrength, s) || s == "" {
 		return t
@@ -19,8 +19,7 @@ func (s ToolStatus) Stronger(t ToolStatus) ToolStatus {
 	return s
 }
 
-// ToolName returns the name of a call that has two names, which is the first one in the alphabet.
-// Hooks call the shell of Codex Bash, and its transcript exec_command.
+// ToolName chooses the name of a call that two sources name differently.
 func ToolName(a, b string) string {
 	if a == "" || b != "" && b < a {
 		return b

@@ -2,10 +2,10 @@ package events
 
 import "strings"
 
-// Normalize prepares e for publication and validates it like [Event.Validate]. It converts the time
-// to UTC, makes the run type upper case, and removes white space between the tokens of data. An
-// empty subject gets the value of the run. In an event of Hooktrail, an empty run gets the value of
-// the subject. The bytes of Data do not change, because Normalize replaces the slice.
+// Normalize prepares e for publication and validates it like [Event.Validate]. The time becomes
+// UTC, the run type upper case, and data compact. An empty subject is set to the run. In an event
+// of Hooktrail, an empty run is set to the subject. Normalize replaces Data and leaves its old
+// bytes unchanged.
 func (e *Event) Normalize() error {
 	if !e.Time.IsZero() {
 		e.Time = e.Time.Round(0).UTC() // Round drops the monotonic clock

@@ -28,7 +28,7 @@ func (d *RunFinishedData) settle(Event) {
 	}
 }
 
-// knownStatus returns the status of an event in lower case, or unknown if it is not a status.
+// knownStatus returns the status in lower case, or unknown if it is not a constant.
 func knownStatus[T ~string](status, unknown T) T {
 	lower := strings.ToLower(string(status))
 	if slices.Contains(enums[reflect.TypeFor[T]()], lower) {

@@ -15,8 +15,8 @@ func (t Tokens) Plus(u Tokens) Tokens {
 	return Tokens{t.Input + u.Input, t.Output + u.Output, t.CacheCreation + u.CacheCreation, t.CacheRead + u.CacheRead}
 }
 
-// Cost returns the cost of the tokens at the given prices of a million tokens. A price of 0 for
-// cached tokens stands for the price of input.
+// Cost returns the cost of t. Prices are for a million tokens. A cache price of 0 means the price
+// of input.
 func (t Tokens) Cost(input, output, cacheRead, cacheCreation float64) float64 {
 	if cacheRead == 0 {
 		cacheRead = input
@@ -36,8 +36,8 @@ type Cost struct {
 	Prices    string `json:"prices,omitempty"` // date of the price table of an estimate
 }
 
-// Failure describes an error. Class identifies an infrastructure failure, such as "rate_limit" or
-// "timeout", because its Message varies.
+// Failure describes an error. Class names an infrastructure failure such as "timeout", because
+// messages vary.
 type Failure struct {
 	Message string `json:"message"`
 	Class   string `json:"class,omitempty"`
@@ -82,15 +82,15 @@ type Notified struct {
 
 // Common is embedded in every payload.
 type Common struct {
-	// Blobs describes the fields that were too large for the event, by name. Their content was sent
-	// before the event in blob.chunk events.
+	// Blobs lists the fields that were too large for the event. Their content is in earlier
+	// blob.chunk events.
 	Blobs map[string]BlobRef `json:"blobs,omitempty"`
 	// Raw is the original JSON of another tool.
 	Raw json.RawMessage `json:"raw,omitempty"`
 	// Redacted lists the parts of this payload that markers replaced before the event was stored.
 	Redacted []Redaction `json:"redacted,omitempty"`
-	// Untimed means that the source stated no time for the event. Its time is the last change of the
-	// file, or the time of the import.
+	// Untimed means that the source stated no time, so the event has the time of its file or
+	// import.
 	Untimed bool `json:"untimed,omitempty"`
 }
 

@@ -2,12 +2,11 @@ package events
 
 import "time"
 
-// AuditAction is the kind of access to evidence. Later versions may add actions, so readers keep
-// and show an action that they do not know.
+// AuditAction is a kind of access to evidence. Readers must accept unknown actions of later
+// versions.
 type AuditAction string
 
-// The actions. The first group reads evidence. The second group changes something, which requires
-// an order signed with the ledger's key.
+// The actions. The first group reads evidence. The others change something and need a signed order.
 const (
 	AuditReplay   AuditAction = "replay"
 	AuditExport   AuditAction = "export"
@@ -30,27 +29,25 @@ const (
 	AuditAcknowledge AuditAction = "acknowledge" // acknowledge gaps and foreign records
 )
 
-// AuditAccessedData is the payload of audit.accessed, which records an access to evidence or an
-// order about evidence. It is recorded before the access.
+// AuditAccessedData is the payload of audit.accessed, which is recorded before an access to
+// evidence.
 type AuditAccessedData struct {
 	Action AuditAction `json:"action"`
 	By     string      `json:"by"` // name that the caller gives
-	// User contains the user name of the operating system and the host, which the caller cannot
-	// choose.
+	// User is the system user and the host, which the caller cannot choose.
 	User      string          `json:"user,omitempty"`
 	Reason    string          `json:"reason,omitempty"`
 	Ticket    string          `json:"ticket,omitempty"`
 	Selection *AuditSelection `json:"selection,omitempty"` // nil for everything of the tenant
 	// As is the export format, or the subject of a replay.
 	As string `json:"as,omitempty"`
-	// Order is the note with the order, signed with the ledger's key. Without this signature, the
-	// event has no effect, because any client can publish it.
+	// Order is the order, signed with the ledger's key. Without it, the event has no effect,
+	// because any client can publish one.
 	Order string `json:"order,omitempty"`
 	Common
 }
 
-// AuditSelection selects the records that an action is about. A record must match every field that
-// is set.
+// AuditSelection selects records. A record must match every field that is set.
 type AuditSelection struct {
 	Run   string     `json:"run,omitempty"`
 	Event string     `json:"event,omitempty"`

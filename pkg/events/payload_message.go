@@ -33,8 +33,8 @@ type HistoryData struct {
 	Common
 }
 
-// ResponseCompletedData is the payload of response.completed, which contains the answer of a model
-// to one API call. If several events have the same message id, the last one is valid.
+// ResponseCompletedData is the payload of response.completed, the answer of a model to one API
+// call. The last event with a message id is valid.
 type ResponseCompletedData struct {
 	Message    string  `json:"message_id,omitempty"`
 	Model      string  `json:"model,omitempty"`
@@ -43,8 +43,8 @@ type ResponseCompletedData struct {
 	TokensUsed *Tokens `json:"tokens_used,omitempty"`
 	Cost       *Cost   `json:"cost,omitempty"` // absent if the source states none
 	DurationMS int64   `json:"duration_ms,omitempty"`
-	// Telemetry marks an answer that the telemetry of an agent reports. If other events of the run also
-	// have the tokens of answers, only those count.
+	// Telemetry marks an answer reported by telemetry. Its tokens count only if no other event of
+	// the run has tokens.
 	Telemetry bool `json:"telemetry,omitempty"`
 	Notified
 	Common

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// HookExecutedData is the payload of hook.executed. It describes a hook that ended after its
-// dispatch, because the hook was late or asynchronous.
+// HookExecutedData is the payload of hook.executed, about a hook that ended after its dispatch.
 type HookExecutedData struct {
 	Execution
 	Dispatch string `json:"dispatch,omitempty"` // id of the event of the dispatch
@@ -15,9 +14,8 @@ type HookExecutedData struct {
 	Common
 }
 
-// RunSealedData is the payload of run.sealed. It counts the events that one producer sent for one
-// run, so that missing ones are noticed. A sealed run can continue and be sealed again, and then
-// the last seal is valid.
+// RunSealedData is the payload of run.sealed. It counts a producer's events of a run, so that
+// missing ones are noticed. If the run continues, a later seal replaces it.
 type RunSealedData struct {
 	Count uint64 `json:"count"` // number of events in the run, not counting seals
 	First uint64 `json:"first"` // sequence of the first of these events
@@ -28,14 +26,13 @@ type RunSealedData struct {
 	Common
 }
 
-// ID returns the id of the run.sealed event with this payload. A seal with another id has no
-// effect. Replayed runs contain such seals.
+// ID returns the id of the run.sealed event with this payload. Seals with another id, such as
+// replayed ones, have no effect.
 func (d RunSealedData) ID(tenant, producer, run string) string {
 	return DeriveID("seal", tenant, producer, run, strconv.FormatUint(d.Count, 10), d.Digest)
 }
 
-// GapRecordedData is the payload of gap.recorded. It describes events that the producer numbered
-// and then lost, with the reason.
+// GapRecordedData is the payload of gap.recorded, about events that got numbers and were then lost.
 type GapRecordedData struct {
 	First  uint64 `json:"first"`
 	Last   uint64 `json:"last"`
@@ -43,7 +40,7 @@ type GapRecordedData struct {
 	Common
 }
 
-// BlobChunkData is the payload of blob.chunk: a part of a payload that is too large for one event.
+// BlobChunkData is the payload of blob.chunk, a part of a payload too large for one event.
 type BlobChunkData struct {
 	SHA256  string `json:"sha256"` // hash of the whole content in lower-case hex
 	Bytes   int64  `json:"bytes"`  // size of the whole content
@@ -53,16 +50,15 @@ type BlobChunkData struct {
 	Common
 }
 
-// The rules of issue.decided events about orders to erase. Event is the id of the order. A tracker
-// with another data directory than the auditor publishes them.
+// The rules of issue.decided events that answer an order to erase.
 const (
 	RuleErased = "order > erased" // the texts are gone
 	RuleHeld   = "order > held"   // a hold protects an event of the order
 	RuleWaits  = "order > waits"  // the tracker has no key that signed the order
 )
 
-// IssueDecidedData is the payload of issue.decided: the tracker's decision about one event, or its
-// answer to an order to erase.
+// IssueDecidedData is the payload of issue.decided, the tracker's decision about an event or an
+// order to erase.
 type IssueDecidedData struct {
 	Event    string              `json:"event"` // id of the event or order that the decision is about
 	Action   string              `json:"action"`
@@ -86,8 +82,8 @@ type IssueEditedData struct {
 	Common
 }
 
-// ProducerLostData is the payload of producer.lost. It reports that a producer's outbox was missing
-// when its data directory was opened, so the unsent events of the producer are lost.
+// ProducerLostData is the payload of producer.lost. A producer's outbox was missing, so its unsent
+// events are lost.
 type ProducerLostData struct {
 	Producer string `json:"producer"`
 	Outbox   string `json:"outbox,omitempty"` // name of the outbox in the data directory
@@ -102,7 +98,7 @@ type ClockTickedData struct {
 	Common
 }
 
-// CustomData is the payload of custom: an event of another tool. Raw contains the complete event.
+// CustomData is the payload of custom, an event of another tool. Raw contains the complete event.
 type CustomData struct {
 	Name string          `json:"name,omitempty"` // name of the event in that tool
 	Data json.RawMessage `json:"data,omitempty"`

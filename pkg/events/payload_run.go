@@ -55,7 +55,7 @@ type StepFinishedData struct {
 // RunStatus is the end of a run.
 type RunStatus string
 
-// The ends of a run. Only RunCompleted is a success, and only RunFailed is a failure.
+// The ends of a run. Only RunCompleted is a success, and only RunFailed a failure.
 const (
 	RunCompleted   RunStatus = "completed"
 	RunFailed      RunStatus = "failed"
@@ -63,16 +63,15 @@ const (
 	RunUnknown     RunStatus = "unknown"     // cut off, nothing says how it ended
 )
 
-// ReasonEndOfLog is the reason of a run.finished event with an unknown status, after a log that has
-// no end of the run. Such an event does not replace another end of the run.
+// ReasonEndOfLog is the reason of a run.finished event for a log that does not say how the run
+// ended. It does not replace another end of the run.
 const ReasonEndOfLog = "end of log"
 
-// ReasonIdle is the reason of such an event of an agent that waits for the next prompt, and that does
-// not report the end of a session.
+// ReasonIdle is the reason for an agent that waits for the next prompt and reports no end.
 const ReasonIdle = "idle"
 
-// RunFinishedData is the payload of run.finished. A run can continue afterwards. Its latest
-// run.finished is valid.
+// RunFinishedData is the payload of run.finished. A run can continue afterwards, and then its
+// latest run.finished is valid.
 type RunFinishedData struct {
 	RunType string `json:"run_type,omitempty"`
 	Success bool   `json:"success"` // true only if RunStatus is completed
@@ -96,9 +95,8 @@ type RunFinishedData struct {
 	Common
 }
 
-// Status returns how the run ended, which is one of the constants. A RunStatus that is not one of
-// them means [RunUnknown]. Without a RunStatus, as in events of earlier versions, a run without
-// success has failed.
+// Status returns how the run ended. A RunStatus that is not a constant means [RunUnknown]. Earlier
+// versions set only Success.
 func (d RunFinishedData) Status() RunStatus {
 	switch {
 	case d.RunStatus != "":
@@ -109,8 +107,8 @@ func (d RunFinishedData) Status() RunStatus {
 	return RunFailed
 }
 
-// IsEndOfLog reports whether the event only marks the end of a log or of a turn, see
-// [ReasonEndOfLog] and [ReasonIdle].
+// IsEndOfLog reports whether the reason is [ReasonEndOfLog] or [ReasonIdle], so the real end is
+// unknown.
 func (d RunFinishedData) IsEndOfLog() bool {
 	return d.RunStatus == RunUnknown && (d.Reason == ReasonEndOfLog || d.Reason == ReasonIdle)
 }

@@ -6,7 +6,7 @@ import "encoding/json"
 type ToolBeforeData struct {
 	Tool string          `json:"tool"` // name of the tool in the protocol
 	Args json.RawMessage `json:"args,omitempty"`
-	// PatchedArgs contains the arguments as changed by hooks. It is empty if no hook changed them.
+	// PatchedArgs are the arguments as changed by hooks, or empty.
 	PatchedArgs json.RawMessage `json:"patched_args,omitempty"`
 	Outcome
 	Common
@@ -15,7 +15,7 @@ type ToolBeforeData struct {
 // ToolStatus is the result of a tool call.
 type ToolStatus string
 
-// The results of a tool call. A refusal and an interrupt are not failures of the call.
+// The results of a tool call. Only ToolError is a failure of the call.
 const (
 	ToolSuccess     ToolStatus = "success"
 	ToolError       ToolStatus = "error"
@@ -23,8 +23,7 @@ const (
 	ToolInterrupted ToolStatus = "interrupted" // a person or the tool stopped the call
 )
 
-// DeniedBy names the source of a refusal that is not a verdict of our hooks, since such a verdict
-// is in tool.before.
+// DeniedBy tells who refused a call, other than Hooktrail's own hooks.
 type DeniedBy string
 
 // The sources of a refusal.
@@ -35,8 +34,7 @@ const (
 	DeniedByHook        DeniedBy = "hook" // a hook that is not ours
 )
 
-// ToolResultData is the payload of tool.result. Depending on Status, it has a Result or an Error.
-// The Error of a denied or interrupted call has the text of the tool.
+// ToolResultData is the payload of tool.result. It has a Result or an Error, depending on Status.
 type ToolResultData struct {
 	Tool       string          `json:"tool,omitempty"`
 	Args       json.RawMessage `json:"args,omitempty"` // set if tool.before lacks them

@@ -53,7 +53,7 @@ func Kinds() []Kind {
 	return kinds
 }
 
-// PayloadOf returns a pointer to an empty payload of kind k, or false if k is unknown.
+// PayloadOf returns a pointer to an empty payload of kind k, if k is known.
 func PayloadOf(k Kind) (any, bool) {
 	for _, r := range registry {
 		if r.kind == k {

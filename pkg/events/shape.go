@@ -107,8 +107,7 @@ func (s *shape) addFields(t reflect.Type) {
 	}
 }
 
-// field returns the index of the field that encoding/json sets for name, or -1. It prefers an exact
-// match to a match that ignores case.
+// field returns the index of the field that encoding/json sets for name, or -1.
 func (s *shape) field(name []byte) int {
 	for i := range s.fields {
 		if s.fields[i].name == string(name) {

@@ -24,8 +24,7 @@ func parseTime(s string) (t time.Time, reason string) {
 		return t, "leap seconds are not supported"
 	}
 	t = time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
-	// time.Date turns an invalid date such as 31 April into a valid one, here 1 May, so compare the
-	// result.
+	// time.Date turns 31 April into 1 May, so compare the result.
 	if t.Day() != day || int(t.Month()) != month || t.Hour() != hour || t.Minute() != minute || t.Second() != second {
 		return t, "no such time"
 	}
@@ -72,8 +71,7 @@ func parseOffset(s string) (time.Duration, bool) {
 	return d, hours < 24 && minutes < 60
 }
 
-// matches compares s with a pattern in which 0 matches a digit, T matches T or t, and + matches a
-// sign.
+// matches compares s with a pattern in which 0 matches a digit, and + a sign.
 func matches(s, pattern string) bool {
 	if len(s) != len(pattern) {
 		return false

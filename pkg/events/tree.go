@@ -9,14 +9,12 @@ import (
 	"math/bits"
 )
 
-// BatchRoot returns the RFC 6962 Merkle root of a batch. Each leaf contains the hash of one event.
-// The root of an empty batch is the SHA-256 of the empty string.
+// BatchRoot returns the RFC 6962 Merkle root of a batch, with one leaf for each event.
 func BatchRoot(hashes []Hash) Hash {
 	if len(hashes) == 0 {
 		return sha256.Sum256(nil)
 	}
-	// stack contains the roots of complete subtrees that still have to be combined, the largest
-	// first.
+	// stack contains the roots of complete subtrees, the largest first.
 	stack := make([]Hash, 0, bits.Len(uint(len(hashes)))+1)
 	for i, h := range hashes {
 		stack = append(stack, leafHash(h))

@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	// MaxAttributeBytes limits the total size of an event's attributes, because they cannot be
-	// split into blobs.
+	// MaxAttributeBytes limits the total size of attributes, which cannot be split like data.
 	MaxAttributeBytes = 16 << 10
 
 	blobsField   = "blobs"
@@ -16,9 +15,8 @@ const (
 )
 
 // Validate returns an [InvalidError] for the first attribute or data field that cannot be
-// published. It rejects missing required attributes, text with invalid UTF-8 or control characters,
-// data that is not compact JSON, and data that does not fit the payload type. It accepts unknown
-// kinds and fields, and data of any size, because pkg/publish splits large events.
+// published. Data must be compact JSON that fits its kind. Unknown kinds and fields are valid. Data
+// can have any size, because pkg/publish splits it.
 func (e Event) Validate() error {
 	if err := e.validateAttributes(); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Targets of an allow-list. A target is the part of a finding to which the expressions apply.
+// Targets of an allow-list, which are the parts of a finding that it can examine.
 const (
 	targetSecret = "secret" // also the empty target
 	targetMatch  = "match"
@@ -57,7 +57,6 @@ func (a *allowlist) stops(secret string) bool {
 func (a *allowlist) compile() {
 	if len(a.regexes) > 0 {
 		// Join the expressions as gitleaks does, so that a flag in one applies to the later ones.
-		// If the joined expression does not compile, the list allows no finding.
 		a.pattern = compile("(?:"+strings.Join(a.regexes, "|")+")", nothing)
 	}
 	if len(a.stopwords) > 0 {
@@ -65,8 +64,7 @@ func (a *allowlist) compile() {
 	}
 }
 
-// These expressions replace invalid ones. An allow-list then matches nothing and a rule everything,
-// so that Redactor redacts more text and never less.
+// These expressions replace invalid ones, so that Redactor redacts more text and never less.
 var (
 	nothing    = regexp.MustCompile(`[^\x00-\x{10FFFF}]`)
 	everything = regexp.MustCompile(`(?s).+`)

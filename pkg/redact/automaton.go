@@ -1,7 +1,7 @@
 package redact
 
-// automaton finds all occurrences of several words in one pass over a text (Aho and Corasick). It
-// ignores the case of ASCII letters and is immutable.
+// automaton finds several words in one pass over a text (Aho and Corasick), in any case of ASCII
+// letters.
 type automaton struct {
 	class [256]uint8 // 0 for bytes that no word contains
 	width int
@@ -47,9 +47,8 @@ func (a *automaton) plant() {
 	}
 }
 
-// link fills the missing transitions of the automaton. fail names, for each state, the state for
-// the longest proper suffix of the text that led there, where the search continues if no longer
-// word fits.
+// link fills the missing transitions. fail names the state in which the search continues if no
+// longer word fits.
 func (a *automaton) link() (order, fail []int32) {
 	fail = make([]int32, len(a.ends))
 	order = make([]int32, 1, len(a.ends))
@@ -73,8 +72,8 @@ func (a *automaton) link() (order, fail []int32) {
 	return order, fail
 }
 
-// renumber gives the highest numbers to the states in which words end, so that scan finds these
-// states with one comparison.
+// renumber gives the highest numbers to the states in which words end. One comparison then
+// recognises them.
 func (a *automaton) renumber(order, number []int32) {
 	count := int32(0)
 	for _, ending := range [...]bool{false, true} {

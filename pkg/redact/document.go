@@ -7,11 +7,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxDepth limits how deeply values are nested, so that crafted text cannot exhaust the stack.
-// Package events has the same limit.
+// maxDepth limits the nesting of values, so that crafted text cannot exhaust the stack.
 const maxDepth = 512
 
-// document redacts the string values of a JSON text. Other parts of the text are not validated.
+// document redacts the strings of a JSON text. It does not validate the rest.
 type document struct {
 	cleaner *cleaner
 	text    string
@@ -84,8 +83,7 @@ func (d *document) value(name, path string) error {
 	return nil
 }
 
-// files lists the members that contain a file name. Some rules apply only to certain files, and the
-// members after such a member may contain text from the file.
+// files lists members with a file name, because some rules apply only to certain files.
 const files = " file_path filePath path notebook_path filename "
 
 func (d *document) members(path string) error {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// rawRegions converts regions of a decoded string to regions of the raw string with escapes. A
-// region that covers a part of an escape is extended, because half an escape would be invalid JSON.
+// rawRegions converts positions in a decoded string to positions in its JSON text. A region covers
+// whole escapes, because half an escape is invalid JSON.
 func rawRegions(raw string, regions []region) []region {
 	list := regions[:0:0]
 	at, i := 0, 0 // positions in the decoded text and in raw
@@ -41,8 +41,8 @@ func sizeAt(raw string, i int) int {
 	return utf8.RuneLen(r)
 }
 
-// decodeAt returns the character of the escape at i, and the length of the escape. Without an
-// escape at i, the character is negative.
+// decodeAt returns the character of the escape at i and its length. Without an escape, the
+// character is negative.
 func decodeAt(raw string, i int) (rune, int) {
 	if raw[i] != '\\' || i+1 == len(raw) {
 		return -1, 1

@@ -27,11 +27,10 @@ const (
 )
 
 // Redact replaces secrets and personal data in the string values of e.Data and in e.Binary. It
-// lists the redactions in the member "redacted" of data, see [events.Common]. If this is not
-// possible, it lists them in the extension attribute "redacted". The content of a blob chunk stays
-// unchanged.
+// lists the redactions in the member "redacted" of data, see [events.Common], or else in the
+// extension attribute "redacted". The content of a blob chunk stays unchanged.
 //
-// Redact never writes to the memory of e.Data, e.Binary and e.Extra. Its errors are of type
+// Redact never writes to the memory of e.Data, e.Binary and e.Extra. Errors are
 // [events.InvalidError] and contain no values.
 func (r *Redactor) Redact(e *events.Event) error {
 	switch {
@@ -44,8 +43,8 @@ func (r *Redactor) Redact(e *events.Event) error {
 	return nil
 }
 
-// redactBinary searches data that is not UTF-8 only for secrets, because such data looks like
-// personal data only by chance.
+// redactBinary searches bytes that are not UTF-8 only for secrets. They look like personal data
+// only by chance.
 func (r *Redactor) redactBinary(e *events.Event) {
 	if !utf8.Valid(e.Binary) {
 		r = &Redactor{secrets: r.secrets}
@@ -81,8 +80,8 @@ func (r *Redactor) redactData(e *events.Event) error {
 	return nil
 }
 
-// JSON returns a copy of data in which markers replace the findings in string values, and the list
-// of redactions. It never writes to data. It returns the same errors as [Redactor.Redact].
+// JSON returns a redacted copy of data and the list of redactions. Errors are
+// [events.InvalidError].
 func (r *Redactor) JSON(data json.RawMessage) (json.RawMessage, []events.Redaction, error) {
 	d, err := r.search(string(data), "")
 	if err != nil || len(d.found) == 0 {
@@ -97,8 +96,8 @@ func (r *Redactor) search(text, skip string) (*document, error) {
 	if err := d.clean(); err != nil || len(c.known.texts) == 0 {
 		return d, err
 	}
-	// A rule may recognise a secret only in a later value, and the first pass then misses copies in
-	// earlier values. The second pass redacts them.
+	// A rule may recognise a secret only in a later value. The second pass redacts its copies in
+	// earlier values.
 	d = &document{cleaner: c, text: text, skip: skip}
 	return d, d.clean()
 }
@@ -124,8 +123,7 @@ func (d *document) redactions() []events.Redaction {
 	return list
 }
 
-// clearField redacts and shortens a JSON pointer, because names of members are as untrusted as
-// values.
+// clearField redacts and shortens a JSON pointer, because member names can contain secrets too.
 func (d *document) clearField(field string) string {
 	if len(field) > maxField {
 		field = strings.ToValidUTF8(field[:maxField], "") + "…"

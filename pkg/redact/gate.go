@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// gate checks quickly whether an expression can match after a keyword. For example, an expression
-// for "key", some words and a colon cannot match if a bracket comes before the colon. gate checks
-// the bytes up to the next character that the expression requires.
+// gate checks quickly whether an expression can match after a keyword. It reads only up to the next
+// character that the expression requires.
 type gate struct {
 	of    [256]uint8
 	from  int // start of the check, relative to the keyword
@@ -20,8 +19,8 @@ const (
 	insisted
 )
 
-// newGate returns the gate of an expression, or nil if no gate is possible. The expression is the
-// concatenation of items. heads lists all texts that the first count items match.
+// newGate returns the gate of the concatenated items, or nil. heads lists all texts that the first
+// count items match.
 func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	g := &gate{from: len(heads[0])}
 	for _, head := range heads {

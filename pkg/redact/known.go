@@ -11,7 +11,7 @@ const (
 	maxKnown = 100 // number of secrets
 )
 
-// known contains the secrets found so far. Their copies are redacted even where no rule matches.
+// known contains the secrets found so far. Their copies are redacted without a rule.
 type known struct {
 	rules []string
 	texts []string

@@ -8,19 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// near finds the matches of an expression by searching only around keywords, which is much faster.
-// Each alternative of the expression has a lead L, a part E that begins with a keyword, and a tail
-// T.
+// near searches for an expression only around keywords, which is much faster. Each alternative is a
+// lead L, a part E that begins with a keyword, and a tail T.
 type near struct {
 	ways []*way
-	// lead is the maximum length of L in bytes. If L has no maximum length or depends on the text
-	// before it, lead is negative, and find searches the whole text.
+	// lead is the maximum length of L in bytes. If negative, find searches the whole text.
 	lead int
 }
 
 type way struct {
-	// test is a quick first check. It matches every text that begins with a match of E and T, and
-	// possibly others.
+	// test matches every text that begins with E and T, and possibly others.
 	test  *regexp.Regexp
 	reach int   // bytes that test needs, from the start of the keyword
 	gate  *gate // checked before test, can be nil
@@ -35,8 +32,7 @@ const (
 	margin      = 2 * utf8.UTFMax
 )
 
-// newNear divides the expression into L, E and T. It returns nil if that is impossible or if a test
-// would exceed maxTest, and the expression must then search the whole text.
+// newNear divides the expression into L, E and T, or returns nil if it cannot.
 func newNear(expression string, keywords []string) *near {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -100,8 +96,8 @@ func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	return w
 }
 
-// find returns the same result as pattern.FindAllStringIndex(text, -1). positions contains the
-// keyword positions in ascending order.
+// find returns what pattern.FindAllStringIndex(text, -1) returns. positions are keyword positions
+// in ascending order.
 func (n *near) find(pattern *regexp.Regexp, text string, positions []int32) [][]int {
 	var found [][]int
 	from := 0 // end of the last match
@@ -113,7 +109,7 @@ func (n *near) find(pattern *regexp.Regexp, text string, positions []int32) [][]
 		if n.lead < 0 {
 			return pattern.FindAllStringIndex(text, -1)
 		}
-		// The next match has its keyword at p or later, and thus begins at p-n.lead or later.
+		// The next match begins at p-n.lead or later, because its keyword is not before p.
 		start := max(from, p-n.lead)
 		for back := 0; start > from && back < utf8.UTFMax-1 && !utf8.RuneStart(text[start]); back++ {
 			start--

@@ -102,8 +102,7 @@ func ibanLength(country string) int {
 	return 0
 }
 
-// iban returns the range of the IBAN with check digits at i, or 0, 0. A space may separate groups
-// of four characters.
+// iban returns the range of the IBAN with check digits at i, or 0, 0.
 func iban(text string, i int) (start, end int) {
 	start = i - 2
 	if start < 0 || preceded(text, start, "") {
@@ -133,8 +132,7 @@ func together(text string, i, length int) (all []byte, end int) {
 	return all, i
 }
 
-// isChecked verifies the check digits (ISO 13616). The first four characters move to the end, and
-// each letter becomes a number of two digits. The result modulo 97 must be 1.
+// isChecked verifies the check digits (ISO 13616).
 func isChecked(iban []byte) bool {
 	rest := 0
 	for _, c := range slices.Concat(iban[4:], iban[:4]) {

@@ -5,9 +5,7 @@ import (
 	"strings"
 )
 
-// personal finds personal data. Each field enables a rule. Functions such as card and ipv6 check
-// one position, and return the end of the finding, or 0. They read a limited part of the text, and
-// e-mail addresses cannot overlap, so the total time is linear.
+// personal finds personal data in linear time. Each field enables a rule.
 type personal struct{ email, card, iban, phone, ip bool }
 
 func newPersonal(on func(id string) bool) personal {
@@ -69,8 +67,7 @@ func (p personal) numberAt(text string, i int) finding {
 	return finding{}
 }
 
-// findEmails finds addresses whose host name has at least two labels. The last label consists of
-// letters or begins with "xn--". A Git address such as "git@host:path" is not an e-mail address.
+// findEmails finds e-mail addresses. A Git address such as "git@host:path" is not one.
 func findEmails(list []finding, text string) []finding {
 	free := 0 // the next address cannot begin before this position
 	for at := 0; ; at++ {
@@ -95,8 +92,8 @@ func findEmails(list []finding, text string) []finding {
 	}
 }
 
-// hostEnd returns the end of the host name at i, or 0. Package versions with a file extension, such
-// as "4.17.21.tgz", look like host names, so it rejects them.
+// hostEnd returns the end of the host name at i, or 0. A package file such as "4.17.21.tgz" is not
+// a host name.
 func hostEnd(text string, i int) (end int) {
 	numbers := 0
 	for n := 0; ; n++ {
@@ -174,8 +171,8 @@ func findIPv6(list []finding, text string) []finding {
 	}
 }
 
-// ipv6 returns the end of the address whose first colon is at i, or 0. It finds only global, unique
-// local and link-local addresses. They begin with four hex digits.
+// ipv6 returns the end of the address whose first colon is at i, or 0. Personal addresses begin
+// with four hex digits.
 func ipv6(text string, i int) int {
 	start, end := i-4, i
 	if start < 0 || !isHex(text[start:i]) || preceded(text, start, ":") {
@@ -209,7 +206,7 @@ func preceded(text string, i int, others string) bool {
 	return i > 0 && (isWord(text[i-1]) || strings.IndexByte(others, text[i-1]) >= 0)
 }
 
-// followed reports whether the number that ends at i is part of a longer word such as "1-2a".
+// followed reports whether the number that ends at i continues as a word such as "1-2a".
 func followed(text string, i int) bool {
 	if i < len(text) && (text[i] == '-' || text[i] == '.') {
 		i++

@@ -8,9 +8,7 @@ const (
 	maxPhone = 15
 )
 
-// phone returns the range of the phone number whose first digit is at i, or 0, 0. It accepts a plus
-// and country code, and the North American formats "(212) 555-0123", "212-555-0123",
-// "1-212-555-0123" and "212.555.0123".
+// phone returns the range of the phone number whose first digit is at i, or 0, 0.
 func phone(text string, i int) (start, end int) {
 	if i > 0 && text[i-1] == '+' {
 		if preceded(text, i-1, "+)]") {
@@ -35,9 +33,8 @@ func phone(text string, i int) (start, end int) {
 	return start, american(text[i:], i, open)
 }
 
-// american returns the end of the ten-digit phone number at the start of text, or 0. The end is a
-// position in the whole text, in which text begins at offset. open is true if "(" precedes the
-// number.
+// american returns the end of a ten-digit phone number, or 0. text begins at offset of the whole
+// text, after "(" if open.
 func american(text string, offset int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
@@ -51,8 +48,8 @@ func american(text string, offset int, open bool) int {
 	return 0
 }
 
-// looksLike reports whether text begins with pattern. In the pattern, d is any digit and 2 is a
-// digit from 2 to 9.
+// looksLike reports whether text begins with pattern, where d is any digit and 2 a digit from 2 to
+// 9.
 func looksLike(text, pattern string) bool {
 	if len(text) < len(pattern) {
 		return false
@@ -67,8 +64,8 @@ func looksLike(text, pattern string) bool {
 	return true
 }
 
-// international returns the end of the number after a plus, or 0. The number begins at i.
-// "+2024-01-15" is not a phone number, because it can be an added line of a patch.
+// international returns the end of the number at i after a plus, or 0. "+2024-01-15" can be an
+// added line of a patch.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0
@@ -90,7 +87,7 @@ func international(text string, i int) (end int) {
 	return end
 }
 
-// isPhone requires eleven digits if the first one is 1, the country code of North America.
+// isPhone checks the number of digits, which is eleven in North America (country code 1).
 func isPhone(digits int, first byte) bool {
 	return minPhone <= digits && digits <= maxPhone && (first != '1' || digits == 11)
 }

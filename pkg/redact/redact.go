@@ -29,14 +29,14 @@ type Redactor struct {
 	personal personal
 }
 
-// Span is a finding. Start and End are byte positions in the original text, where spans of
-// different rules can overlap.
+// Span is a finding, with byte positions in the original text. Spans of different rules can
+// overlap.
 type Span struct {
 	Rule       string
 	Start, End int
 }
 
-// New returns a Redactor with the rules of opts, or an error if opts name an unknown rule.
+// New returns a Redactor. It fails if opts name an unknown rule.
 func New(opts Options) (*Redactor, error) {
 	book, err := shipped()
 	if err != nil {
@@ -59,8 +59,8 @@ func New(opts Options) (*Redactor, error) {
 
 func isPersonalRule(id string) bool { return slices.Contains(Personal(), id) }
 
-// Text returns s with markers in place of the findings, and the findings ordered by position. No
-// marker looks like a finding, so a second call with the new text finds nothing.
+// Text returns s with markers in place of the findings, and the findings ordered by position. A
+// second call with the new text finds nothing.
 func (r *Redactor) Text(s string) (string, []Span) {
 	c := cleaner{redactor: r, known: &known{}}
 	return c.clean(subject{text: s}, "")

@@ -32,8 +32,7 @@ func (r *rule) compile() {
 	}
 }
 
-// apply appends the findings of r in a text to list. positions contains the keyword positions, or
-// is nil if they are unknown. global contains the allow-lists of all rules.
+// apply appends the findings of r to list. positions are keyword positions, or nil if unknown.
 func (r *rule) apply(list []finding, in *subject, positions []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
 	if r.paths != nil && !r.paths.MatchString(in.path) {
@@ -72,8 +71,8 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 	return finding{rule: r.id, start: first + from, end: first + to, secret: true}, from < to
 }
 
-// secret returns the range of the secret in match. Like gitleaks, it searches match without the
-// text around it, so an anchor such as "\b" also matches at the ends of match.
+// secret returns the range of the secret in match. Like gitleaks, it ignores the text around match,
+// so "\b" matches at both ends.
 func (r *rule) secret(match string) (from, to int) {
 	groups := r.pattern.FindStringSubmatchIndex(match)
 	if len(groups) < 4 {

@@ -79,8 +79,7 @@ func (d *detector) find(list []finding, in *subject) []finding {
 	}
 	folded := len(in.text) > math.MaxInt32 // an int32 cannot contain all keyword positions
 	if ascii := d.words.scan(in.text, add); !ascii && hasFoldedLetter(in.text) {
-		// ToLower replaces some letters outside of ASCII with shorter ASCII letters. Set folded,
-		// because keyword positions are then wrong for in.text.
+		// ToLower can shorten the text, so keyword positions are then wrong for in.text.
 		folded = true
 		d.words.scan(strings.ToLower(in.text), add)
 	}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// beginWith returns all texts that the first count items match, in lower case. It chooses the
-// lowest count for which each of these texts begins with a keyword. If there is none, heads is nil.
+// beginWith adds items until each text that they match begins with a keyword. heads are these texts
+// in lower case, or nil.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {
@@ -50,9 +50,7 @@ func cross(heads, tails []string) []string {
 	return slices.Compact(list)
 }
 
-// spell returns all texts that re can match, in lower case. It returns false if there are too many
-// or if one is not ASCII. It skips the letters longS and kelvin in character classes, because texts
-// with these letters are searched in full.
+// spell returns all lower-case texts that re can match, or false if it cannot list them.
 func spell(re *syntax.Regexp) ([]string, bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

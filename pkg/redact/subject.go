@@ -19,8 +19,7 @@ type finding struct {
 	secret     bool
 }
 
-// These letters outside of ASCII are equal to s, k or i if case is ignored, so an expression that
-// ignores case matches them.
+// Expressions that ignore case match these letters as s, k and i.
 const (
 	longS   = '\u017F'
 	kelvin  = '\u212A'
@@ -31,13 +30,11 @@ func hasFoldedLetter(text string) bool {
 	return strings.ContainsRune(text, longS) || strings.ContainsRune(text, kelvin) || strings.ContainsRune(text, dottedI)
 }
 
-// maxLine limits how much of a line is searched for an allow-list, since a text can be one huge
-// line. Of a longer line, an allow-list sees only the block of maxLine bytes with the match and the
-// blocks next to it.
+// maxLine limits how much of a line an allow-list sees, because a text can be one huge line.
 const maxLine = 8 << 10
 
-// line returns the range of the line with a match. As in gitleaks, the range includes the newline
-// before the line, and for the last line all text before it.
+// line returns the range of the line with a match. As in gitleaks, the last line includes all text
+// before it.
 func (s *subject) line(start, end int) (from, to int) {
 	if s.newlines == nil {
 		last := strings.LastIndexByte(s.text, '\n')

@@ -36,9 +36,8 @@ type region struct {
 	shown      int // position of the marker after replacement
 }
 
-// maxRounds limits how often a text is searched. Another search is needed because it can find the
-// rest of a finding that overlapped a replaced one. Only crafted texts need many rounds, so after
-// maxRounds the whole text is replaced.
+// maxRounds limits the repeated searches that overlapping findings need. Afterwards, a marker
+// replaces the whole text.
 const maxRounds = 10
 
 type cleaner struct {
@@ -72,8 +71,8 @@ func (c *cleaner) clean(in subject, name string) (string, []Span) {
 
 const minText = len("a@b.cd")
 
-// find searches for personal data only after all secrets are replaced. Otherwise, it could take the
-// password in "user:password@host" for part of an e-mail address.
+// find searches for personal data only after all secrets are replaced. Otherwise the password in
+// "user:password@host" would become part of an e-mail address.
 func (c *cleaner) find(in *subject, name string) []finding {
 	r := c.redactor
 	found := r.secrets.find(nil, in)
@@ -91,8 +90,7 @@ func (c *cleaner) find(in *subject, name string) []finding {
 
 const maxNamed = 1 << 10
 
-// findNamed appends values that are secrets because of the name of their member, as in {"api_key":
-// "…"}.
+// findNamed appends values that are secrets because of their member's name, as in {"api_key": "…"}.
 func (r *Redactor) findNamed(list []finding, in *subject, name string) []finding {
 	if len(in.text) > maxNamed || len(name) > maxNamed || !r.secrets.names(name) {
 		return list
@@ -173,8 +171,7 @@ func show(text string, regions []region) string {
 	return b.String()
 }
 
-// origin converts a position in the redacted text to a position in the original text. For a
-// position inside of a marker, it returns the start or end of the replaced text.
+// origin converts a position in the redacted text to a position in the original text.
 func origin(regions []region, shown int, end bool) int {
 	i, exact := slices.BinarySearchFunc(regions, shown, func(m region, shown int) int { return cmp.Compare(m.shown, shown) })
 	if exact && !end {

@@ -31,8 +31,8 @@ func concat(list ...*syntax.Regexp) *syntax.Regexp {
 	return &syntax.Regexp{Op: syntax.OpConcat, Sub: items}
 }
 
-// isNullable reports whether re matches the empty string. It looks only at the structure of re, so it
-// can wrongly return false for complex expressions.
+// isNullable reports whether re matches the empty string. It can wrongly return false for complex
+// expressions.
 func isNullable(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpStar, syntax.OpQuest, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -97,8 +97,8 @@ func maxWidthOf(re *syntax.Regexp) int {
 	}
 }
 
-// bound returns an expression for a quick test, which must not read the whole text. It has a
-// maximum width, and matches wherever re followed by rest matches, and possibly elsewhere.
+// bound returns an expression of limited width. It matches wherever re followed by rest matches,
+// and possibly elsewhere.
 func bound(re, rest *syntax.Regexp) *syntax.Regexp {
 	if maxWidth(re) >= 0 {
 		return concat(re, rest)

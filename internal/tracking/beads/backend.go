@@ -21,8 +21,8 @@ var (
 	ErrNotFound = errors.New("no such issue")
 )
 
-// A Backend is the workspace of one tenant. Its methods may be called concurrently. Callers must
-// make the changes to an issue in the order of their times.
+// A Backend is the workspace of one tenant. It is safe for concurrent use, except that changes to
+// one issue must come in time order.
 type Backend interface {
 	Writer
 	Annotator
@@ -30,23 +30,21 @@ type Backend interface {
 	EditSource
 }
 
-// Annotator changes the texts and labels of an issue. Repeating a call has no further effect.
+// Annotator changes the texts and labels of an issue. Its methods can be repeated.
 type Annotator interface {
 	// Label adds a label to an issue.
 	Label(ctx context.Context, issue, label string, at time.Time) error
 	// Describe sets the description of an issue, unless a person has changed it.
 	Describe(ctx context.Context, issue, text string, at time.Time) error
-	// Erase replaces the title, the close reason and the comments of an issue with text. It deletes
-	// the description, the notes and unknown fields. After the next export, no file of the
-	// workspace contains the old texts. Erase ignores unknown issues.
+	// Erase replaces or deletes all texts of an issue. After the next export, no file of the
+	// workspace contains them. It ignores unknown issues.
 	Erase(ctx context.Context, issue, text string) error
 }
 
 // EditSource returns the edits that people made in a workspace.
 type EditSource interface {
-	// Edits returns the unacknowledged edits in the order in which they were found. They survive
-	// restarts. If a line is unreadable, Edits returns the stored edits and an error that wraps a
-	// [*FileError].
+	// Edits returns the unacknowledged edits by people, oldest first. They survive restarts. An
+	// unreadable line is a [*FileError], but the edits are valid.
 	Edits(ctx context.Context) ([]Edit, error)
 	// Acknowledge removes edits. The caller must store them before.
 	Acknowledge(ctx context.Context, edits []Edit) error
@@ -94,8 +92,8 @@ func (e *FileError) Unwrap() error { return ErrInvalid }
 type Writer interface {
 	// Ensure creates an issue. It never changes an existing one.
 	Ensure(ctx context.Context, issue Issue) error
-	// Transition changes the status of an issue. It returns ErrConflict if the issue is closed and
-	// the transition may not reopen it.
+	// Transition changes the status of an issue. It returns ErrConflict if the change may not
+	// reopen a closed issue.
 	Transition(ctx context.Context, t Transition) error
 	// Link adds a dependency to d.Issue.
 	Link(ctx context.Context, d Dependency) error

@@ -19,8 +19,8 @@ const (
 	initDeadline = 60 * time.Second
 	killGrace    = 2 * time.Second
 	syncPace     = 2 * time.Second
-	// syncSize is the number of issues per call of bd. On a busy machine, bd needs half a second
-	// for each of them, so ten stay well within callDeadline.
+	// syncSize limits the issues per call of bd. On a busy machine, bd needs half a second for
+	// each.
 	syncSize      = 10
 	maxTries      = 3 // refusals after which BD skips an issue
 	maxConcurrent = 4
@@ -30,8 +30,8 @@ const (
 type BDOptions struct {
 	// Path is the path or the name of the Beads CLI. Empty means bd.
 	Path string
-	// Dir contains one folder per tenant. Do not use the folder of a [Store], because bd would
-	// import the issues.jsonl of the Store.
+	// Dir contains one folder per tenant. It must not be the folder of a [Store], whose files bd
+	// would import.
 	Dir string
 	// DB must contain the tables of Schema.
 	DB *projection.DB
@@ -39,8 +39,7 @@ type BDOptions struct {
 	Deadline time.Duration
 	// Pace is the pause between two updates of a workspace. Zero means 2 s.
 	Pace time.Duration
-	// Env contains additional environment variables for bd, which otherwise gets only a few
-	// variables of this process.
+	// Env contains additional environment variables for bd. It inherits only a few.
 	Env    []string
 	Logger *slog.Logger
 }
@@ -53,10 +52,8 @@ func (o BDOptions) withDefaults() BDOptions {
 	return o
 }
 
-// A BD stores issues in real Beads workspaces by calling the Beads CLI, bd. [BD.Flush] stores the
-// wanted state of the issues durably in the database, and [BD.Export] copies it to the workspaces.
-// Nothing is lost if bd is missing, hangs or is killed, because a later Export writes the missing
-// changes. The methods may be called concurrently.
+// A BD stores issues in Beads workspaces through the Beads CLI, bd. A later [BD.Export] repeats
+// changes that bd has missed. The methods may be called concurrently.
 type BD struct {
 	opts    BDOptions
 	table   *table
@@ -76,8 +73,7 @@ type bdWorkspace struct {
 // errWorkspace means that the failure lies in the workspace and not in bd.
 var errWorkspace = errors.New("workspace cannot be used")
 
-// NewBD returns a backend that calls bd. The database in opts must stay open while the backend is
-// in use.
+// NewBD returns a backend that calls bd. The database in opts must stay open meanwhile.
 func NewBD(opts BDOptions) (*BD, error) {
 	switch {
 	case opts.Dir == "":
@@ -107,14 +103,14 @@ func (b *BD) Workspace(tenant string) Backend {
 func (b *BD) Flush(ctx context.Context) error { return b.table.lockedFlush(ctx) }
 
 // Recover makes the next Export check all workspaces. Call it at the start, because the previous
-// process may have stopped before its last export.
+// process may have crashed.
 func (b *BD) Recover(ctx context.Context) error { return b.table.recover(ctx) }
 
 // Backlog returns the number of flushed issues that are incomplete in their workspace.
 func (b *BD) Backlog(ctx context.Context) (int, error) { return b.table.backlog(ctx) }
 
-// Export copies the flushed issues to their workspaces. A failure in one workspace does not affect
-// the others. The error wraps ErrUnavailable if bd is missing or no workspace can be reached.
+// Export copies the flushed issues to their workspaces. The error wraps ErrUnavailable if no
+// workspace can be reached.
 func (b *BD) Export(ctx context.Context) error {
 	if err := b.Flush(ctx); err != nil {
 		return err

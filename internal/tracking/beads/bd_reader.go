@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A bdReader reads issues from one workspace. Only one goroutine at a time may use the workspace.
+// A bdReader reads issues from one workspace, which one goroutine at a time may use.
 type bdReader struct {
 	dir     string
 	runner  *runner
@@ -21,8 +21,7 @@ type shown struct {
 	line  []byte // the issue as JSON
 }
 
-// show returns the issues with these ids. The answer of bd must mention every id, as an issue or as
-// missing. Otherwise show returns an error.
+// show returns the issues with these ids. An answer that does not mention every id is an error.
 func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, error) {
 	if err := r.version.check(ctx, r.dir); err != nil {
 		return nil, err
@@ -81,8 +80,8 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts reports whether bd counted the comments without returning them, so that BD does not
-// take them for missing and write them again.
+// onlyCounts reports whether bd left out the comments. They must not be taken for missing and
+// written again.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
 		Comments int `json:"comment_count"`
@@ -90,15 +89,15 @@ func onlyCounts(raw []byte, i Issue) bool {
 	return len(i.Comments) == 0 && json.Unmarshal(raw, &count) == nil && count.Comments > 0
 }
 
-// mentions reports whether bd says that the issue is missing, or returns other issues instead whose
-// ids contain the digits of id.
+// mentions reports whether bd says that the issue is missing, or returns other issues with similar
+// ids instead.
 func (a answer) mentions(id string, others []string) bool {
 	_, digits, _ := strings.Cut(id, "-")
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies reports whether bd says that no issue has this id. An ambiguous id counts too, because bd
-// says so only if several ids contain this one and none is equal to it.
+// denies reports whether bd says that no issue has this id. It is ambiguous only if no issue has
+// exactly this id.
 func (a answer) denies(id string) bool {
 	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {
@@ -112,8 +111,7 @@ func (a answer) denies(id string) bool {
 	return false
 }
 
-// parseShown decodes an issue in an answer of bd and removes computed fields. It converts whole
-// issues in dependencies to type Dependency.
+// parseShown decodes an issue in an answer of bd, without the fields that bd computes.
 func parseShown(raw []byte) (shown, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -207,8 +205,8 @@ func (r *row) observe(theirs Issue) (edits []Edit) {
 	return edits
 }
 
-// inherit copies the texts of an issue in the workspace to the row. This is needed after a rebuild
-// of the database, when the workspace already has issues that are new to the database.
+// inherit copies the texts of the workspace's issue to the row. After a rebuild, the database does
+// not have them.
 func (r *row) inherit(theirs Issue) {
 	ours := &r.issue
 	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes

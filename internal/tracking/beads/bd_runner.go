@@ -32,13 +32,13 @@ type runner struct {
 	env      []string
 }
 
-// call runs bd in the folder dir without a shell. It returns the output for every exit status. Pass
-// texts from outside as --flag=value, so that bd cannot mistake a text for a flag.
+// call runs bd in the folder dir and returns its output for every exit status. Pass texts as
+// --flag=value, because a text can look like a flag.
 func (r *runner) call(ctx context.Context, dir string, args ...string) (answer, error) {
 	return r.callFor(ctx, r.deadline, dir, args...)
 }
 
-// callFor is like call with another time limit. At the limit, it kills the process group of bd.
+// callFor is like call with another time limit, after which it kills bd and its children.
 func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, args ...string) (answer, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errHung)
 	defer cancel()
@@ -73,8 +73,8 @@ func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, a
 	return answer{command, stdout.Bytes(), stderr.Bytes(), 0}, nil
 }
 
-// callWithFile writes content to a private temporary file and runs bd. The function args gets the
-// path of the file and returns the arguments of bd.
+// callWithFile runs bd with a private temporary file that has this content. args returns the
+// arguments for its path.
 func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, args func(path string) []string) (a answer, err error) {
 	f, err := os.CreateTemp(dir, tempPattern)
 	if err != nil {
@@ -90,8 +90,8 @@ func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, a
 
 const tempPattern = ".hooktrail-*.jsonl"
 
-// runOnOneThread runs cmd on a locked thread, because with Pdeathsig Linux kills a child as soon as
-// the thread that started it ends.
+// runOnOneThread locks the thread. With Pdeathsig, Linux kills a child as soon as the thread that
+// started it ends.
 func runOnOneThread(cmd *exec.Cmd) error {
 	done := make(chan error, 1)
 	go func() {
@@ -102,8 +102,8 @@ func runOnOneThread(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// environment returns only the few variables that bd needs, because others could select another
-// workspace or make bd ask a person.
+// environment returns only the variables that bd needs. Others could select another workspace or
+// make bd wait for input.
 func (r *runner) environment(dir string) []string {
 	var env []string
 	for _, v := range os.Environ() {

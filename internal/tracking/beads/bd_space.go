@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// A bdSpace is the folder of a workspace. One goroutine at a time may use it.
+// A bdSpace is the folder of a workspace, which one goroutine at a time may use.
 //
 // Lock order: the token in turn, the file lock, table.mu.
 type bdSpace struct {
@@ -39,7 +39,7 @@ func (s *bdSpace) exclusive(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// locked takes the file lock, prepares the folder and calls do. Call it only within exclusive.
+// locked calls do with the file lock and a prepared folder. Call it only within exclusive.
 func (s *bdSpace) locked(ctx context.Context, do func() error) (err error) {
 	if err := makeFolder(s.dir); err != nil {
 		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
@@ -78,8 +78,7 @@ func (s *bdSpace) prepare(ctx context.Context) error {
 	return nil
 }
 
-// create runs bd init unless the workspace exists. A marker file exists while bd init runs. If
-// create finds the marker, it starts again, because bd cannot use a folder whose bd init was
+// create runs bd init unless the workspace exists. It starts again if an earlier bd init was
 // killed.
 func (s *bdSpace) create(ctx context.Context) error {
 	folder, marker := filepath.Join(s.dir, ".beads"), filepath.Join(s.dir, ".hooktrail.init")
@@ -106,8 +105,8 @@ func removeMarker(marker string) error {
 	return nil
 }
 
-// clearUnfinished removes the folder if its marker exists, because an earlier bd init did not
-// finish. A folder without a marker belongs to a person and stays.
+// clearUnfinished removes the folder of an interrupted bd init. A folder without a marker belongs
+// to a person.
 func clearUnfinished(folder, marker string) error {
 	if _, err := os.Stat(marker); err == nil {
 		return os.RemoveAll(folder)

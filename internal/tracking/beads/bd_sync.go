@@ -41,8 +41,7 @@ func (s *syncer) awaitPace(ctx context.Context, pace time.Duration) error {
 	}
 }
 
-// run writes the missing changes to the workspace. It may be interrupted at any time, because the
-// next run starts by reading what the workspace contains.
+// run writes the missing changes to the workspace. It may be interrupted at any time.
 func (s *syncer) run(ctx context.Context) error {
 	var partly error
 	s.tried = make(map[string]bool)
@@ -73,8 +72,8 @@ func (s *syncer) run(ctx context.Context) error {
 	return partly
 }
 
-// dirty returns the issues that are incomplete in the workspace, except those that bd has refused
-// maxTries times without a change in between, since it would refuse them again.
+// dirty returns the issues that are incomplete in the workspace. It omits those that bd has refused
+// maxTries times unchanged.
 func (s *syncer) dirty(ctx context.Context) (ids []string, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -102,8 +101,7 @@ func (r row) record() string {
 	return string(record)
 }
 
-// round reads the issues, writes the missing changes and reads the issues again. The second read
-// confirms which changes are stored.
+// round writes the missing changes. It then reads the issues again to confirm what bd stored.
 func (s *syncer) round(ctx context.Context, ids []string) error {
 	known, err := s.reader.show(ctx, ids)
 	if err != nil {
@@ -133,8 +131,8 @@ func (s *syncer) round(ctx context.Context, ids []string) error {
 	return s.countRefusals(ctx, todo, rest)
 }
 
-// confirmMissing asks bd again for the issues that have disappeared from the workspace, and returns
-// an error if bd finds one of them now, because then they were not deleted by a person.
+// confirmMissing asks bd again for issues that have disappeared. It fails if bd finds one now,
+// because no person deleted it.
 func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[string]shown) error {
 	s.table.mu.Lock()
 	rows, err := s.table.rows(ctx, s.tenant, "written <> '' AND marks & ?", int64(markDirty))
@@ -161,9 +159,8 @@ func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[str
 	return nil
 }
 
-// observe stores the issues as bd shows them and returns the incomplete ones. If write is true, it
-// also stores the contents that will be written next. After a crash, these must not look like edits
-// by people.
+// observe stores the issues as bd shows them and returns the incomplete ones. With write, it notes
+// what will be written, so that a crash does not make it look like a person's edit.
 func (s *syncer) observe(ctx context.Context, ids []string, known map[string]shown, write bool) (todo []row, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -218,8 +215,8 @@ func (s *syncer) observeOne(ctx context.Context, conn *sqlite.Conn, r row, known
 	return r, errors.Join(saveRow(conn, beadKey{s.tenant, id}, r), saveEdits(conn, s.tenant, edits))
 }
 
-// countRefusals counts how often bd has refused each issue. todo has the issues that were written,
-// and rest those that are still incomplete. The error wraps errIncomplete if a retry can help.
+// countRefusals counts how often bd has refused each issue. It returns errIncomplete if a retry can
+// help.
 func (s *syncer) countRefusals(ctx context.Context, todo, rest []row) error {
 	left := make(map[string]row, len(rest))
 	for _, r := range rest {

@@ -31,8 +31,7 @@ func (r release) isAfter(version string) bool {
 	return false
 }
 
-// A versionCheck checks that bd is a supported version of Beads. Its methods may be called
-// concurrently.
+// A versionCheck checks that bd has a supported version. It is safe for concurrent use.
 type versionCheck struct {
 	runner *runner
 
@@ -40,8 +39,8 @@ type versionCheck struct {
 	version string
 }
 
-// check asks bd for its version, unless it is known already. If the version is not supported or bd
-// gives none, the error wraps ErrUnavailable.
+// check asks bd for its version once. The error wraps ErrUnavailable if the version is unsupported
+// or missing.
 func (c *versionCheck) check(ctx context.Context, dir string) error {
 	if c.known() != "" {
 		return nil
@@ -68,7 +67,7 @@ func (c *versionCheck) check(ctx context.Context, dir string) error {
 	return nil
 }
 
-// forget makes the next check ask bd again, because a user can replace bd at any time.
+// forget makes the next check ask bd again, because a user may have replaced bd.
 func (c *versionCheck) forget() { c.set("") }
 
 func (c *versionCheck) needsCommentFlag() bool { return !counted.isAfter(c.known()) }

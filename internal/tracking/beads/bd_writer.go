@@ -35,8 +35,7 @@ func (r row) lacks(theirs Issue) (l lacks) {
 	return l
 }
 
-// without returns list without the elements in others. If an element occurs several times, each
-// occurrence in others removes one.
+// without returns list without the elements of others. Each occurrence in others removes only one.
 func without[T any](list, others []T, key func(T) string) (rest []T) {
 	has := count(others, key)
 	for _, v := range list {
@@ -80,7 +79,7 @@ func (p *plan) add(r row, known map[string]shown) {
 	p.amend = append(p.amend, amendment{r.issue, l})
 }
 
-// A bdWriter writes issues to one workspace. Only one goroutine at a time may use the workspace.
+// A bdWriter writes issues to one workspace, which one goroutine at a time may use.
 type bdWriter struct {
 	dir, tenant string
 	runner      *runner
@@ -90,8 +89,8 @@ type bdWriter struct {
 	refused map[string]bool // issues that bd refused in the latest write
 }
 
-// write writes the missing changes and records the issues that bd refuses. It returns an error only
-// if a retry can succeed.
+// write writes the missing changes and records the issues that bd refuses. It fails only if a retry
+// can succeed.
 func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown) error {
 	w.refused = make(map[string]bool)
 	var p plan
@@ -109,7 +108,7 @@ func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown
 	if err := w.batch(ctx, p.moves); err != nil {
 		return err
 	}
-	// Links have a separate batch, because bd undoes the whole batch if a linked issue was deleted.
+	// If a linked issue was deleted, bd undoes the whole batch, so links have a batch of their own.
 	if err := w.batch(ctx, p.links); err != nil {
 		return err
 	}
@@ -160,7 +159,7 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	if len(issues) == 1 || err != nil || a.ok() || a.isBusy() {
 		return w.check(ctx, issues[0].ID, a, err)
 	}
-	// One refused issue makes the whole import fail, so the issues are now imported one by one.
+	// One refused issue makes the whole import fail, so import each of them alone.
 	for _, i := range issues {
 		if err := w.create(ctx, []Issue{i}); err != nil {
 			return err
@@ -169,8 +168,8 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	return nil
 }
 
-// batch runs the commands in one transaction. If bd refuses it, each command gets a separate
-// transaction, so that one bad command does not hold up the others.
+// batch runs the commands in one transaction, or one by one if bd refuses it. One bad command must
+// not block the others.
 func (w *bdWriter) batch(ctx context.Context, commands []command) error {
 	if len(commands) == 0 {
 		return nil
@@ -226,9 +225,8 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 	return nil
 }
 
-// remove deletes an issue that will be created again. bd then also deletes the links to the issue,
-// so remove first marks these links as missing. Otherwise they would look like links that a person
-// removed.
+// remove deletes an issue that will be created again. Its links disappear too, which must not look
+// like a person's edit.
 func (w *bdWriter) remove(ctx context.Context, id string) error {
 	if err := w.table.unlink(ctx, w.tenant, id); err != nil {
 		return fmt.Errorf("%w: %w", ErrTransient, err)
@@ -237,8 +235,8 @@ func (w *bdWriter) remove(ctx context.Context, id string) error {
 	return w.check(ctx, id, a, err)
 }
 
-// check handles the result of a change of an issue by bd. It notes a refusal in w.refused. If the
-// database is only busy, it returns an error instead, because a retry can succeed.
+// check records a refusal of bd. If the database is only busy, it returns an error, because a retry
+// can succeed.
 func (w *bdWriter) check(ctx context.Context, issue string, a answer, err error) error {
 	switch {
 	case err != nil || a.ok():

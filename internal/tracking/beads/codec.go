@@ -18,8 +18,8 @@ func (i Issue) AppendLine(dst []byte) ([]byte, error) {
 	return append(append(dst, data...), '\n'), nil
 }
 
-// ParseLine decodes a line of issues.jsonl. It accepts issues that [Issue.Validate] rejects,
-// because Beads has more statuses and types than the tracker uses.
+// ParseLine decodes a line of issues.jsonl. It also accepts the statuses and types that only Beads
+// uses.
 func ParseLine(line []byte) (Issue, error) {
 	var i Issue
 	if err := json.Unmarshal(line, &i); err != nil {
@@ -102,7 +102,7 @@ func encode(v any, extra Extra) ([]byte, error) {
 	return append(data, '}'), nil
 }
 
-// decode decodes a JSON object into v and returns the unknown fields. The names of fields are case
+// decode decodes a JSON object into v and returns the unknown fields. Field names are case
 // sensitive.
 func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 	var fields map[string]json.RawMessage

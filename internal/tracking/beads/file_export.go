@@ -19,12 +19,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// quietTime is the wait before an export replaces an unreadable file, because another program may
-// still be writing it.
+// quietTime is the wait before an export replaces an unreadable file. Another program may still be
+// writing it.
 const quietTime = 2 * time.Second
 
-// export writes the issues to the file. It returns false if this must wait, because another program
-// may be writing the file.
+// export writes the issues to the file. It returns false if another program may be writing the file
+// now.
 func (f *file) export(ctx context.Context) (done bool, err error) {
 	if err := makeFolder(filepath.Dir(f.path)); err != nil {
 		return false, err
@@ -67,11 +67,10 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 		if err := errors.Join(err, f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", f.tenant)); err != nil {
 			return false, err
 		}
-		// Remove next last. While it exists, resolve knows that the issues file has not been
-		// replaced.
+		// Remove next last. It tells resolve that the issues file has not been replaced.
 		return false, os.Remove(next)
 	}
-	// Read the stamp of the new file before the rename, so that any later change counts as an edit.
+	// Read the stamp before the rename. Any later change then counts as an edit.
 	ours, err := stampOf(next)
 	if err != nil {
 		return false, err
@@ -87,8 +86,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// prepare writes content to the temporary file next. It also copies changed records to the column
-// "writing", which resolve uses after a crash.
+// prepare writes content to the temporary file next, and notes the changed records in the database
+// for resolve.
 func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	if err := writeFile(next, content); err != nil {
 		return errors.Join(err, os.Remove(next))
@@ -160,8 +159,8 @@ func (f *file) quarantine(ctx context.Context) error {
 	return nil
 }
 
-// scrubQuarantine cleans the quarantined copies of the file. It removes unreadable lines and all
-// lines with the id of an erased issue.
+// scrubQuarantine removes the lines of erased issues, and unreadable lines, from the copies of
+// rejected files.
 func scrubQuarantine(path string, erased []string) error {
 	if len(erased) == 0 {
 		return nil

@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// A file is the issues file of a workspace as it was last read or written, so that changes by
-// others are noticed. The caller must hold table.mu.
+// A file is the issues file as last read or written, which reveals changes by others. The caller
+// must hold table.mu.
 type file struct {
 	table  *table
 	tenant string
@@ -120,8 +120,8 @@ type change struct {
 	line   []byte
 }
 
-// classify notes in f the lines of other issues and programs, and the first unreadable line. It
-// returns the changed lines of known issues, by issue id.
+// classify returns the changed lines of known issues, by issue id. All other lines stay as they
+// are.
 func (f *file) classify(content []byte, rows []row) map[string]change {
 	written := make(map[string]bool, len(rows))
 	byID := make(map[string]*row, len(rows))

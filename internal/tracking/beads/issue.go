@@ -21,8 +21,7 @@ const (
 // TypeTask is the type of the tracker's issues.
 const TypeTask = "task"
 
-// MaxTitle is the maximum length of a title in bytes. Messages of Beads say "characters" but mean
-// bytes.
+// MaxTitle is the maximum length of a title in bytes. Beads says "characters" but means bytes.
 const MaxTitle = 500
 
 // Issue is a line of issues.jsonl, with fields in the order of Beads:

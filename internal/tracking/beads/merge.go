@@ -18,9 +18,8 @@ const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge copies people's changes of an issue to the row and returns them as edits. A value that is
-// neither in r.written nor in r.writing cannot come from us, so it is a person's. The edits get the
-// new time of the issue, or at if it has none.
+// merge copies people's changes of an issue to the row and returns them as edits. A value that we
+// never wrote is a person's.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -169,8 +168,8 @@ func (i *Issue) setExtra(name string, value json.RawMessage) {
 	i.Extra = extra
 }
 
-// mergeList returns our list with the elements that people added to their list, and without the
-// elements that they removed. It compares counts, because elements can be repeated.
+// mergeList applies the additions and removals of people to our list. It compares counts, because
+// elements can be repeated.
 func mergeList[T any](bases []Issue, theirs, ours Issue, list func(Issue) []T, key func(T) string) []T {
 	was, all := make(map[string]int), make(map[string]int)
 	has, want := count(list(theirs), key), count(list(ours), key)
@@ -208,8 +207,8 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt copies fields of the workspace's issue that the tracker does not set. It copies no texts,
-// because they may belong to an erased run.
+// adopt copies fields that the tracker does not set. It copies no texts, because they may belong to
+// an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// A Store is the embedded backend. Changes stay in memory until [Store.Flush] writes them to the
-// database. [Store.Export] then writes them to one file per tenant. The methods may be called
-// concurrently.
+// A Store is the embedded backend. [Store.Flush] makes changes durable, [Store.Export] writes them
+// to one file per tenant. The methods may be called concurrently.
 type Store struct {
 	table  *table
 	dir    string
@@ -28,8 +27,8 @@ type place interface {
 	probe(ctx context.Context, tenant string) error
 }
 
-// NewStore returns a store with its tables in db and its workspaces in the folder dir. The database
-// must stay open while the store is in use.
+// NewStore returns a store with its tables in db and its workspaces in dir. The database must stay
+// open meanwhile.
 func NewStore(db *projection.DB, dir string) *Store {
 	return &Store{table: newTable(db), dir: dir, logger: slog.New(slog.DiscardHandler), files: make(map[string]*file)}
 }
@@ -46,14 +45,14 @@ func (s *Store) Workspace(tenant string) Backend {
 func (s *Store) Flush(ctx context.Context) error { return s.table.lockedFlush(ctx) }
 
 // Recover makes the next Export check all workspaces. Call it at the start, because the previous
-// process may have stopped before its last export.
+// process may have crashed.
 func (s *Store) Recover(ctx context.Context) error { return s.table.recover(ctx) }
 
 // Backlog returns the number of flushed issues that Export has still to write.
 func (s *Store) Backlog(ctx context.Context) (int, error) { return s.table.backlog(ctx) }
 
-// Export writes the flushed issues to the files of their workspaces and keeps the edits of people.
-// A crash leaves either the old or the new file. A failing file does not affect the others.
+// Export writes the flushed issues to their files and keeps people's edits. Each file is replaced
+// atomically.
 func (s *Store) Export(ctx context.Context) error {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()

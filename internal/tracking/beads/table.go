@@ -16,9 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// Schema creates the tables of the backends in the tracker's database. Each record is a line of
-// issues.jsonl. A rebuild copies a table only if its SQL text below is unchanged, including the
-// comments.
+// Schema creates the tables of the backends. A rebuild loses the contents of a table if its SQL
+// text has changed, even in a comment.
 const Schema = `
 CREATE TABLE bead (
 	tenant  TEXT NOT NULL,
@@ -52,9 +51,8 @@ const (
 type table struct {
 	db *projection.DB
 
-	// mu guards pending and stale, the tables of Schema, and the files of the embedded backend.
-	// Holders keep it while they write to the database and files. Lock order: bdSpace.turn, the
-	// file lock, mu.
+	// mu guards pending and stale, the tables of Schema, and the embedded backend's files. Lock
+	// order: bdSpace.turn, the file lock, mu.
 	mu      sync.Mutex
 	pending map[beadKey]row
 	stale   map[string]bool // tenants whose workspace lacks changes
@@ -150,7 +148,7 @@ func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	return r, nil
 }
 
-// rows returns the rows that fulfil the SQL condition, ordered by id. The caller holds t.mu.
+// rows returns the rows that fulfil the SQL condition, by id. The caller holds t.mu.
 func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (list []row, err error) {
 	query := "SELECT " + rowColumns + " FROM bead WHERE tenant = ?"
 	if where != "" {
@@ -169,8 +167,7 @@ func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (li
 	return list, err
 }
 
-// unlink removes all links to an issue from the recorded contents of the workspace. It marks the
-// issues that had such a link as dirty, so that they are written again.
+// unlink removes all links to an issue from the recorded contents, so that they are written again.
 func (t *table) unlink(ctx context.Context, tenant, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

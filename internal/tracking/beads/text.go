@@ -13,7 +13,7 @@ const (
 	maxDescription = 60_000
 )
 
-// fit shortens the issue to a form that every backend accepts. The end of a long title moves to the
+// fit shortens the issue so that every backend accepts it. The end of a long title moves to the
 // description.
 func (i Issue) fit() Issue {
 	title, rest := cut(line(i.Title), MaxTitle)

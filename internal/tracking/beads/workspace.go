@@ -19,8 +19,7 @@ type workspace struct {
 	table  *table
 	place  place
 	tenant string
-	// If true, Erase first reads people's edits from the workspace, because the next export would
-	// overwrite them.
+	// Erase first reads people's edits, because the next export would overwrite them.
 	lookBeforeErase bool
 }
 
@@ -127,15 +126,15 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 	})
 }
 
-// number returns an id that is unique in the workspace, because bd refuses repeated ids. All
-// versions of Beads can read numeric ids.
+// number returns an id that is unique in the workspace, as bd requires. All versions of Beads can
+// read numeric ids.
 func (c Comment) number(others int) json.RawMessage {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", c.Issue, c.CreatedAt.UnixNano(), others))
 	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which JSON readers represent exactly
 }
 
-// Label implements [Annotator]. It leaves the time of the issue unchanged, because a newer time
-// would block late status changes.
+// Label implements [Annotator]. It keeps the time of the issue, because a newer time would block
+// late status changes.
 func (w *workspace) Label(ctx context.Context, id, label string, _ time.Time) error {
 	if err := checkLabel(label); err != nil {
 		return fmt.Errorf("issue %s: %w", id, err)
@@ -177,8 +176,7 @@ func (w *workspace) Erase(ctx context.Context, id, text string) error {
 		for n := range i.Comments {
 			i.Comments[n].Text, i.Comments[n].Extra = text, nil
 		}
-		// Forget the texts that were last written. Otherwise merge takes the old texts in the
-		// workspace for edits by people.
+		// Otherwise merge takes the old texts in the workspace for edits by people.
 		r.written, r.writing = "", ""
 		r.marks = r.marks&^markDescribed | markErased
 		return true, w.table.eraseEdits(ctx, w.tenant, id, text)

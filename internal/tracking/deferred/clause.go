@@ -7,16 +7,14 @@ type clause struct {
 	hard     bool // begins with "but" or a similar word, or after a semicolon or dash
 }
 
-// A word in breakers always begins a clause. A word in starters or coupled, or with the ending
-// "ed", begins a clause after a comma. Other commas separate the parts of a list. A clause also
-// begins at an "and" before a word in coupled.
+// These words begin clauses. Breakers always do, starters only after a comma, and coupled words
+// after a comma or "and".
 var (
 	starters = set(`but however so as because since which while whereas though although yet and then i we it this that these
 		they nothing all no not left leaving`)
 	breakers = set("but however whereas though although except while")
 	coupled  = set("deferred skipped punted postponed left parked i we did")
-	// Words of introductions and conjunctions at the beginning of a clause do not belong to the
-	// item of work that it names.
+	// Introductory words and conjunctions do not belong to the item of work that the clause names.
 	introductions = set("i we as because since whereas while")
 	conjunctions  = set("but and however so also though although yet except finally then note while only currently")
 	pronouns      = set("it this that these those they which who what everything")
@@ -90,8 +88,8 @@ func (c cue) in(words []word) (span, bool) {
 	return span{}, false
 }
 
-// speaker returns the positions where a verb with the subject "I" or "we" may begin, even if the
-// subject is omitted.
+// speaker returns the positions where a verb with the subject "I" or "we" may begin. The subject
+// may be omitted.
 func speaker(words []word) (lead map[int]bool) {
 	lead = make(map[int]bool)
 	i := 0
@@ -130,8 +128,7 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	case whole:
 		from, to = all[i].from, last
 		if s.start == past(words, from, to) {
-			// In "read the file, but not yet changed", the cue begins its clause, and the item is
-			// in the clause before.
+			// In "read the file, but not yet changed", the clause before the cue has the item.
 			from = all[max(i-1, 0)].from
 		}
 	}
@@ -144,9 +141,8 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	return from, last, from < last
 }
 
-// meant returns where the item of clause i begins. If the clause begins with a pronoun, the item
-// begins in an earlier clause. In "the importer has it too, which I did not fix", the item begins
-// with "the importer".
+// meant returns where the item of clause i begins. A pronoun stands for an earlier clause, as in
+// "the importer has it too, which I did not fix".
 func meant(words []word, all []clause, i, to int) int {
 	from := past(words, all[i].from, to)
 	for ; i > 0 && !all[i].hard && from < to && pronouns[words[from].text]; i-- {
@@ -165,8 +161,7 @@ func past(words []word, from, to int) int {
 	return from
 }
 
-// reason returns the length of an item without a reason, time or place at its end, such as "because
-// …" or "for now".
+// reason returns the length of an item without a final reason, time or place, such as "for now".
 func reason(words []word) int {
 	for i := 1; i < len(words); i++ {
 		if begins(reasons, words[i:]) {

@@ -9,17 +9,17 @@ const (
 	gap          // the text that matches "…" in the phrase
 )
 
+// A cue is a phrase that announces deferred or finished work.
 type cue struct {
 	take take
-	// A cue is a phrase that announces deferred or finished work. If first is set, only "I" or "we"
-	// may come before it.
+	// first cues stand at the beginning of a sentence. Only "I" or "we" may come before them.
 	first bool
 	// plain cues count only before a grammatical object, because elsewhere they may be adjectives.
 	plain bool
-	// counted cues do not count after a number, as in "3 skipped", which is a test result.
+	// counted cues do not count after a number. "3 skipped" is a test result.
 	counted bool
-	// predicate cues count only as the predicate of a sentence, because elsewhere they may be part
-	// of a name.
+	// predicate cues count only as the predicate of a sentence. Elsewhere they may be part of a
+	// name.
 	predicate bool
 	say       []phrase
 }
@@ -169,20 +169,18 @@ var doneCues = []cue{
 }
 
 var (
-	// A cue does not count after one of the words in denials, as in "nothing was skipped".
+	// No cue counts after these words, as in "nothing was skipped".
 	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
 		cause caused reason why bug what you user users`)
-	// A cue does not count if one of these phrases follows, because it reports the work as done.
+	// A cue before one of these phrases reports the work as done.
 	finished = phrases(`
 		is|are|was|were|been|be now|all|since? <gone>
 		is|are|now now|all? complete|live|gone
 		runs|run|works|work again|now`)
 	until = set("until because as since once if when after before unless for so")
-	// A cue does not count if one of these words follows, because the cue is then an adjective, as
-	// in "deferred tax assets are computed".
+	// Before these words, a cue is an adjective, as in "deferred tax assets are computed".
 	adjective = set("now supports support works work run runs is are was were has have get gets can will")
-	// Words in expected name work that belongs to every step, so a step without it has left work
-	// undone.
+	// Every step is expected to do this work, so a step without it has left work undone.
 	expected     = set("test tests docs documentation coverage doc")
 	prepositions = set("in by on at from with during when if to because entirely")
 )

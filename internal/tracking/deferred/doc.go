@@ -1,5 +1,5 @@
 // Package deferred finds deferred work in the English texts that agents write at the end of a step.
-// Deferred work is a follow-up, a next step or an omission for which a person would file an issue.
+// Deferred work is a follow-up, a next step or an omission that deserves an issue.
 //
 // It reads each line and each sentence, and recognises labels and cues.
 //
@@ -11,14 +11,13 @@
 // did not add tests". A clause with a cue gives one item.
 //
 // Denials ("no follow-up needed"), finished work ("removed all TODO comments"), conditions,
-// questions and offers give no items. Neither do code, quotations, quoted lines, tables and other
-// languages. Some texts only look like deferred work. A "todo list" is a product, "3 skipped" is a
-// test result, and "2 convoys remain open" is a status. In doubt, the package misses an item.
+// questions and offers give no items. Neither do code, quotations, tables and other languages. In
+// doubt, the package misses an item.
 //
 // An item consists of words of the text in their order. All functions are pure. They read only the
-// last 16 KiB of a text, in time proportional to its length.
+// last 16 KiB of a text, in linear time.
 //
-// Two files measure the quality of the cues. testdata/sentences.jsonl has labelled texts, and
-// testdata/real.jsonl has labels for recorded sessions. Before adding a cue, add a sentence to the
-// group "dev". Do not tune cues with the texts marked "held-out".
+// To add a cue, first add a sentence to the group "dev" of testdata/sentences.jsonl. That file and
+// the recorded sessions in testdata/real.jsonl measure the quality. Do not tune cues with the texts
+// marked "held-out".
 package deferred

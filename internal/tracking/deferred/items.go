@@ -14,22 +14,21 @@ const (
 	maxItem  = 300      // in runes
 )
 
-// Items returns the deferred work in summary, in the order of the text. It returns at most 50 items
-// with different [Key]s. Each item is one line of at most 300 runes.
+// Items returns the deferred work in summary, in the order of the text. It has at most 50 items of
+// 300 runes, with different [Key]s.
 func Items(summary string) []string {
 	r := reader{labels: deferredLabels, clauses: deferredCues}
 	return r.read(summary)
 }
 
-// Done returns the finished work in summary, such as "Done: add docs", "Completed follow-up: add
-// docs", ticked boxes, and lists below a label like "Done". Finished work settles an earlier result
-// of [Items] with the same [Key]. The limits of Items apply.
+// Done returns the finished work in summary, such as "Done: add docs" or a ticked box. It settles
+// the item of [Items] with the same [Key].
 func Done(summary string) []string {
 	r := reader{labels: doneLabels, clauses: doneCues, done: true}
 	return r.read(summary)
 }
 
-// Nothing reports whether item says that there is no work, such as "none" or "nothing left".
+// Nothing reports whether item denies any work, such as "none" or "nothing left".
 func Nothing(item string) bool {
 	if !strings.ContainsFunc(item, unicode.IsLetter) {
 		return true
@@ -38,8 +37,7 @@ func Nothing(item string) bool {
 	return len(words) == 0 || begins(nothing, words) || are(nothingAlone, words)
 }
 
-// Key returns the same text for similar items, such as "Added the docs." and "add docs". It keeps
-// lower-case words without articles and punctuation, and without the ending of the first word.
+// Key returns the same text for similar items, such as "Added the docs." and "add docs".
 // Key(Key(item)) equals Key(item).
 func Key(item string) string {
 	for range 100 {
@@ -95,8 +93,8 @@ func appendItem(items []string, item string) []string {
 	return append(items, item)
 }
 
-// isTally recognises lists of counts such as "Skipped: 0, flaky: 2", which are results and not
-// work. A single number may be work, as in "Issue: 42".
+// isTally recognises results such as "Skipped: 0, flaky: 2". A single number may be work, as in
+// "Issue: 42".
 func isTally(item string) bool { return tally.MatchString(item) && strings.ContainsAny(item, ":=") }
 
 var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)+$`)
@@ -109,8 +107,8 @@ func trimItem(item string) string {
 	return strings.TrimSpace(item)
 }
 
-// Clean returns s as one line of at most limit runes. It removes control characters, invalid UTF-8
-// and repeated spaces. A shortened text ends with an ellipsis.
+// Clean returns s as one line of at most limit runes, without control characters. A shortened text
+// ends with an ellipsis.
 func Clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) {

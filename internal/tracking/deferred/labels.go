@@ -74,8 +74,8 @@ var modifiers = set(`the a an my our some any suggested recommended possible pot
 var products = set(`balance time budget bytes quota credits tokens days hours minutes seconds retries attempts capacity
 	space memory count counter amount percentage stock seats players lives`)
 
-// These phrases say that there is no work. An item does so if it begins with a phrase in nothing or
-// is one of the phrases in nothingAlone.
+// These phrases deny that there is work, at the beginning of an item (nothing) or as the whole item
+// (nothingAlone).
 var (
 	nothing = phrases(`
 		none|nothing|nil|null|nope

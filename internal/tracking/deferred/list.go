@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// listed splits the text after a label into items. It splits before "1)", "2)" and so on. In a text
-// without such numbers, it splits at semicolons.
+// listed splits the text after a label into items, at numbers such as "1)" or otherwise at
+// semicolons.
 func listed(p fragment) []fragment {
 	if items := numbered(p); items != nil {
 		return items
@@ -46,7 +46,7 @@ func numbered(p fragment) []fragment {
 
 type numberMark struct{ start, end int }
 
-// numbers returns the positions of the numbers 1, 2, 3 and so on, written as "1)", "(1)" or "1.".
+// numbers returns the positions of 1, 2, 3 and so on, written as "1)", "(1)" or "1.".
 func numbers(mask string) []numberMark {
 	var marks []numberMark
 	next := "1"
@@ -71,8 +71,7 @@ func numberAt(s, n string) int {
 	return len(s) - len(rest) + 1
 }
 
-// joined changes the numbers of a list after a colon from "1." to "1)" and the full stops before
-// them to semicolons. The list then stays in one sentence.
+// joined makes the list "1. … 2. …" after a colon one sentence. It replaces the full stops.
 func joined(mask string) string {
 	marks := numbers(mask)
 	if len(marks) < 2 || !strings.HasSuffix(mask[:marks[0].start], ": ") {
@@ -88,8 +87,8 @@ func joined(mask string) string {
 	return string(out)
 }
 
-// short splits a list of names such as "a.go, b.go and c.go". It returns p alone if an element is
-// long or a sentence.
+// short splits a list of names such as "a.go, b.go and c.go". It returns a list with longer
+// elements unchanged.
 func short(p fragment) []fragment {
 	fragments := enumerated(p)
 	verbs := make([]bool, len(fragments))
@@ -119,8 +118,7 @@ var (
 		not no now seems looks`)
 )
 
-// enumerated splits p at commas and "and" and drops "etc.". It does not split within brackets or
-// numbers.
+// enumerated splits p at commas and "and", except within brackets and numbers.
 func enumerated(p fragment) []fragment {
 	var fragments []fragment
 	start, depth := 0, 0
@@ -161,8 +159,7 @@ func withinNumber(s string, i int) bool {
 
 const maxInner = 60
 
-// splitLabel splits a sentence before a label for remaining work. Examples are "Resolved 3 of 5;
-// remaining: a.go" and "3 of 5 are resolved (remaining: a.go)".
+// splitLabel splits a sentence before a label, as in "Resolved 3 of 5; remaining: a.go".
 func splitLabel(s fragment) []fragment {
 	for i := range len(s.mask) {
 		n := opener(s.mask[i:])
@@ -188,7 +185,7 @@ func splitLabel(s fragment) []fragment {
 	return []fragment{s}
 }
 
-// opener returns the length of punctuation after which a label can begin within a sentence, or 0.
+// opener returns the length of punctuation that can precede a label within a sentence, or 0.
 func opener(s string) int {
 	for _, sign := range []string{"(", "; ", ", ", " - ", " – ", " — "} {
 		if strings.HasPrefix(s, sign) {

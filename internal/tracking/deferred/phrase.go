@@ -37,8 +37,8 @@ const (
 
 const maxGap = 8
 
-// A span is the place of a phrase in a text. The phrase itself is words[start:end], and the item
-// that it announces is words[from:to], or missing if from is -1.
+// A span is the place of a phrase, words[start:end], and of the item that it announces,
+// words[from:to]. If from is -1, the item is missing.
 type span struct{ start, end, from, to int }
 
 func phrases(lines string) []phrase {

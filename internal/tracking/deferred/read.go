@@ -42,7 +42,7 @@ func (r *reader) tick(l line) {
 	}
 }
 
-// below reads a line that may belong to the label above it. It returns false if the line does not.
+// below reads a line if it belongs to the label above, and reports whether it does.
 func (r *reader) below(l line) bool {
 	p := fragment{l.text, l.mask}
 	if r.open == nil || l.heading || r.relabels(l, p) {
@@ -63,15 +63,14 @@ func (r *reader) below(l line) bool {
 	return true
 }
 
-// relabels reports whether the line begins a new label. A bullet with a label and text does not,
-// because it is an item.
+// relabels reports whether the line begins a new label. A bullet with a label and text is an item
+// instead.
 func (r *reader) relabels(l line, p fragment) bool {
 	_, rest, ok := r.label(l, p)
 	return ok && (rest.text == "" || !l.bullet)
 }
 
-// paragraph reads a paragraph below a label. Its first sentence is an item, unless it is an offer
-// or has a cue, or the paragraph has another label.
+// paragraph reads a paragraph below a label. Its first sentence is usually an item.
 func (r *reader) paragraph(l line, p fragment) {
 	open, number := r.open, r.number
 	r.sentences(l)
@@ -94,8 +93,7 @@ func (r *reader) sentences(l line) {
 	}
 }
 
-// labelled adds the items in the text after a label. If that text is missing or only a number or an
-// address, the items are in a list below.
+// labelled adds the items in the text after a label. Without such a text, a list below has them.
 func (r *reader) labelled(l *label, rest fragment) {
 	if !hasText(rest) && (rest.text == "" || !l.counted) {
 		r.open, r.listed, r.number = l, false, strings.TrimSpace(rest.text) != ""
@@ -114,8 +112,7 @@ func (r *reader) labelled(l *label, rest fragment) {
 	}
 }
 
-// sentence adds the items of a sentence. If the sentence ends with a colon, the items are in a list
-// below.
+// sentence adds the items of a sentence. After a final colon, the items are in a list below.
 func (r *reader) sentence(s fragment) {
 	items := r.clausesOf(s, nil)
 	if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
@@ -155,8 +152,7 @@ func firstOf(p fragment) string {
 	return p.text
 }
 
-// label returns the label at the beginning of s and the text after it. A label has a colon, is a
-// heading, or is alone on its line.
+// label returns the label at the beginning of s and the text after it.
 func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool) {
 	name, rest, sep := separated(s)
 	if alone := l.heading || len(s.mask) == len(l.mask); sep == "" && (l.bullet || !alone) {

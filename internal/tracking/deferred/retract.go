@@ -24,16 +24,14 @@ func (c cue) isName(words []word) bool {
 	return c.plain && !isObject(words) || c.predicate && !isPredicate(words)
 }
 
-// isScope recognises sentences that describe the scope of finished work, such as "did not add any
-// dependency". Missing tests are an exception, because "did not add any tests" is deferred work.
+// isScope recognises "did not add any dependency", which describes finished work. "Did not add any
+// tests" is deferred work.
 func isScope(words []word) bool {
 	i := slices.IndexFunc(words, func(w word) bool { return w.text == "any" })
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
-// denied reports whether a word before the cue turns it into its opposite, as in "nothing was left
-// for later". In "the reports without a trace were left for later", "without" does not, because it
-// belongs to the subject.
+// denied reports whether a word before the cue negates it, as in "nothing was left for later".
 func (c cue) denied(words []word) bool {
 	for i, w := range words {
 		switch {
@@ -47,7 +45,7 @@ func (c cue) denied(words []word) bool {
 }
 
 // isObject reports whether the words after a cue can be its object. In "deferred tax assets are
-// computed", they cannot, because they contain a verb.
+// computed", they have a verb.
 func isObject(words []word) bool {
 	return (len(words) == 0 || !prepositions[words[0].text]) &&
 		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
@@ -75,14 +73,14 @@ var (
 	predicates = set("is are was were has have had can will does")
 )
 
-// done reports whether the next clause begins with finished work, as in "follow up on the review:
-// renamed the flag".
+// done recognises finished work in the next clause, as in "follow up on the review: renamed the
+// flag".
 func done(words []word, next []clause) bool {
 	return len(next) > 0 && next[0].from < next[0].to && strings.HasSuffix(words[next[0].from].text, "ed")
 }
 
-// isStatus recognises a state of several things, such as "2 convoys remain open". It excludes open
-// bugs, questions and other work.
+// isStatus recognises a state such as "2 convoys remain open". Open bugs and questions are work
+// instead.
 func isStatus(words []word, s span) bool {
 	i := slices.IndexFunc(words[s.start:s.end], func(w word) bool { return w.text == "remain" || w.text == "remains" }) + s.start
 	if i < s.start || i+1 >= len(words) || !states[words[i+1].text] {
@@ -96,7 +94,7 @@ func isStatus(words []word, s span) bool {
 var (
 	states = set(`open active running healthy idle online up unchanged stable green alive available closed connected
 		paused enabled disabled blocked queued asleep intact valid`)
-	// Open things of these kinds are work, so a sentence about them is more than a status.
+	// If things of these kinds are open, that is work and not only a status.
 	unsettled = set(`question questions issue issues item items task tasks point points todo todos finding findings
 		comment comments thread threads bug bugs gap gaps conflict conflicts decision decisions error errors warning
 		warnings failure failures problem problems concern concerns blocker blockers callers`)
@@ -109,8 +107,8 @@ func untilReason(words []word) int {
 	return len(words)
 }
 
-// lastAnd returns the position after the last "and". Only words after it can show that a cue is not
-// deferred work, so "fixed" in "fixed a and deferred b" says nothing about b.
+// lastAnd returns the position after the last "and". In "fixed a and deferred b", the word "fixed"
+// says nothing about b.
 func lastAnd(words []word) int {
 	for i, w := range slices.Backward(words) {
 		if w.text == "and" {

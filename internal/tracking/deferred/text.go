@@ -13,8 +13,7 @@ type line struct {
 	heading bool // begins with "#", or is completely bold
 	ticked  bool // has a ticked box or a check mark, or is struck out
 	text    string
-	// mask is text with an x in place of each byte of code and quotations, so that cues are not
-	// found there.
+	// mask is text with an x for each byte of code and quotations, which hides cues there.
 	mask string
 }
 
@@ -170,8 +169,8 @@ func masked(s string) (text, mask string) {
 	return t.String(), m.String()
 }
 
-// shown returns the length of the code or quotation at the beginning of s, or 0. before tells a
-// quotation mark from an apostrophe or an inch mark, which follow a letter or digit.
+// shown returns the length of the code or quotation at the beginning of s, or 0. After a letter, a
+// quotation mark is an apostrophe.
 func shown(s string, r rune, n int, before rune) int {
 	mark, ok := closing[r]
 	if !ok || r != '`' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {

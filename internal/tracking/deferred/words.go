@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// A word is a lower-case word with its position. A contraction such as "didn't" becomes two words,
-// "did" and "not".
+// A word is a lower-case word with its position. A contraction such as "didn't" becomes "did" and
+// "not".
 type word struct {
 	text       string
 	start, end int
 	glued      bool // a hyphen joins it to the previous word
 }
 
-// wordsOf splits s into words. Apostrophes, dots, underscores and slashes can be part of a word,
-// because names contain them. Hyphens separate words.
+// wordsOf splits s into words. They may contain dots, underscores and slashes, as file names do,
+// but no hyphens.
 func wordsOf(s string) []word {
 	var words []word
 	start, end := -1, 0

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Comparison describes the differences between the results of two configurations. For each kind of
-// difference, it has the count and the first examples.
+// Comparison describes the differences between the results of two configurations, with a count and
+// examples for each kind.
 type Comparison struct {
 	Events int          `json:"events"`
 	Config Pair[string] `json:"config"` // hashes
@@ -47,19 +47,18 @@ func (d *Differences[T]) add(limit int, example func() (T, error)) error {
 	return err
 }
 
-// IssueDifference is an issue that differs between the two sides, or exists on one side only.
+// IssueDifference is an issue that differs between the two sides, or exists on one only.
 type IssueDifference struct {
 	ID     string     `json:"id"`
 	Tenant string     `json:"tenant"`
 	Kind   rules.Kind `json:"kind"`
 	Title  string     `json:"title"`
-	// Status, Events and Transitions are empty for a configuration under which the issue does not
-	// exist.
+	// Status, Events and Transitions are empty for a side without the issue.
 	Status      Pair[rules.Status] `json:"status"`
 	Events      Pair[int]          `json:"events"`
 	Transitions Pair[int]          `json:"transitions"`
-	// If only one side has the issue, Decision has both sides' decisions on the event that created
-	// it.
+	// Decision is set if only one side has the issue. It has both decisions on the event that
+	// created it.
 	Decision *Pair[Decision] `json:"decision,omitempty"`
 }
 
@@ -79,7 +78,7 @@ func (a imprint) compare(b imprint) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
 }
 
-// same reports whether two issues are the same, apart from a title that was erased on one side.
+// same ignores a title that was erased on one side.
 func (a imprint) same(b imprint) bool {
 	return a.digest == b.digest && (a.Title == b.Title || a.Title == store.Erased || b.Title == store.Erased)
 }
@@ -115,8 +114,8 @@ func sequence[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
 	}
 }
 
-// merge joins two sorted sequences and calls do for each pair of equal values. If only one sequence
-// has a value, the other argument of do is nil.
+// merge joins two sorted sequences and calls do for each pair. A value without a partner is paired
+// with nil.
 func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(a, b *T) error) error {
 	nextA, stopA := iter.Pull2(as)
 	defer stopA()
@@ -157,8 +156,8 @@ func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(
 	return nil
 }
 
-// Compare compares two replays of the same history. It returns at most the given number of examples
-// per kind of difference.
+// Compare compares two replays of the same history, with at most the given number of examples of
+// each kind.
 func Compare(base, changed *Replay, examples int) (Comparison, error) {
 	c := Comparison{
 		Events: changed.events, Config: Pair[string]{base.config.Hash(), changed.config.Hash()},

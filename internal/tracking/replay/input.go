@@ -13,7 +13,7 @@ import (
 
 const stdinPath = "-"
 
-// Input is a file of CloudEvents with one event per line, in the order of arrival.
+// Input is a file of CloudEvents, one per line, in the order of arrival.
 type Input struct {
 	Path   string    // "-" means Stdin
 	Stdin  io.Reader // a read may block until the context ends
@@ -25,9 +25,8 @@ type Input struct {
 	Seen func(events.Event)
 }
 
-// Fold reads the file once and applies its events to all replays. No event comes after the end of
-// the file, so failures that still wait for a success are then decided. Fold skips lines that are
-// not valid events and returns them as Faults.
+// Fold reads the file once and applies its events to all replays. Failures that still wait for a
+// success at the end are decided then.
 func (in Input) Fold(ctx context.Context, replays ...*Replay) (bad Faults, err error) {
 	l, err := openLines(ctx, in.Path, in.Stdin)
 	if err != nil {
@@ -67,8 +66,7 @@ func openLines(ctx context.Context, path string, stdin io.Reader) (*lines, error
 	return nil, fmt.Errorf("read events: %w", errors.Join(err, f.Close()))
 }
 
-// interruptible returns a reader of r that fails when ctx ends, even if a read of r is blocked. The
-// blocked read continues in a goroutine until r ends.
+// interruptible returns a reader that fails when ctx ends. A blocked read goes on in a goroutine.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
@@ -89,8 +87,8 @@ func (l *lines) Read(p []byte) (int, error) {
 // Close implements [io.Closer].
 func (l *lines) Close() error { return l.r.Close() }
 
-// events returns the events of the file, including the records that outboxes write about their
-// sequence numbers.
+// events returns the events of the file, with the records that outboxes write about their sequence
+// numbers.
 func (l *lines) events(ctx context.Context, tenant string, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		list := ingest.CloudEvents(ctx, l, ingest.Options{File: l.name, Tenant: tenant, Records: true})

@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Issue is an issue in the output of whatif. Later versions keep the names of its fields and may
-// add fields.
+// Issue is an issue in the output of whatif. Later versions keep its fields and may add others.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`

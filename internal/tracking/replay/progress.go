@@ -2,8 +2,7 @@ package replay
 
 // Progress displays the progress of a replay.
 type Progress interface {
-	// Set displays the progress, such as 3 of 10 units. If total is 0, the number of units is
-	// unknown.
+	// Set displays that done of total units are finished. A total of 0 means unknown.
 	Set(done, total uint64)
 	Finish()
 }

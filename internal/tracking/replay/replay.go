@@ -17,13 +17,11 @@ import (
 const (
 	// replayBatch is the number of events between two flushes. It limits the use of memory.
 	replayBatch = 1000
-	// scratchCache is the size of the page cache in KiB. A scratch database below this size stays
-	// in memory.
+	// scratchCache is the page cache in KiB. A smaller scratch database stays in memory.
 	scratchCache = 64 << 10
 )
 
-// A Replay folds a history under one configuration. The results go into a scratch database with the
-// tables of the tracker, so the tracker's own functions can read them. A Replay is not safe for
+// A Replay folds a history under one configuration into a temporary database. It is not safe for
 // concurrent use.
 type Replay struct {
 	conn    *sqlite.Conn
@@ -42,8 +40,7 @@ func New(config rules.Config) (*Replay, error) {
 	return &Replay{conn: conn, config: config, fold: store.NewFold(conn, config)}, nil
 }
 
-// openScratch opens a temporary database. SQLite keeps it in memory, or in a temporary file if it
-// is large.
+// openScratch opens a temporary database in memory, or in a temporary file if it is large.
 func openScratch() (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn("", sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
@@ -95,8 +92,8 @@ func (r *Replay) flush() error {
 
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold feeds h to all replays and returns the lines that are not valid events. With release, all
-// grace periods end with h, which is right for a file, but not for a stream that may continue.
+// fold feeds h to all replays and returns the invalid lines. With release, nothing follows h, so
+// all grace periods end.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
 	for e, err := range h {
 		if err != nil {

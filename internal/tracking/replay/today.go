@@ -63,8 +63,7 @@ type Reproduction struct {
 	Extra    int      `json:"extra"`   // issues that only the fold has
 	Differ   int      `json:"differ"`  // issues that both have, with different content
 	Examples []string `json:"examples"`
-	// Reason explains why the fold of the stream cannot reproduce the tracker's issues, or is
-	// empty.
+	// Reason explains why the stream cannot reproduce the tracker's issues, or is empty.
 	Reason string `json:"reason,omitempty"`
 }
 

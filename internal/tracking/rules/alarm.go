@@ -8,9 +8,7 @@ import (
 	"time"
 )
 
-// A denial records that a tool call was denied, and which successful results the same call has. A
-// denied call should have none, so if there are any, the denial also names the issue or digest
-// entry with the alarm.
+// A denial records that a tool call was denied. Any successful result of the call raises an alarm.
 type denial struct {
 	Event   string    `json:"event,omitempty"`   // id of the event that denied the call, if any yet
 	Results []success `json:"results,omitempty"` // results that arrived before the denial
@@ -30,9 +28,7 @@ type success struct {
 
 var denials = table[denial]{"denied", func(d *denial) { d.Results = slices.Clone(d.Results) }}
 
-// denialID joins run and call with a line feed. If the run itself contains a line feed, two calls
-// could share such an id, so the id then begins with a line feed and the run's length. No other id
-// does, because runs are not empty.
+// denialID joins run and call. The length makes the id unambiguous if run contains a line feed.
 func denialID(run, call string) string {
 	if strings.Contains(run, "\n") {
 		return fmt.Sprintf("\n%d %s%s", len(run), run, call)
@@ -43,21 +39,20 @@ func denialID(run, call string) string {
 const (
 	// maxResults limits the results of a call that count.
 	maxResults = 8
-	// maxRemembered limits the successful calls of a tenant that the tracker remembers, in case
-	// their denials come later.
+	// maxRemembered limits the successful calls that are remembered in case their denials come
+	// later.
 	maxRemembered = 1 << 15
 )
 
-// A remembered names a successful call without a denial, in case the denial comes later. Only a
-// limited number of calls is remembered, so the id is a number that a later call takes over.
+// A remembered names a successful call in case its denial comes later. A later call reuses its id,
+// which limits the memory.
 type remembered struct {
 	Denial string `json:"denial"`
 }
 
 var rememberedCalls = table[remembered]{kind: "succeeded"}
 
-// remember adds a result of a call without a denial. If the call is new and maxRemembered calls are
-// known, it takes the place of the oldest one, which is forgotten.
+// remember adds a result of a call without a denial. A new call may replace the oldest one.
 func (r records) remember(id string, s success) {
 	known := denials.get(r, id)
 	if known == nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The alarms component opens issues about records that contradict each other. Alarms have no grace
-// period, and only people close their issues. The attribute hooks of an event does not turn alarms
-// off, because a forged event can have any attributes.
+// The alarms component opens issues about records that contradict each other. No attribute of an
+// event turns alarms off, because it may be forged.
 type alarms struct {
 	draft   *draft
 	journal *journal
@@ -21,9 +20,8 @@ type alarms struct {
 	limiter *limiter
 }
 
-// watch records the event if it denies a tool call or is a successful result of one. A call with
-// both raises an alarm, whichever arrived first. If the event is a denial, watch returns the
-// results of the call that arrived before it.
+// watch raises an alarm if a tool call has a denial and a successful result, in either order. For a
+// denial, it returns the earlier results.
 func (a *alarms) watch() []success {
 	d := a.draft
 	e := d.event
@@ -57,8 +55,7 @@ func toolOf(e events.Event) (tool string) {
 	return clean(tool, 60)
 }
 
-// earlier decides on a successful result that arrived before the denial of its call. It decides as
-// if the denial had come first, so that the order of arrival does not matter.
+// earlier decides on a successful result as if the denial of its call had come first.
 func (p *pass) earlier(denial events.Event, r success, now time.Time) {
 	e := events.Event{
 		ID: r.Event, Source: r.Source, Type: events.ToolResult.Type(), Run: denial.Run, ToolCall: denial.ToolCall, Time: r.At,
@@ -68,8 +65,7 @@ func (p *pass) earlier(denial events.Event, r success, now time.Time) {
 	p.give(f)
 }
 
-// denied raises an alarm, because the event of the draft is a successful result of a call that was
-// denied.
+// denied raises an alarm about the event, which is a successful result of a denied call.
 func (a *alarms) denied(tool string) {
 	d := a.draft
 	id := denialID(d.event.Run, d.event.ToolCall)
@@ -109,8 +105,7 @@ func (a *alarms) compare() {
 	}
 	m := marks.edit(d.records, id)
 	m.Others = append(m.Others, sum)
-	// The earlier event may already have the only decision that a source can have on this event id,
-	// so change the source.
+	// Two decisions on one event id need different sources.
 	d.decision.Source += fmt.Sprintf("#%d", len(m.Others)+1)
 	d.say("id reused", "another event with this id has other content, and only the first one counts")
 	d.flip("the same content, or another id")
@@ -140,8 +135,7 @@ func (a *alarms) raise(issue Issue) (id, digest string, entry int) {
 // maxOthers limits the number of different contents that a mark stores.
 const maxOthers = 8
 
-// contentOf returns a hash of the content of an event. Two recordings of the same hook payload have
-// the same hash, even if different hooks ran.
+// contentOf returns a hash of the content of an event. Which hooks ran does not change the hash.
 func contentOf(e events.Event) string {
 	var members map[string]json.RawMessage
 	data := []byte(e.Data)

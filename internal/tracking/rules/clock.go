@@ -10,14 +10,13 @@ import (
 const (
 	// The clock is set back after maxBehind consecutive events that are far behind it.
 	maxBehind = 20
-	// An event that is more than maxAhead ahead of the clock gets the clock's time instead of its
-	// own, unless it confirms the time of an earlier event and so moves the clock.
+	// The times of events more than maxAhead ahead of the clock do not count, unless a second event
+	// confirms them.
 	maxAhead = 2 * 365 * day
 )
 
-// Tenant has the clock of a tenant, the creation times of its latest issues, and its digests. The
-// clock follows the times of events instead of the machine's time, so that a replay decides as the
-// tracker did.
+// Tenant has the clock and the rate limits of a tenant. The clock follows the events, so that a
+// replay decides the same.
 type Tenant struct {
 	Clock    time.Time   `json:"clock,omitzero"` // latest credible event time
 	Far      far         `json:"far,omitzero"`
@@ -42,9 +41,8 @@ type far struct {
 	At     time.Time `json:"at,omitzero"`
 }
 
-// move moves the clock forward to the time of the event. A single event with a wrong time must not
-// end all grace periods, so a time more than leap ahead of the clock counts only when a second
-// event confirms it.
+// move moves the clock forward to the time of the event. A second event must confirm a big leap.
+// Otherwise one wrong time ends all grace periods.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return
@@ -68,14 +66,13 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	}
 }
 
-// isRecord reports whether services write events of kind k about other events. These can come long
-// after the work, so they do not move the clock.
+// isRecord recognises events that services write about other events, perhaps long after the work.
+// They do not move the clock.
 func isRecord(k events.Kind) bool {
 	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed
 }
 
-// passes reports whether e may move the clock far forward without a second event that confirms its
-// time.
+// passes reports whether e alone may move the clock far forward.
 func passes(e events.Event, ahead time.Duration) bool {
 	return e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom && ahead <= maxAhead
 }
@@ -85,8 +82,7 @@ func (f far) confirmed(e events.Event, leap time.Duration) bool {
 	return another && e.Time.Sub(f.At).Abs() <= leap
 }
 
-// take returns the time that counts for the event. This is its own time, or the clock if that time
-// is too far ahead or if a service recorded the event.
+// take returns the time that counts for the event, which is the clock's if its own is not credible.
 func (t *Tenant) take(e events.Event) time.Time {
 	at := e.Time.UTC()
 	if !t.Clock.IsZero() && (at.Sub(t.Clock) > maxAhead || isRecord(e.Kind())) {
@@ -102,8 +98,8 @@ func after(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// graceEnd returns the end of a grace period and the time of the first check. If the failure is
-// ahead of the clock, the check comes before the end, because the clock may never reach the end.
+// graceEnd returns the end of a grace period and the time of the first check, in case the clock
+// never reaches the end.
 func graceEnd(r records, grace time.Duration, at time.Time) (end, check time.Time) {
 	end = after(at, grace)
 	return end, earlier(end, after(r.clock().Clock, grace))

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
 )
 
-// Config has the limits of the rules. The default file in package configfile explains each limit.
+// Config has the limits of the rules. The default file in package configfile explains them.
 type Config struct {
 	TitlePrefix string   `json:"title_prefix"`
 	Tracked     []string `json:"tracked"`
@@ -48,7 +48,7 @@ type Limit struct {
 	Within time.Duration `json:"within"`
 }
 
-// Signs has thresholds for the measures of a run. Each measure at its threshold or above adds 1 to
+// Signs has thresholds for the measures of a run. Each measure that reaches its own adds 1 to
 // [Run.Complexity].
 type Signs struct {
 	Steps   int   `json:"steps"`

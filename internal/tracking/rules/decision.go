@@ -39,8 +39,8 @@ type Decision struct {
 // Counter is a count and its limit.
 type Counter [2]int64
 
-// ID returns the id of the issue.decided event for d. It depends only on the event and the
-// configuration, so a decision that is published again has the same id.
+// ID returns the id of the issue.decided event for d. A decision that is published again has the
+// same id.
 func (d Decision) ID() string {
 	return events.DeriveID(string(events.IssueDecided), d.Tenant, d.Source, d.Event, d.Config)
 }

@@ -1,12 +1,12 @@
-// Package rules decides which work of agents becomes an issue. It does not read the time, files or
-// the network. So equal events in equal order always give equal decisions. The document
-// docs/tracker.md describes the rules for users.
+// Package rules decides which work of agents becomes an issue. Equal events in equal order always
+// give equal decisions, because it reads no time, files or network. The document docs/tracker.md
+// describes the rules for users.
 //
 // [State.Apply] folds one event and returns decisions with the [Effect]s for the issue tracker.
 // Each run event, step.finished, error, issue.edited and clock.ticked gets exactly one [Decision].
-// So does a successful result of a denied tool call. Other events normally get none. They move the
-// tenant's clock, which can fire timers, and they show that their run is alive. The caller stores
-// the records of [State.Changes]. State loads missing records from a [Store].
+// So does a successful result of a denied tool call. Other events only show that time passes and
+// that their run is alive. The caller stores the records of [State.Changes], and State loads
+// missing ones from a [Store].
 //
 // # Components
 //
@@ -40,44 +40,43 @@
 // A tracking issue belongs to a [Lineage]. A lineage consists of a run, its child runs, and the
 // re-runs with the same type and work item. A failed child run blocks the issue, but a successful
 // child run does not close it. Until the root run has an event, its child runs act as the root. A
-// run that starts more than a week after the issue was closed starts a new generation of the
-// lineage. If that generation fails, its issue gets a regression-of link to the previous issue. A
-// run without run.started that fails only because of its infrastructure gets no tracking issue.
+// run that starts more than a week after the issue was closed starts a new generation. If that
+// generation fails, its issue links to the previous one as a regression. A run without run.started
+// that fails only because of its infrastructure gets no tracking issue.
 //
 // # Alarms
 //
-// A successful result of a denied tool call gets an alarm issue at once, whichever arrived first. The
-// tracker remembers the latest 32,768 successful calls of a tenant without a denial, and eight
-// results of each call. An event with the id and source of an earlier event and other content also gets an alarm
-// issue, and has no other effect. The executions of hooks do not count as content. Only people
-// close alarm issues. The hooks attribute does not turn alarms off. Alarms count as critical
-// failures for the rate limits.
+// A successful result of a denied tool call gets an alarm issue at once, in either order of
+// arrival. The tracker remembers the latest 32,768 successful calls of a tenant. An event with the
+// id and source of an earlier event and other content also gets an alarm issue, and has no other
+// effect. Only people close alarm issues, and the hooks attribute does not turn alarms off. Alarms
+// count as critical failures for the rate limits.
 //
 // # Time
 //
-// A failure that would create, reopen or block an issue first waits for a grace period of event
-// time. Critical failures and the failed end of a tracked run do not wait. A later Apply or
-// [State.Release] returns the decision on the waiting event.
+// A failure first waits for a grace period of event time before it creates, reopens or blocks an
+// issue. Critical failures and the failed end of a tracked run do not wait. A later Apply or
+// [State.Release] returns the decision.
 //
 // When an event moves the clock, the due timers run first, each at its due time. The end of a grace
-// period gives a separate decision. The work of other timers becomes part of the decision on the
-// event. If the event waits, it becomes part of the decision on the tenant's next event.
+// period gives a separate decision. Other timers add to the decision on the event, or on the next
+// event if this one waits.
 //
 // Timestamps of events may be wrong. An event more than a week ahead of the clock moves it only
 // after a second such event. A clock.ticked event, or a custom event without a run, moves it at
 // once. An event more than two years ahead counts as if it had happened now. After 20 consecutive
 // events more than a week behind the clock, the clock is set back. A grace period ends at the
 // latest when the clock has advanced by its length. Records of services about other events, such as
-// run.sealed, neither move the clock nor are occurrences.
+// run.sealed, do not move the clock.
 //
 // # People
 //
-// An edit by a person names an issue or an event. The edit waits until there is a decision on the
-// event. If the event created a follow-up, the edit changes that follow-up.
+// An edit by a person names an issue or an event. The edit of an event waits for its decision, and
+// then changes the follow-up that the event created.
 //
 // # Order
 //
-// The status of an issue depends on the known facts in the order of event times. Repeated or
-// reordered delivery does not change the final status. For each step, only the latest step.finished
-// counts. For each run, only the latest run.finished counts.
+// The status of an issue depends on the known facts in the order of event times, so repeated or
+// reordered delivery does not change it in the end. For each step and run, only the latest
+// step.finished or run.finished counts.
 package rules

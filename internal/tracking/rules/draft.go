@@ -48,7 +48,7 @@ func (d *draft) effect(e Effect) {
 	d.decision.Effects = append(d.decision.Effects, e)
 }
 
-// as changes the times of the event and the decision to at, calls do, and then restores the times.
+// as calls do with the times of the event and the decision set to at.
 func (d *draft) as(at time.Time, do func()) {
 	stamp, now := d.stamp, d.now
 	d.stamp.At, d.now = at, at

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// An Erasure removes the texts of some events from all records of a tenant. Ids, times and statuses
-// stay. It is not safe for concurrent use.
+// An Erasure removes texts from the records of a tenant. It is not safe for concurrent use.
 type Erasure struct {
 	Run    string // run whose texts and names are all erased, or empty
 	Events []string
@@ -22,9 +21,8 @@ type Erasure struct {
 	events map[string]bool // the elements of Events
 }
 
-// Record erases the texts in a record. It returns the new record, or nil if the record must be
-// deleted. Pass the records in the order of their keys, with the index of words last, because by
-// then Record knows which follow-ups it has erased and removes them from the index.
+// Record returns a record without the erased texts, or nil if it must be deleted. Pass the records
+// in the order of their keys, with the index of words last, because it depends on the others.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil
@@ -63,9 +61,7 @@ func (e *Erasure) eventRecord(k Key, data []byte) (_ []byte, changed bool, err e
 	return data, false, nil
 }
 
-// reaches reports whether the erasure can change a record, so that others need not be decoded. A
-// run or step changes only if its run is erased, and the mark of an event only if the event is
-// erased or the mark contains edits.
+// reaches reports whether the erasure can change a record. Other records need not be decoded.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
 		return e.hasEvent(k.ID) || bytes.Contains(data, []byte(`"edits":`))
@@ -134,8 +130,8 @@ func (e *Erasure) failure(fl *failure) {
 	}
 }
 
-// followup erases the texts of a follow-up if the erasure affects it. If the follow-up has neither
-// an issue nor a digest entry, it does not record its run, so it is always erased.
+// followup erases the texts of an affected follow-up. If its run is unknown, they are always
+// erased.
 func (e *Erasure) followup(id string, u *followup) {
 	bundled := u.Issue == "" && u.Digest == ""
 	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {
@@ -160,8 +156,8 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage erases the names of the run's roles. Each role gets a different name, because roles with
-// equal names would count as one role and recover together.
+// lineage erases the names of the run's roles. Roles with equal names would recover together, so
+// each gets another name.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return

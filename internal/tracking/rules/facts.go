@@ -2,9 +2,8 @@ package rules
 
 type facts struct{ records }
 
-// recovered reports whether the failed step or run of the incident has succeeded since, or another
-// one of the same run type, role and target has. If the run's end failed too, a success with the
-// run type, role and target of the end also counts.
+// recovered reports whether the failed step or run has succeeded since, or other work with the same
+// run type, role and target.
 func (f facts) recovered(in incident) bool {
 	return in.At.before(f.goodIn(in.Scope).Stamp) || in.At.before(f.goodIn(f.endScope(in.Run)).Stamp) ||
 		in.At.before(f.goodEnd(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))
@@ -35,9 +34,8 @@ func (f facts) firstFailing(run *Run) (first Failing, found bool) {
 	return first, found
 }
 
-// inhibitor returns the first failure of a step that has not recovered, if the step's run has
-// failed. inhibited is true if this is another failure than the incident's, which then counts as
-// part of it.
+// inhibitor returns the first unrecovered failure of a failed run. inhibited is true if the
+// incident is only part of that failure.
 func (f facts) inhibitor(in incident) (first Failing, inhibited bool) {
 	r := runs.get(f.records, in.Run)
 	if r == nil || r.Finished.isZero() || r.Success {
@@ -88,8 +86,7 @@ func (f facts) status(c *course, config *Config) (Status, string) {
 	return Open, ""
 }
 
-// since returns the fact, such as the latest failure or success, because of which the issue should
-// have the new status. If no fact is recorded, it returns one with the given stamp.
+// since returns the fact, such as the latest failure, that gives the issue its new status.
 func (f facts) since(c *course, to Status, now Stamp) fact {
 	switch {
 	case c.Failure != "":

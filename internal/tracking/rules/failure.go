@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A failure is the record of all failures with the same run type, role, target and error, because
-// one issue tracks all of them.
+// A failure stands for all failures with the same run type, role, target and error, which one issue
+// tracks.
 type failure struct {
 	Type       string   `json:"type,omitempty"`
 	Role       string   `json:"role,omitempty"`
@@ -31,8 +31,7 @@ type failure struct {
 
 var failures = table[failure]{"failure", func(f *failure) { f.Scopes = slices.Clone(f.Scopes) }}
 
-// A scope is the combination of a run type, a role and a target. A success in a scope recovers all
-// its failures, whatever their errors.
+// A scope is a run type, a role and a target. A success in a scope recovers all failures there.
 type scope struct {
 	Good     fact     `json:"good,omitzero"`      // latest success
 	Failures []string `json:"failures,omitempty"` // failures in the scope with an open issue

@@ -20,10 +20,8 @@ type failureTracker struct {
 	loops       *loopGuard
 }
 
-// fail records the failure of a step or of the end, in a run without a tracking issue. Both
-// together should lead to only one issue. So if a step has failed and not recovered, the failed end
-// of the run is part of that failure. Otherwise, steps that fail later are part of the failure of
-// the end.
+// fail records a failure in a run without a tracking issue. The failures of a step and of the run's
+// end share one issue.
 func (t *failureTracker) fail(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)
@@ -80,7 +78,7 @@ func (t *failureTracker) judge(in incident, critical bool) {
 	}
 }
 
-// endIncident decides on a failure after its grace period, and returns true if the failure still
+// endIncident decides on a failure after its grace period. It returns true if the failure still
 // counts.
 func (t *failureTracker) endIncident(in incident) bool {
 	d := t.draft
@@ -106,8 +104,8 @@ func (t *failureTracker) endIncident(in incident) bool {
 	return true
 }
 
-// accepts reports whether further failures can be counted in the issue or digest of fl, because it
-// is open, or because a person closed the issue as not planned.
+// accepts reports whether the issue or digest of fl can count further failures, as it can if it is
+// open.
 func (t *failureTracker) accepts(fl *failure) bool {
 	r := t.draft.records
 	if fl.Issue != "" {
@@ -116,8 +114,7 @@ func (t *failureTracker) accepts(fl *failure) bool {
 	return r.isOpen(fl.Digest)
 }
 
-// raise creates or reopens the issue of a failure. If the rate limit is reached, it adds a digest
-// entry instead.
+// raise creates or reopens the issue of a failure, or adds a digest entry above the rate limit.
 func (t *failureTracker) raise(in incident, critical bool) {
 	d := t.draft
 	fl := failures.edit(d.records, in.Failure)
@@ -175,8 +172,8 @@ func (t *failureTracker) recur(in incident) {
 	t.settle(in.Failure, runs.get(d.records, in.Run))
 }
 
-// note adds the incident to the record of its failure, together with the scopes in which a later
-// success recovers it, which are those of the incident and of its run's failed end.
+// note adds the incident to the record of its failure, with the scopes in which a success recovers
+// it.
 func (t *failureTracker) note(fl *failure, in incident) {
 	if fl.Last.before(in.At) {
 		fl.Last, fl.LastRun = in.At, in.Run
@@ -188,8 +185,8 @@ func (t *failureTracker) note(fl *failure, in incident) {
 	}
 }
 
-// succeed closes the issues in the scope of the success. It also closes issues of recovered
-// failures in the same run. An issue stays open if its failure has since occurred in another run.
+// succeed closes the issues that the success recovers, unless their failure has since occurred in
+// another run.
 func (t *failureTracker) succeed(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A fold applies one event to the state of its tenant and decides which issues change because of
-// it. The package documentation lists its components in order.
+// A fold applies one event to the state of its tenant. The package documentation lists its
+// components in order.
 type fold struct {
 	draft       draft
 	journal     journal
@@ -113,7 +113,7 @@ func (f *fold) ticked() {
 	f.draft.say("clock", "the clock moved")
 }
 
-// errored records an error event. The step may still succeed, so an error is not yet a failure.
+// errored records an error event. It is not yet a failure, because the step may still succeed.
 func (f *fold) errored() error {
 	data, err := events.Payload[events.ErrorData](f.draft.event)
 	if err != nil {
@@ -212,7 +212,7 @@ func (f *fold) runFinished() error {
 	return nil
 }
 
-// cutOff handles the end of a run that neither completed nor failed, so its work stays open.
+// cutOff handles the end of a run that neither completed nor failed. Its work stays open.
 func (f *fold) cutOff(status events.RunStatus) {
 	rule, reason := "run interrupted", "the run was interrupted"
 	if status == events.RunUnknown {

@@ -21,16 +21,14 @@ type followupTracker struct {
 	bundles     *bundles
 }
 
-// report creates follow-ups for the work that a step or run has left undone. If the event also
-// reports a failure that waits for the end of its grace period, the follow-ups wait too, because a
-// success meanwhile may make both unnecessary.
+// report creates follow-ups for the work that a step or run has left undone. After a failure, they
+// wait for the end of its grace period.
 func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
 	from.Target = cmp.Or(from.Target, t.draft.run().Target)
 	from.Remaining, from.Partial = metadata.Remaining(meta)
 	from.Deferred = metadata.Deferred(meta, summary)
 	if from.Partial && len(from.Remaining) == 0 {
-		// If the event lists no remaining items, its deferred items are the items that the partial
-		// success left.
+		// A partial success that lists no remaining items left its deferred items.
 		from.Remaining, from.Deferred = from.Deferred, nil
 	}
 	if from.Partial && len(from.Remaining) == 0 && t.needsItem(from) {
@@ -43,9 +41,8 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	t.leave(from)
 }
 
-// needsItem reports whether a partial success that lists no items gets a follow-up with a general
-// title. The end of a run gets none if its steps have left items, because these already name the
-// work.
+// needsItem reports whether a partial success without listed items gets a general follow-up.
+// Follow-ups of the steps may suffice.
 func (t *followupTracker) needsItem(from leftover) bool {
 	return from.Step != "" || t.draft.run().Remaining+t.draft.run().Deferred == 0
 }
@@ -58,8 +55,7 @@ func (t *followupTracker) unnamedItem(from leftover, summary string) string {
 	return item
 }
 
-// leave creates follow-ups up to the limits of the run, and puts the other items into the
-// collective issue. It withdraws items of the previous report that are no longer listed.
+// leave creates follow-ups up to the limits of the run, and collects the other items in one issue.
 func (t *followupTracker) leave(from leftover) {
 	d := t.draft
 	if from.Partial {
@@ -96,8 +92,7 @@ func (t *followupTracker) left(from leftover) *[]string {
 	return &steps.edit(t.draft.records, stepID(t.draft.event.Run, from.Step)).Left
 }
 
-// leaveItem creates or updates the follow-up of an item and appends its id to ids. earlierIDs lists
-// the follow-ups of the previous report.
+// leaveItem creates or updates the follow-up of an item and appends its id to ids.
 func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, earlierIDs, ids []string) []string {
 	d := t.draft
 	key := deferred.Key(item)

@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An incident is a failure that may still turn out to be harmless. It leads to an issue only if the
-// same step or run does not succeed before the grace period ends.
+// An incident is a failure in its grace period. It is forgotten if the same step or run succeeds in
+// time.
 type incident struct {
 	Failure string `json:"failure,omitempty"` // failure, if no issue tracks the run
 	Scope   string `json:"scope,omitempty"`   // scope of Failure
@@ -21,8 +21,8 @@ type incident struct {
 	At      Stamp  `json:"at"`
 }
 
-// subject returns the id of the lineage or failure to which the incident belongs. Incidents with
-// the same subject share a grace period.
+// subject returns the id of the incident's lineage or failure. Incidents with the same subject
+// share a grace period.
 func (in incident) subject() string {
 	if in.Lineage != "" {
 		return in.Lineage
@@ -30,8 +30,8 @@ func (in incident) subject() string {
 	return in.Failure
 }
 
-// timer returns the id of the timer for the end of the grace period. The id contains the arrival
-// number, so timers for the same time run in the order of the failures.
+// timer returns the id of the timer for the end of the grace period. The ids sort in the order of
+// the failures.
 func (in incident) timer() string {
 	return fmt.Sprintf("%s%020d/%s", GraceTimers, in.At.N, in.subject())
 }

@@ -37,7 +37,7 @@ const (
 	Digest   Kind = "digest"   // list of items for which the rate limits did not allow an issue
 )
 
-// maxTitle is the maximum length, in runes, of a title or close reason that a person enters.
+// maxTitle limits a title or close reason that a person enters, in runes.
 const maxTitle = 500
 
 // Issue is an issue as the rules store it.
@@ -75,9 +75,8 @@ type Link struct {
 
 const idDigits = 13
 
-// ID returns the permanent id of an issue, which is "ht-" and 13 digits in base 36. The id is a
-// hash of the tenant and the identity. The lengths count too, so ("a", "bc") and ("ab", "c") have
-// different ids.
+// ID returns the permanent id of an issue, a hash. The lengths make ("a", "bc") and ("ab", "c")
+// differ.
 func ID(tenant string, identity ...string) string {
 	h := sha256.New()
 	var length [8]byte

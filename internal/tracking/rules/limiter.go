@@ -48,8 +48,8 @@ func (l *limiter) allowTracking() bool {
 	return false
 }
 
-// allowFollowup allows either all follow-ups of an event or none, so that people see the whole
-// report in one place.
+// allowFollowup allows either all follow-ups of an event or none. People then see the report in one
+// place.
 func (l *limiter) allowFollowup() bool {
 	if l.admitted == nil {
 		l.admitted = new(l.allow(false))
@@ -70,8 +70,8 @@ func (l *limiter) slot(taken *[]time.Time, name string, limit Limit) bool {
 	return true
 }
 
-// within removes times outside the window around now. Some times can be later than now, because the
-// clock can be set back.
+// within removes times outside the window around now. Some can be in the future, because the clock
+// can be set back.
 func within(times []time.Time, now time.Time, window time.Duration) []time.Time {
 	var near []time.Time
 	for _, t := range times {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Lineage is a piece of work that has one tracking issue, although several runs may be needed for
-// it. It consists of a run, its child runs, and all runs with the same type and work item.
+// A Lineage is a piece of work with one tracking issue. It has a run, its child runs, and all
+// re-runs of the same work item.
 type Lineage struct {
 	Into       string    `json:"into,omitempty"` // lineage that this one was merged into
 	Type       string    `json:"type,omitempty"` // of Root
@@ -39,8 +39,8 @@ func runLineage(run string) string { return "run/" + run }
 
 func workLineage(runType, item string) string { return "work/" + runType + "/" + item }
 
-// unit returns an id that distinguishes the child runs of a lineage. It is the lineage id of the
-// child run's work item, or of the run itself if it has none. For a run without a parent, it is "".
+// unit returns the id of the child run's work item, or of the run itself without one. A run without
+// a parent has "".
 func (r *Run) unit() string {
 	switch {
 	case r.Parent == "":
@@ -65,8 +65,8 @@ func (r records) resolve(id string) string {
 
 func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lead makes run the root of the lineage. Until the first root, child runs set the start and the
-// end of the lineage. lead then clears both, because from now on only those of the root count.
+// lead makes run the root of the lineage. The start and end of the child runs do not count any
+// more.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false
@@ -76,9 +76,8 @@ func (l *Lineage) lead(run *Run) {
 
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
-// merge merges source into target. A lineage with an issue or digest entry must remain, so if only
-// source has one, and target has no steps and no end, merge does the opposite. In other cases, a
-// source with an issue or digest entry is not merged.
+// merge merges source into target, or the other way round to keep an issue. If both have one, they
+// stay separate.
 func (r records) merge(source, target string) {
 	a, b := lineages.edit(r, source), lineages.edit(r, target)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {
@@ -145,7 +144,7 @@ func (l *Lineage) status() Status {
 	return l.working()
 }
 
-// working returns the status that the lineage would have if none of its steps had failed.
+// working returns the status of the lineage apart from failed steps.
 func (l *Lineage) working() Status {
 	switch {
 	case l.ended() && !l.Success:

@@ -11,8 +11,7 @@ type loopGuard struct {
 	stalls  *stallWatch
 }
 
-// origin returns the id of the run's lineage, which counts the issues that its runs cause, or "" if
-// the run is unknown.
+// origin returns the id of the run's lineage, or "" if the run is unknown.
 func (g *loopGuard) origin(run string) string {
 	if r := runs.get(g.draft.records, run); r != nil {
 		return g.draft.lineageOf(r)
@@ -20,9 +19,8 @@ func (g *loopGuard) origin(run string) string {
 	return ""
 }
 
-// escalated reports whether the lineage of a run has caused too many issues without progress. If it
-// has, no more are created. The event only counts for the tracking issue of the lineage, which gets
-// a label and a comment once. Otherwise escalated counts one more issue.
+// escalated counts an issue that the lineage of a run causes. If there are too many without
+// progress, it returns true, and the issue is not created.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)
@@ -52,7 +50,7 @@ func (g *loopGuard) escalated(run string) bool {
 	return true
 }
 
-// progress resets the issue count of a lineage when an issue that it caused is closed.
+// progress resets the count of a lineage when an issue that it caused is closed.
 func (g *loopGuard) progress(issue string) {
 	d := g.draft
 	c := courses.get(d.records, issue)

@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A mark records that an event has arrived and which issues it affected. If people edit the issues
-// of an event before the decision on it, the edits wait in the mark.
+// A mark records that an event has arrived and which issues it affected. Edits by people wait in it
+// for the decision on the event.
 type mark struct {
 	Source string   `json:"source,omitempty"`
 	Seen   bool     `json:"seen,omitempty"`
@@ -22,8 +22,8 @@ var marks = table[mark]{"event", func(m *mark) {
 	m.Issues, m.Edits, m.Others = slices.Clone(m.Issues), slices.Clone(m.Edits), slices.Clone(m.Others)
 }}
 
-// markID returns the id of an event's mark. It is the id of the event, because an edit names
-// nothing else. If another source has already used this id, markID appends the source.
+// markID returns the id of an event's mark. If another source used the event id first, the source
+// is part of it.
 func markID(r records, event, source string) string {
 	m := marks.get(r, event)
 	if m == nil || !m.Seen || m.Source == source {

@@ -7,9 +7,8 @@ type outageDetector struct {
 	facts facts
 }
 
-// covers reports whether a failed run gets no tracking issue, because an outage explains its
-// failure. The run must have no run.started event, and either this failure or, at the run's end,
-// the first one that has not recovered must be an infrastructure failure.
+// covers reports whether a failed run gets no tracking issue because an outage explains its
+// failure. Only runs without run.started qualify.
 func (o *outageDetector) covers(why cause) bool {
 	d := o.draft
 	run := d.run()
@@ -27,9 +26,8 @@ func (o *outageDetector) covers(why cause) bool {
 	return true
 }
 
-// ignores reports whether a run gets a tracking issue although its failure has the issue id
-// already. This is so if the run has started and has a tracked type, and the failure is of the
-// infrastructure.
+// ignores reports whether a run gets a tracking issue of its own, although the failed
+// infrastructure has an issue.
 func (o *outageDetector) ignores(run *Run, id string) bool {
 	c := courses.get(o.draft.records, id)
 	return run.Begun && o.draft.config.tracks(run.Type) && c != nil && o.facts.isInfrastructure(c.Failure)

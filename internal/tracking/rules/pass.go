@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// These are the kinds of timers. The id of a timer is its kind, a slash and its subject.
+// The id of a timer is its kind, a slash and its subject.
 const (
 	graceKind  = "hold"   // ends a grace period
 	quietKind  = "quiet"  // ends the flapping of an issue
@@ -19,8 +19,7 @@ const (
 // GraceTimers is the id prefix of timers that end grace periods.
 const GraceTimers = graceKind + "/"
 
-// A pass applies one event to the state of a tenant. It runs the timers that are due and then
-// decides on the event. Each earlier event whose grace period has ended gets a separate decision.
+// A pass applies one event to the state of a tenant. Timers that are due run first.
 type pass struct {
 	records
 	config    *Config
@@ -64,8 +63,8 @@ func (p *pass) apply(e events.Event) error {
 		return err
 	}
 	if f.draft.waiting != "" {
-		// The event waits in a grace period, so there is no decision yet to which the timers could
-		// add. They run with the next event.
+		// The event waits in a grace period. Without a decision on it, the timers run with the next
+		// event.
 		for _, timer := range due {
 			p.setTimer(timer.ID, timer.At)
 		}
@@ -103,8 +102,8 @@ func (p *pass) give(f *fold) {
 	p.decisions = append(p.decisions, f.draft.finish())
 }
 
-// runTimers ends the due grace periods and returns the other due timers. Timers that ask whether a
-// lineage or an issue has become inactive are postponed if it was active meanwhile.
+// runTimers ends the due grace periods and returns the other due timers, unless their lineage or
+// issue was active meanwhile.
 func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 	for {
 		t, found := p.state.nextTimer(p.tenant)
@@ -129,9 +128,8 @@ func graceSubject(id string) string {
 	return subject
 }
 
-// endGrace decides on the failures of subject that wait in its grace period, in the order of
-// arrival. If all earlier ones have recovered, the next one that has time left keeps waiting.
-// endGrace then stops and returns a new timer for it.
+// endGrace decides on the waiting failures of subject in the order of arrival. For one with time
+// left, it returns a new timer.
 func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	g := gracePeriods.edit(p.records, subject)
 	first := true
@@ -160,9 +158,7 @@ func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	return Timer{}
 }
 
-// reaches reports whether a single event may move the clock to the given time, without a second
-// event that confirms it. When all grace periods are released, the clock need not get there, so
-// every time counts.
+// reaches reports whether a single event may move the clock to this time.
 func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
 }

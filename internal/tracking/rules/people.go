@@ -35,8 +35,8 @@ type people struct {
 	facts   facts
 }
 
-// edited handles an issue.edited event. An edit can name an event instead of an issue, and then
-// waits for the decision on that event.
+// edited handles an issue.edited event. If it names an event, the edit waits for the decision on
+// that event.
 func (p *people) edited() error {
 	d := p.draft
 	data, err := events.Payload[events.IssueEditedData](d.event)
@@ -160,8 +160,7 @@ func (e edit) summary() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted returns the status of an issue after a person's edit. The person decides, except that the
-// facts can outrank a reopening.
+// wanted returns the status of an issue after a person's edit. Facts can outrank only a reopening.
 func (p *people) wanted(c *course) Status {
 	if c.Edit.Action != reopened {
 		return Closed
@@ -172,9 +171,8 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks reports whether the recorded failures and successes may move an issue that a person
-// reopened. They may always block it. For another status, the latest one must be later than the
-// reopening, and its run must have been active then or have started since.
+// outranks reports whether facts may move an issue that a person reopened. Failures may always
+// block it. Another fact must be later than the reopening.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true

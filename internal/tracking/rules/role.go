@@ -6,7 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Role has the latest results of an agent role or of a whole child run.
+// A Role has the latest results of an agent role or a child run.
 type Role struct {
 	Unit   string `json:"unit,omitempty"` // result of Run.unit. Empty for a root
 	Name   string `json:"name,omitempty"`
@@ -17,8 +17,7 @@ type Role struct {
 
 const childRun = "run"
 
-// role returns a role and adds it if it is missing. At the limit, it first removes the role that
-// completed longest ago, preferably one that is not failing.
+// role returns a role and adds it if it is missing. At the limit, it removes an old one.
 func (l *Lineage) role(unit, name string) *Role {
 	i := slices.IndexFunc(l.Roles, func(r Role) bool { return r.Unit == unit && r.Name == name })
 	if i < 0 && len(l.Roles) >= maxRoles {
@@ -82,8 +81,8 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 	}
 }
 
-// failing returns a role whose latest failure has not recovered. The failure recovers when the role
-// completes later, or when its child run or a run without a parent succeeds, even at the same time.
+// failing returns a role whose latest failure has not recovered. A later completion or a success of
+// its run recovers it.
 func (l *Lineage) failing() (Role, bool) {
 	for _, r := range l.Roles {
 		if !r.failing() || !l.Settled.isZero() && !l.Settled.At.Before(r.Failed.At) {

@@ -81,8 +81,7 @@ var runs = table[Run]{"run", func(r *Run) {
 	r.Bundled, r.Left = slices.Clone(r.Bundled), slices.Clone(r.Left)
 }}
 
-// A Failing identifies the failure of a step or of the run's end, in a run without a tracking
-// issue.
+// A Failing identifies a failure in a run without a tracking issue.
 type Failing struct {
 	Failure string `json:"failure"`
 	Scope   string `json:"scope"`
@@ -102,8 +101,8 @@ type Step struct {
 
 var steps = table[Step]{"step", func(s *Step) { s.Left = slices.Clone(s.Left) }}
 
-// StepKey returns the key of the step that a step.finished event is about. An event without a step
-// id counts as a separate step. Events of other kinds have the key "".
+// StepKey returns the key of the step that has finished, or "" for other events. Without a step id,
+// each event is a step.
 func StepKey(e events.Event) string {
 	if e.Kind() != events.StepFinished {
 		return ""
@@ -116,13 +115,11 @@ func StepKey(e events.Event) string {
 
 func stepID(run, step string) string { return run + "\n" + step }
 
-// maxRoles limits the roles of a run and of a lineage, because producers can invent any number of
-// roles.
+// maxRoles limits the roles of a run and of a lineage. Clients can invent any number.
 const maxRoles = 32
 
-// Complexity returns the highest complexity that the run or its steps declare. If they declare
-// none, it is estimated as 1, plus 1 for each measure in [Signs] whose threshold the run reaches.
-// Tokens read from a cache do not count.
+// Complexity returns the highest declared complexity. Without any, it is 1 plus the number of
+// measures that reach their thresholds in [Signs].
 func (r *Run) Complexity(signs Signs) int {
 	if r.Declared > 0 {
 		return r.Declared

@@ -39,8 +39,8 @@ func (w *stallWatch) alive() {
 	}
 }
 
-// inactive handles a stall timer. It reports whether the unfinished lineage had no events for the
-// configured time, and otherwise postpones the timer.
+// inactive reports whether the unfinished lineage had no events for the configured time. Otherwise
+// it postpones the stall timer.
 func (w *stallWatch) inactive(id string, now time.Time) bool {
 	d := w.draft
 	id = d.resolve(id)

@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A State keeps the records that events touched in memory, and loads others from its [Store] when
-// they are needed. It never forgets a record, so create a new State to free the memory. The zero
-// State is empty and has no Store. A State is not safe for concurrent use.
+// A State keeps touched records in memory and loads others from its [Store]. Create a new State to
+// free memory. The zero State is empty and has no Store. It is not safe for concurrent use.
 type State struct {
 	store  Store
 	cells  map[Key]*cell
@@ -31,8 +30,7 @@ type cell struct {
 	changed bool // changed since the last call of Changes
 }
 
-// NewState returns a State that loads records from store. If store is nil, all records stay in
-// memory.
+// NewState returns a State that loads records from store. With nil, all records stay in memory.
 func NewState(store Store) *State { return &State{store: store} }
 
 // Considered reports whether every event of kind k gets a decision.
@@ -41,9 +39,8 @@ func Considered(k events.Kind) bool {
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
-// IsRecognised reports whether a State finds repeated events of kind k itself, by their ids. For
-// other kinds, callers must compare the sequence numbers of the events. These are too weak for the
-// recognised kinds, because a client can forge an event with the number of a later event.
+// IsRecognised reports whether a State recognises repeated events of kind k by their ids. For other
+// kinds, callers compare sequence numbers.
 func IsRecognised(k events.Kind) bool {
 	switch k { //nolint:exhaustive // the other kinds only move the clock
 	case events.ToolBefore, events.Approval, events.ToolResult, events.IssueDecided, events.AuditAccessed:
@@ -52,10 +49,8 @@ func IsRecognised(k events.Kind) bool {
 	return Considered(k)
 }
 
-// Apply folds e into s and returns the new decisions, also those on earlier failures whose grace
-// period has ended. e gets no decision if it is repeated or waits in a grace period. Kinds outside
-// [Considered] get one only if a timer fires or an alarm is raised. If the store fails or e has
-// invalid data, Apply returns an error and leaves s unchanged.
+// Apply folds e into s and returns the new decisions, also on earlier events whose grace period has
+// ended. e gets none if it is repeated or waits. After an error, s is unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
 		return nil, nil
@@ -72,8 +67,8 @@ func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error
 	return decisions, nil
 }
 
-// Release ends all grace periods now and returns the decisions, for a history that is complete. It
-// runs no other timers.
+// Release ends all grace periods now and returns the decisions, for a complete history. It runs no
+// other timers.
 func (s *State) Release(c Config) (decisions []Decision, err error) {
 	err = s.atomically(func() error {
 		r := registers.get(records{state: s}, "")

@@ -16,13 +16,11 @@ func (k Key) Compare(other Key) int {
 // IssueKind is the kind of records with an [Issue].
 const IssueKind = "issue"
 
-// A Store loads records and timers. It may lack the latest changes of the State, because the State
-// has them in memory.
+// A Store loads records and timers. It may lack the latest changes, which the State has in memory.
 type Store interface {
 	// Load returns the JSON of a record, or nil.
 	Load(Key) ([]byte, error)
-	// Timers returns the first timers that are due at the given time, ordered by time and id. It
-	// returns at most limit timers.
+	// Timers returns at most limit timers that are due at the given time, ordered by time and id.
 	Timers(tenant string, at time.Time, limit int) ([]Timer, error)
 }
 
@@ -43,9 +41,8 @@ type Stored struct {
 	JSON []byte // nil if deleted
 }
 
-// Changes has the modified records and timers of a State, in a stable order. Store them in one
-// transaction with the stream position of the last event, so that no event is applied twice or
-// lost.
+// Changes has the modified records and timers of a State. Store them in one transaction with the
+// stream position, so that no event is lost or repeated.
 type Changes struct {
 	Records []Stored
 	Set     []Timer // new timers. They replace timers with the same id

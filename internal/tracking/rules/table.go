@@ -18,23 +18,22 @@ func (r records) setTimer(id string, at time.Time) { r.state.setTimer(r.tenant, 
 
 func (r records) clearTimer(id string) { r.state.clearTimer(r.tenant, id) }
 
-// A register lists the names of all tenants. It is the only record that does not belong to a
-// tenant.
+// A register lists the names of all tenants. It belongs to none of them.
 type register struct {
 	Tenants []string `json:"tenants"` // sorted
 }
 
 var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
 
-// A table reads and changes the records of one kind. Its methods return no errors, because an error
-// of the store makes the whole call of Apply fail.
+// A table reads and changes the records of one kind. An error of the store makes the whole Apply
+// fail instead.
 type table[T any] struct {
 	kind string
 	// unshare clones the slices of a copied record.
 	unshare func(*T)
 }
 
-// get returns a record, or nil if it is missing. The caller must not change the record.
+// get returns a record, or nil. The caller must not change the record.
 func (t table[T]) get(r records, id string) *T {
 	return t.in(t.cell(r.state, Key{r.tenant, t.kind, id}))
 }
@@ -52,8 +51,8 @@ func (t table[T]) in(c *cell) *T {
 	return value
 }
 
-// edit returns a copy of the record and creates a missing record. The caller may change the copy
-// during the current Apply.
+// edit returns a copy of the record, which the caller may change during the current Apply. It
+// creates a missing record.
 func (t table[T]) edit(r records, id string) *T {
 	s, key := r.state, Key{r.tenant, t.kind, id}
 	old := t.in(t.cell(s, key))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A queue has the timers of one tenant. Some are in the store and some, because they have changed,
-// in memory, where they hide the stored timer with the same id.
+// A queue has the timers of one tenant. A changed timer in memory hides the stored timer with the
+// same id.
 type queue struct {
 	here     map[string]time.Time // times of the timers that changed in memory. Zero means cleared
 	changed  map[string]bool      // ids that have changed since the last call of Changes
@@ -20,8 +20,7 @@ type queue struct {
 
 var forever = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
 
-// readAhead is the number of timers that are read from the store at once, apart from those that a
-// changed timer in memory hides.
+// readAhead is the number of timers that are read from the store at once.
 const readAhead = 64
 
 func (s *State) queue(tenant string) *queue {
@@ -45,7 +44,7 @@ func (s *State) clearTimer(tenant, id string) {
 	s.changeTimer(tenant, id, time.Time{})
 }
 
-// changeTimer sets a timer and records how to undo the change. A zero time clears the timer.
+// changeTimer sets a timer, or clears it with a zero time, and records how to undo the change.
 func (s *State) changeTimer(tenant, id string, at time.Time) {
 	q := s.queue(tenant)
 	old, present := q.here[id]

@@ -104,8 +104,8 @@ func (t *tracking) create(why cause) {
 	t.linkRegression(l)
 }
 
-// update moves the tracking issue to its new status. A lineage that has only a digest entry has no
-// status, so update counts the event in the entry. With neither, it returns false.
+// update moves the tracking issue to its new status. It returns false if the lineage has none and
+// no digest entry.
 func (t *tracking) update(why cause) bool {
 	d := t.draft
 	l := d.lineage()
@@ -128,8 +128,8 @@ func (t *tracking) update(why cause) bool {
 	return true
 }
 
-// wanted returns the status that the lineage's issue should have. A failed step does not block the
-// issue before its grace period has ended.
+// wanted returns the status of the lineage's issue. A failed step does not block it during its
+// grace period.
 func (t *tracking) wanted(l *Lineage, why cause) Status {
 	status := l.status()
 	immediate := why.bad() && (why.end || why.critical)
@@ -139,8 +139,7 @@ func (t *tracking) wanted(l *Lineage, why cause) Status {
 	return status
 }
 
-// delay starts a grace period if the event is a failed step that would block the issue, and returns
-// false otherwise.
+// delay starts a grace period if the event is a failed step that would block the issue.
 func (t *tracking) delay(why cause) bool {
 	d := t.draft
 	run, l := d.run(), d.lineage()
@@ -182,7 +181,7 @@ func (t *tracking) linkRegression(l *Lineage) {
 	}
 }
 
-// linkFollowup links a follow-up to the issue of its run. If a tracking issue is created later, it
+// linkFollowup links a follow-up to the issue of its run. A tracking issue that is created later
 // gets the link too.
 func (t *tracking) linkFollowup(id string) {
 	d := t.draft

@@ -15,14 +15,14 @@ type motive struct {
 	run     *Run // run of the fact, or nil for a timer or a person
 }
 
-// after reports whether the fact can reopen an issue that a person closed. The person knew what had
-// happened until then, so only a failure or undone work of a run that started later can.
+// after reports whether the fact can reopen an issue that a person closed. Only runs that started
+// later can, because the person knew the others.
 func (m motive) after(edited Stamp) bool {
 	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }
 
-// The transitions component moves issues to the status that follows from the recorded failures and
-// successes, unless a person's edit or the rule against flapping prevents that.
+// The transitions component moves issues to the status that the facts imply. Edits and the rule
+// against flapping can prevent it.
 type transitions struct {
 	draft   *draft
 	journal *journal
@@ -58,8 +58,8 @@ func (t *transitions) move(id string, to Status, why motive) {
 	t.journal.transition(id, to, why.reason)
 }
 
-// flaps counts a reopening by a failure. After too many reopenings, it moves the issue to
-// [Flapping] and returns true.
+// flaps counts a reopening by a failure. After too many, it moves the issue to [Flapping] and
+// returns true.
 func (t *transitions) flaps(issue *Issue, c *course) bool {
 	d := t.draft
 	limit := d.config.Flapping
@@ -75,8 +75,8 @@ func (t *transitions) flaps(issue *Issue, c *course) bool {
 	return true
 }
 
-// inactive handles the timer at the end of an issue's quiet time. It reports whether no failure or
-// success concerned the issue during that time, and otherwise postpones the timer.
+// inactive reports whether nothing concerned the issue during its quiet time. Otherwise it
+// postpones the timer.
 func (t *transitions) inactive(id string, now time.Time) bool {
 	c := courses.get(t.draft.records, id)
 	if c == nil {
@@ -116,7 +116,7 @@ func (t *transitions) calm(id string) {
 	}
 }
 
-// outlived reports whether the issue was closed too long ago to be reopened by a failure.
+// outlived reports whether the issue was closed too long ago to be reopened.
 func (t *transitions) outlived(id string) bool {
 	d := t.draft
 	issue := issues.get(d.records, id)

@@ -70,8 +70,8 @@ var fields = []field{
 	{"digest.pause", "minimum time between two updates of its description", func(c *rules.Config) any { return &c.Digest.Pause }, 1},
 }
 
-// Read reads a configuration file. Missing limits have their default values. For invalid YAML, an
-// unknown name or an invalid value, it returns an [*Error].
+// Read reads a configuration file. Missing limits get their defaults. For an invalid file, it
+// returns an [*Error].
 func Read(r io.Reader) (rules.Config, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {

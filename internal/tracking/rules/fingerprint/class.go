@@ -7,9 +7,7 @@ import (
 	"unicode"
 )
 
-// Ordinary returns words that mark the class of an error as caused by the work instead of the
-// infrastructure. An entry with several words matches only if they appear in this order without a
-// gap.
+// Ordinary returns words that mark an error as caused by the work instead of the infrastructure.
 func Ordinary() []string {
 	return []string{
 		// the code under work
@@ -30,8 +28,8 @@ func Ordinary() []string {
 
 var vague = []string{"error", "errors", "err", "exception", "failure", "failed", "fail", "fatal", "other", "unknown", "none", "generic", "general"}
 
-// Class returns the normalised class of an infrastructure error. It returns "" if the class names
-// no cause or contains one of the ordinary words.
+// Class returns the normalised class of an infrastructure error, or "" for errors of the work and
+// vague classes.
 func Class(class string, ordinary []string) string {
 	words := classWords(class)
 	named := slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(vague, w) })
@@ -46,9 +44,8 @@ func Class(class string, ordinary []string) string {
 	return strings.Join(words, "_")
 }
 
-// ClassInText returns the class in an error message of a model provider's API, or "". It knows the
-// formats of Claude Code and of the providers' libraries. It ignores other text, such as "expected
-// 200, got 503", because such text may be about the work.
+// ClassInText returns the class in an error message of a model provider's API, or "". "expected
+// 200, got 503" may be about the work.
 func ClassInText(text string) string {
 	text = cut(text, 1000)
 	for _, form := range providerErrors {
@@ -78,8 +75,8 @@ func inRow(words, sequence []string) bool {
 	return false
 }
 
-// classWords splits a class into lower-case words. "RateLimited", "rate-limited" and "rate_limited"
-// give the same words. "HTTPError" gives "http" and "error".
+// classWords splits a class into lower-case words. "RateLimited" and "rate_limited" give the same
+// words.
 func classWords(class string) []string {
 	var b strings.Builder
 	runes := []rune(cut(class, 100))

@@ -14,8 +14,8 @@ const (
 	maxRaw    = 4000 // maximum length of the input
 )
 
-// variable matches the parts of an error that differ between occurrences. The replacement "#"
-// contains no digit, so a second normalisation changes nothing.
+// variable matches the parts of an error that differ between occurrences. The replacement must not
+// match again.
 var variable = []*regexp.Regexp{
 	regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
 	regexp.MustCompile(`\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d([.,]\d+)?)?(z|[+-]\d\d:?\d\d)?)?`),
@@ -32,9 +32,8 @@ var (
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )
 
-// Normalise returns the same form for all reports of an error. The reports differ in ids, times and
-// numbers, so the form has "#" in their place. It is one line in lower case with at most 300
-// characters, and normalising it again changes nothing.
+// Normalise returns the same form for all reports of an error, one line of at most 300 characters.
+// Normalising it again changes nothing.
 func Normalise(text string) string {
 	s := strings.ToLower(deferred.Clean(text, maxRaw))
 	for _, v := range variable {

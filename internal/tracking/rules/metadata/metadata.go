@@ -1,6 +1,5 @@
-// Package metadata reads the metadata and the summaries of events. Producers are free to choose the
-// types of the values, for example a number as a string, so each function accepts several types and
-// ignores the others.
+// Package metadata reads the metadata and the summaries of events. Each function accepts several
+// types of values, because clients choose them.
 package metadata
 
 import (
@@ -37,9 +36,8 @@ func Amount(v any) int {
 	return Number(v)
 }
 
-// Remaining returns the undone items of a partial success from the members remaining,
-// remaining_items and partial_success. partial is true if there are items or partial_success is
-// true. A partial_success of false overrides the items.
+// Remaining returns the undone items of a partial success, and whether it is one. A partial_success
+// of false overrides the items.
 func Remaining(metadata map[string]any) (items []string, partial bool) {
 	for _, name := range []string{"remaining", "remaining_items", "partial_success"} {
 		items = append(items, listed(metadata[name])...)
@@ -51,8 +49,8 @@ func Remaining(metadata map[string]any) (items []string, partial bool) {
 	return distinct(items), len(items) > 0 || truth(flag)
 }
 
-// Deferred returns the deferred work in metadata["deferred"]. If this member is missing or true,
-// Deferred reads the work from the summary.
+// Deferred returns the deferred work in metadata["deferred"], or in the summary if that is missing
+// or true.
 func Deferred(metadata map[string]any, summary string) []string {
 	flag, present := metadata["deferred"]
 	items := listed(flag)

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Chaos returns a random history of n events without labels. It uses few names and all kinds of
-// events. The times jump by seconds or days, mostly forward.
+// Chaos returns a random history of n events without labels. Few names and big jumps of time make
+// collisions likely.
 func Chaos(seed uint64, n int) Scenario {
 	c := &chaos{rng: rand.New(rand.NewPCG(seed, 99))}
 	sc := Scenario{Name: fmt.Sprintf("C%03d", seed), Title: "chaos"}

@@ -34,10 +34,8 @@ func share(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-// Judge compares an outcome with the labels of a scenario. An issue can match an expected issue of
-// its tenant if Covers contains its first event. The best match counts. A second issue for an
-// expected issue is a duplicate, an issue without a match is spam, and a required issue without a
-// match is a miss.
+// Judge compares an outcome with the labels of a scenario. It finds duplicates, issues that nobody
+// expects (spam) and missing ones.
 func Judge(sc Scenario, o Outcome) Verdict {
 	v := Verdict{Issues: len(o.Issues)}
 	pairs := match(sc, o)

@@ -47,8 +47,8 @@ type Decision struct {
 	Issues []string `json:"issues"`
 }
 
-// Events returns the events of the deliveries before normalisation. Edits name the issues that
-// exist under the given configuration.
+// Events returns the events of the deliveries before normalisation. Edits name issues that exist
+// under this configuration.
 func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -64,9 +64,8 @@ func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	return plain
 }
 
-// Run folds the deliveries and returns the result. The function batch returns the size of the next
-// batch, and each batch uses a new State with the same store. If batch is nil, only a restart
-// creates a new State.
+// Run folds the deliveries and returns the result. After batch() deliveries, or else only after a
+// restart, it continues with a new State.
 func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outcome {
 	tb.Helper()
 	r := newRunner(tb, c)

@@ -71,7 +71,7 @@ type Limits struct {
 	Issues      int `json:"max_issues"`
 }
 
-// Words are the values that a label allows. In a scenario file, they are a text or a list.
+// Words are the values that a label allows, in a file a text or a list.
 type Words []string
 
 // UnmarshalJSON reads a string, a list of strings, or an object with a type.
@@ -98,8 +98,8 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Load returns the recorded scenarios and the scenarios in testdata. With the race detector, it
-// returns only a fifth of the scenarios in testdata, because a fold uses one goroutine.
+// Load returns the recorded scenarios and those in testdata. With the slow race detector, it
+// returns only a fifth of testdata.
 func Load(tb testing.TB) []Scenario {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is needed

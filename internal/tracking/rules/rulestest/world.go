@@ -15,9 +15,8 @@ const (
 	hour        = 3600.0
 )
 
-// World returns a day of 50 agents of four tenants. It expects one issue for each cause of trouble.
-// The causes are provider outages, checks that break and are repaired, retried work, a storm, steps
-// that recover at once, and deferred work. Only the storm exceeds the rate limits.
+// World returns a simulated day of 50 agents of four tenants. It expects one issue for each cause
+// of trouble.
 func World(seed uint64) Scenario {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 50)),

@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/configfile"
 )
 
-// LoadConfig reads the limits of the rules from a file. Its error contains the position of a
-// mistake.
+// LoadConfig reads the limits of the rules from a file. Its error has the position of a mistake.
 func LoadConfig(path string) (c rules.Config, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -28,8 +27,8 @@ func LoadConfig(path string) (c rules.Config, err error) {
 	return c, err
 }
 
-// configRecord is the kind of the record with the configuration. The tenant of the record is empty,
-// so it is not part of a tenant's state.
+// configRecord is the kind of the configuration's record. Its tenant is empty, so it is not part of
+// a tenant's state.
 const configRecord = "config"
 
 // SaveConfig stores the tracker's configuration.
@@ -37,8 +36,7 @@ func SaveConfig(conn *sqlite.Conn, c rules.Config) error {
 	return Save(conn, c, "INSERT OR REPLACE INTO record (tenant, kind, id, record) VALUES ('', ?, '', ?)", configRecord)
 }
 
-// CurrentConfig returns the tracker's configuration that is stored in dataDir. If none is stored,
-// it returns the default.
+// CurrentConfig returns the tracker's configuration in dataDir, or the default.
 func CurrentConfig(ctx context.Context, dataDir string) (rules.Config, error) {
 	c := rules.DefaultConfig()
 	err := Read(ctx, dataDir, func(conn *sqlite.Conn) error {

@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Fold folds events into a database, in the caller's transaction. It writes decisions and effects
-// at once, while the state, which changes more often, stays in memory until Flush. A Fold is not
-// safe for concurrent use.
+// A Fold folds events into a database, in the caller's transaction. The state stays in memory until
+// Flush. A Fold is not safe for concurrent use.
 type Fold struct {
 	conn   *sqlite.Conn
 	config rules.Config
@@ -48,9 +47,8 @@ func (e *DataError) Error() string {
 // Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Cause }
 
-// Take folds an event and writes the new decisions, also those on earlier events whose grace period
-// has ended. at is the time when the server stored the event. If the event has invalid data, Take
-// changes nothing and returns a [*DataError]. The caller can then continue.
+// Take folds an event and writes the new decisions. at is the server's time. On a [*DataError],
+// Take has changed nothing, and the caller can continue.
 func (f *Fold) Take(e events.Event, at time.Time) error {
 	decisions, err := f.state.Apply(e, f.config)
 	if f.back.err != nil {
@@ -123,8 +121,8 @@ func (f *Fold) find(d rules.Decision) (r row, err error) {
 	return row{seq: f.conn.LastInsertRowID()}, err
 }
 
-// saveDecision stores a decision with its issues and effects. If the event already has a decision,
-// it adds only the issues and effects.
+// saveDecision stores a decision with its issues and effects. It adds to an earlier decision on the
+// event.
 func (f *Fold) saveDecision(d rules.Decision) error {
 	r, err := f.find(d)
 	if err != nil {

@@ -24,7 +24,7 @@ func Exists(conn *sqlite.Conn, query string, args ...any) (found bool, err error
 	return found, err
 }
 
-// Records decodes the first column of each row and calls do. It stops at the first error.
+// Records decodes the first column of each row and calls do, until an error.
 func Records[T any](conn *sqlite.Conn, do func(T) error, query string, args ...any) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error {
 		var v T

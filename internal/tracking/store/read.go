@@ -15,13 +15,11 @@ type Order string
 // The orders of issues.
 const (
 	ByID Order = "tenant, id"
-	// ByMaking orders issues by creation time, and then by the order in which the tracker created
-	// them.
+	// ByMaking orders issues by creation time, then by the order of creation.
 	ByMaking Order = "julianday(json_extract(record, '$.created')), (SELECT min(e.seq) FROM effect e WHERE e.issue = record.id), id"
 )
 
-// EachIssue calls do for each issue of a tenant. An empty tenant means all tenants. EachIssue stops
-// at the first error.
+// EachIssue calls do for each issue of a tenant, or of all tenants if it is empty, until an error.
 func EachIssue(conn *sqlite.Conn, tenant string, order Order, do func(rules.Issue) error) error {
 	return Records(conn, do, "SELECT record FROM record WHERE kind = 'issue' AND (?1 = '' OR tenant = ?1) ORDER BY "+string(order), tenant)
 }
@@ -32,8 +30,8 @@ func Find(conn *sqlite.Conn, tenant, id string) (found rules.Issue, err error) {
 	return found, err
 }
 
-// EachOccurrence calls do for each occurrence of an issue, with the id of the event. It calls do in
-// the order of event times and stops at the first error.
+// EachOccurrence calls do with the event of each occurrence of an issue, in the order of event
+// times, until an error.
 func EachOccurrence(conn *sqlite.Conn, tenant, id string, do func(event string) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error { return do(stmt.ColumnText(0)) },
 		"SELECT d.event FROM touched t JOIN decision d ON d.seq = t.decision "+
@@ -47,8 +45,7 @@ type Effect struct {
 	Refused string // why the backend refused the effect, or empty
 }
 
-// EachEffect calls do for each effect on an issue in the order of creation. It stops at the first
-// error.
+// EachEffect calls do for each effect on an issue in the order of creation, until an error.
 func EachEffect(conn *sqlite.Conn, tenant, id string, do func(Effect) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error {
 		e := Effect{Event: stmt.ColumnText(1), Refused: stmt.ColumnText(2)}

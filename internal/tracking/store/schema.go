@@ -12,22 +12,19 @@ import (
 // File returns the path of the tracker's database.
 func File(dataDir string) string { return filepath.Join(dataDir, "tracker", "tracker.db") }
 
-// Schema returns the schema of the tracker's database. It contains the tables of this package and
-// the SQL statements in extra. If a table or record changes, increase the version. The tracker then
-// rebuilds the file from the stream.
+// Schema returns the schema of the tracker's database with the SQL statements in extra. If a table
+// or record changes, increase the version, so that trackers rebuild the file.
 func Schema(extra string) projection.Schema {
 	return projection.Schema{Name: "tracker", Version: 4, Tables: tables + extra}
 }
 
-// Read runs fn on a snapshot of the database, even while a tracker writes to it. If the file is
-// missing, the error wraps [fs.ErrNotExist].
+// Read runs fn on a snapshot of the database, even while a tracker writes. If the file is missing,
+// the error wraps [fs.ErrNotExist].
 func Read(ctx context.Context, dataDir string, fn func(*sqlite.Conn) error) error {
 	return projection.Read(ctx, File(dataDir), Schema(""), fn)
 }
 
-// The tables record and timer store the state of package rules. The table decision has a row for
-// each event with a decision, whose columns id and record are NULL during a grace period. Do not
-// change the text, because it is part of the file format.
+// Do not change this text, because it is part of the file format.
 const tables = `
 CREATE TABLE scope (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),

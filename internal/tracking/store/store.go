@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// Sorting is the layout of times in the database, chosen so that the order of the texts is the
-// order of the times.
+// Sorting is the layout of times in the database. Their order as texts is their order in time.
 const Sorting = "2006-01-02T15:04:05.000000000Z"
 
 // Sortable formats t in the layout Sorting.

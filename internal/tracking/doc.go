@@ -9,5 +9,5 @@
 //	beads     copies issues to a Beads workspace, as files or with the command bd
 //	replay    repeats the decisions on a history under other rules and compares the results
 //
-// The tracker publishes each decision as an event, so the evidence wing records it.
+// The tracker publishes each decision as an event, which is recorded as evidence too.
 package tracking

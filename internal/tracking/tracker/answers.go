@@ -17,9 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// An answer is an issue.decided event about an order to erase. A tracker with another data directory
-// than the auditor publishes it, so that auditor erase knows when the texts are gone. The table
-// demand has a row for each answer.
+// An answer tells the auditor that the texts of its erasure order are gone.
 type answer struct {
 	ID     string    `json:"id"`
 	Tenant string    `json:"tenant"`
@@ -28,8 +26,8 @@ type answer struct {
 	Time   time.Time `json:"time"` // of the order
 }
 
-// answers reports whether the tracker publishes answers to orders. It does so only if the auditor,
-// with its key, uses another data directory.
+// answers reports whether the tracker publishes answers to orders. It does so if the auditor uses
+// another data directory.
 func (o Options) answers() bool {
 	_, err := os.Stat(filepath.Join(o.DataDir, "keys", "ledger.key"))
 	return err != nil
@@ -47,8 +45,8 @@ func (b *batch) answer(o ledger.Order, rule string) error {
 	return store.Run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, 'answer', 0, ?)", a.Tenant, a.ID, string(text))
 }
 
-// answers returns the answers that are to be published. Before the stream has been read, it returns
-// none, because the stream may contain the same answers from an earlier tracker.
+// answers returns the answers to publish. Before the stream has been read, an earlier tracker may
+// have published them.
 func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	if !s.caught.Load() {
 		return nil, nil
@@ -66,8 +64,7 @@ func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	return due, err
 }
 
-// send publishes answers. An answer says that the texts are gone, so call send only when they are
-// gone from all files.
+// send publishes answers. Call it only when the texts are gone from all files.
 func (s *settler) send(ctx context.Context, due []answer) error {
 	if len(due) == 0 {
 		return nil

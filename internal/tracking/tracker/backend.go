@@ -17,8 +17,8 @@ const (
 
 type backend interface {
 	Workspace(tenant string) beads.Backend
-	// Flush makes all changes durable. Effects are marked as settled only after Flush, so that a
-	// crash loses none.
+	// Flush makes all changes durable. Only then are effects marked as settled, so that a crash
+	// loses none.
 	Flush(ctx context.Context) error
 	// Export writes the changed issues to the workspaces. It sets its own deadlines.
 	Export(ctx context.Context) error

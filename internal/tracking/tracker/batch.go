@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch applies messages of the stream to the tracker's database, and carries out the erasure
-// orders among them, in one transaction. It is not safe for concurrent use.
+// batch applies messages of the stream to the database in one transaction. It is not safe for
+// concurrent use.
 type batch struct {
 	conn  *sqlite.Conn
 	marks *consume.Marks
@@ -30,8 +30,7 @@ type batch struct {
 	tenants   map[string]bool // tenants with events in the batch
 }
 
-// fold applies a message to the database. It returns a [*consume.Poison] if the message can never
-// be applied, so that the reader does not try again for ever.
+// fold applies a message to the database. It returns a [*consume.Poison] if no retry can succeed.
 func (b *batch) fold(m consume.Message) error {
 	if m.Address.Manifest {
 		return nil
@@ -53,8 +52,7 @@ func (b *batch) fold(m consume.Message) error {
 	}
 	err = b.state.Take(e, m.Stored)
 	if _, ok := errors.AsType[*store.DataError](err); ok {
-		// The error may quote the event's data, which must not end up in a dead letter, so the
-		// reason names only the kind.
+		// The error may quote the event's data, which must not get into a dead letter.
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
 	return err

@@ -19,18 +19,15 @@ import (
 
 const (
 	clockCheck = time.Second
-	// clockGrace is the wait between the time at which a timer is due and its clock.ticked event,
-	// because earlier events may still arrive.
+	// clockGrace is the wait for earlier events before a due timer gets its clock.ticked event.
 	clockGrace = 2 * time.Second
-	// If a tenant has no events for clockQuiet, the wall clock advances its time. Without this
-	// wait, that could happen during an import, whose events have old timestamps.
+	// The wall clock advances only tenants without events for clockQuiet. Otherwise it would
+	// interrupt an import of old events.
 	clockQuiet = 5 * time.Second
 )
 
-// A ticker advances the time of tenants that receive no events, because the time of a tenant is the
-// latest timestamp of its events. If a timer is due by the wall clock, the ticker publishes a
-// clock.ticked event with the due time, and the timer fires when the tracker reads this event. A
-// rebuild from the stream therefore sees the same times.
+// A ticker advances the time of tenants without events. It publishes the time as an event, so that
+// a rebuild from the stream sees the same times.
 type ticker struct {
 	db     *projection.DB
 	outbox outbox

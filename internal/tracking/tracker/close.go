@@ -43,9 +43,8 @@ type Closing struct {
 	Status rules.Status `json:"status"` // status of the issue when Close returns
 }
 
-// Close closes an issue for a person. It stores an issue.edited event in the outbox of edits. If a
-// tracker runs on dataDir, Close waits for the tracker's decision. Otherwise the next tracker
-// closes the issue.
+// Close closes an issue for a person and waits for the decision of a running tracker. Without one,
+// the next tracker closes the issue.
 func Close(ctx context.Context, dataDir string, c CloseRequest) (Closing, error) {
 	issue, err := find(ctx, dataDir, c.Tenant, c.Issue)
 	if err != nil {

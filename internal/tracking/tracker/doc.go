@@ -13,7 +13,7 @@
 //     published. A tracker without tracker.db reads the whole stream before it publishes, so
 //     that it does not publish a decision twice.
 //
-// While the backend is unavailable, the tracker stops reading the stream, and [Options.Progress]
+// While the backend is unavailable, the tracker stops reading the stream. [Options.Progress]
 // reports the reason.
 //
 // [List], [Show], [Why] and [Close] need only the files. [Rebuild] needs the stream, and fails

@@ -23,8 +23,7 @@ const (
 	unknownAuthor = "somebody"
 )
 
-// An editor publishes edits by people. It reads them from the workspaces and from the outbox in
-// which commands store them.
+// An editor publishes edits by people from the workspaces and the outbox of commands.
 type editor struct {
 	opts   Options
 	db     *projection.DB
@@ -62,8 +61,7 @@ func (e *editor) logOnce(ctx context.Context, before string, err error) string {
 	return err.Error()
 }
 
-// drain publishes the edits that exist now, except those in a workspace that is unreadable, which a
-// later run publishes.
+// drain publishes the edits that exist now. Those in an unreadable workspace stay for a later run.
 func (e *editor) drain(ctx context.Context) error {
 	e.logOnce(ctx, "", e.poll(ctx))
 	if err := ctx.Err(); err != nil {

@@ -17,13 +17,12 @@ const editsName = "edits"
 
 const editSource = "/tracker/edits"
 
-// EditOutbox returns the path of the outbox in which commands store people's edits for the tracker.
+// EditOutbox returns the outbox in which commands store people's edits.
 func EditOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", editsName) }
 
 var editRedactor = sync.OnceValues(func() (*redact.Redactor, error) { return redact.New(redact.Options{}) })
 
-// setEdit redacts secrets and personal data in d.Value, but keeps the name of an assignee, which is
-// the point of such an edit.
+// setEdit redacts d.Value, except the name of an assignee, which the edit is about.
 func setEdit(e *events.Event, d events.IssueEditedData) error {
 	if d.Action != string(beads.ActionAssigned) && d.Value != "" {
 		r, err := editRedactor()
@@ -46,12 +45,11 @@ func setEdit(e *events.Event, d events.IssueEditedData) error {
 	return e.SetData(d)
 }
 
-// RecordEdit stores a person's edit as an event and returns it. It redacts secrets and personal
-// data in the text.
+// RecordEdit stores a person's edit as an event in an outbox in dataDir. It redacts secrets and
+// personal data.
 //
-// When RecordEdit succeeds, the event is on disk in an outbox in dataDir. No broker or tracker need
-// run. The next tracker sends the event to the stream and applies the edit when it reads the event
-// there. Several processes may call RecordEdit concurrently.
+// The event is then on disk, and the next tracker applies it. Several processes may call RecordEdit
+// concurrently.
 func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEditedData) (events.Event, error) {
 	d.User = osuser.Current()
 	e, err := events.New(events.IssueEdited, editSource, d)

@@ -29,9 +29,8 @@ type pendingEffect struct {
 	outcome string // why the backend refused the effect, or empty
 }
 
-// settle applies the pending effects to the issues in the backend. An effect is settled when the
-// backend accepts or permanently refuses it. After any other error, it stays pending, and so do
-// later effects on the same issue. An unavailable workspace delays all later effects of its tenant.
+// settle applies the pending effects to the issues in the backend. After an error that a retry can
+// solve, later effects on the issue wait, and so does the whole tenant of an unavailable workspace.
 func (s *settler) settle(ctx context.Context) error {
 	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {
@@ -69,8 +68,8 @@ func (w *blocked) add(p pendingEffect, err error) {
 	}
 }
 
-// settlePage applies a page of pending effects. It marks them as settled at the end, and every
-// maxMarkDelay in between, so that only few are applied again after a crash.
+// settlePage applies a page of pending effects. It marks them as settled at intervals, so that a
+// crash repeats only few.
 func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *blocked) error {
 	var done []pendingEffect
 	w.pages++
@@ -183,8 +182,8 @@ func bead(i rules.Issue) beads.Issue {
 	return b
 }
 
-// beadStatus returns the status of an issue in Beads. Since Beads has no status flapping, a
-// flapping issue is open there, and a label marks it.
+// beadStatus returns the status of an issue in Beads, which has no flapping. A flapping issue is
+// open there.
 func beadStatus(s rules.Status) beads.Status {
 	if s == rules.Flapping {
 		return beads.Open

@@ -19,8 +19,7 @@ type erasure struct {
 	issues map[string]bool
 }
 
-// event erases the texts of an event. It marks the event as erased, so that later decisions on it
-// get no texts.
+// event erases the texts of an event and marks it. Later decisions on it get no texts.
 func (e *erasure) event(t target) error {
 	e.events = append(e.events, t.event)
 	e.runs[t.run] = true
@@ -42,7 +41,7 @@ func (e *erasure) event(t target) error {
 	return nil
 }
 
-// issue erases all texts of an issue, because it is unknown which event a text is from.
+// issue erases all texts of an issue, because the event of a text is unknown.
 func (e *erasure) issue(seq int64, id string) error {
 	if e.issues[id] {
 		return nil

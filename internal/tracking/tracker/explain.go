@@ -22,8 +22,7 @@ import (
 type Explanation struct {
 	Subject string `json:"subject"`
 	Issue   *Issue `json:"issue,omitempty"`
-	// Decisions contains the decisions that changed Issue. Without Issue, it contains the decisions
-	// on the event.
+	// Decisions contains the decisions that changed Issue, or without one those on the event.
 	Decisions    []Reasoning `json:"decisions"`
 	Others       int         `json:"others,omitempty"`
 	Unconsidered string      `json:"unconsidered,omitempty"`
@@ -35,8 +34,8 @@ type Reasoning struct {
 	rules.Decision
 }
 
-// Why explains the issue with this id. If there is no such issue, it explains the event with this
-// id. Why only reads files in dataDir. If they contain neither, the error wraps [ErrNotFound].
+// Why explains the issue or event with this id, from the files in dataDir. If they contain neither,
+// the error wraps [ErrNotFound].
 func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err error) {
 	err = store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		x, err = Explain(conn, tenant, id)
@@ -60,8 +59,7 @@ func (x *Explanation) IsEmpty() bool {
 	return x.Issue == nil && len(x.Decisions) == 0 && x.Unconsidered == ""
 }
 
-// Explain is like [Why], but reads a database with the tables of package store. The result may be
-// empty.
+// Explain is like [Why] for a database with the tables of package store. The result may be empty.
 func Explain(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
 	x := Explanation{Subject: id, Decisions: []Reasoning{}}
 	found, err := issueOf(conn, tenant, id)
@@ -121,8 +119,8 @@ func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 // ConsideredKinds names the kinds of events with decisions, for use in messages.
 const ConsideredKinds = "considered are run events, step.finished, error, issue.edited, clock.ticked and successful results of denied tool calls"
 
-// unconsidered explains an event without a decision. It reads the ledger, because the tracker does
-// not store such events.
+// unconsidered explains an event without a decision. The tracker does not store it, so it comes
+// from the ledger.
 func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {
 	none := fmt.Errorf("%w: %s in tenant %s, and no event with that id has a decision or is in a ledger here; %s",
 		ErrNotFound, id, tenant, ConsideredKinds)

@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// maxReadRetry is the maximum pause before a new attempt to read the stream. It is short, because
-// attempts without a backend usually fail at once.
+// maxReadRetry is short, because attempts without a backend fail at once.
 const maxReadRetry = 5 * time.Second
 
 func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
@@ -45,8 +44,8 @@ func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publis
 	return settleRest(reading, opts, s)
 }
 
-// releaseHeld ends the grace periods that are over by the wall clock. It publishes clock.ticked
-// events and reads them, because a drain cannot wait for other events.
+// releaseHeld ends the grace periods that are over by the wall clock, because a drain cannot wait
+// for other events.
 func releaseHeld(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
 	t := newTicker(r.db, outbox, opts.Logger, nil)
 	n, err := t.releaseHeld(ctx)
@@ -76,8 +75,7 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	}, r)
 }
 
-// settleRest settles the effects that are still pending when the tracker ends. In a drain, it
-// continues while the backend makes progress. Otherwise it stops after stopTimeout.
+// settleRest settles the pending effects when the tracker ends. Only a drain may take long.
 func settleRest(ctx context.Context, opts Options, s *settler) error {
 	if opts.Drain && ctx.Err() == nil {
 		return stuckCause(ctx, s.finish(ctx, true))

@@ -16,8 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxUnsigned limits the orders of a tenant that wait for a key, because the tracker may learn only
-// later which key signed them.
+// maxUnsigned limits the orders of a tenant that wait because their key is still unknown.
 const maxUnsigned = 1000
 
 // HasOrderKey reports whether the tracker knows a key that signs erasure orders.
@@ -26,8 +25,8 @@ func (o Options) HasOrderKey() (bool, error) {
 	return key != nil, err
 }
 
-// orderKey returns Options.OrderKey. If it is empty, orderKey returns the key of the auditor in
-// DataDir, or nil without an auditor.
+// orderKey returns Options.OrderKey or the key of the auditor in DataDir. Without either, it
+// returns nil.
 func (o Options) orderKey() (note.Verifier, error) {
 	if o.OrderKey != "" {
 		v, _, err := ledger.ParseVerifier(o.OrderKey)
@@ -40,9 +39,8 @@ func (o Options) orderKey() (note.Verifier, error) {
 	return v, err
 }
 
-// keyOrders returns the orders that changed the key of a tenant, from the files of the auditor,
-// which may be ahead of the stream as the tracker has read it. With Options.OrderKey the auditor is
-// elsewhere, so keyOrders returns none.
+// keyOrders returns the orders that changed the key of a tenant. The files of a local auditor can
+// be ahead of the stream.
 func (o Options) keyOrders(tenant string) ([]string, error) {
 	if o.OrderKey != "" {
 		return nil, nil
@@ -50,8 +48,7 @@ func (o Options) keyOrders(tenant string) ([]string, error) {
 	return ledger.ReadKeyOrders(filepath.Join(o.DataDir, "keys"), tenant)
 }
 
-// keys returns the keys that sign orders, each for a range of order numbers. It returns nil if no
-// key is known.
+// keys returns the keys that sign orders, each for a range of order numbers, or nil.
 func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	key, err := b.orderKey()
 	if key == nil || err != nil {
@@ -80,8 +77,8 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	return &keys, err
 }
 
-// changeKey stores an order that changes the key. It then checks the waiting orders again, because
-// the new key may have signed them.
+// changeKey stores an order that changes the key. It then checks the waiting orders, which the new
+// key may have signed.
 func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
 	if err := b.storeOrder(tenant, event, signed, "key", upto); err != nil {
 		return err

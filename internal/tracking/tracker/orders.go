@@ -18,9 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An order is a signed order of the ledger, for example to erase or prune events. Since decisions
-// and issues quote texts of their events, the tracker removes these texts too. Ids, times, statuses
-// and links stay.
+// An order is a signed order of the ledger, for example to erase events. The tracker must then
+// erase its quotations of them.
 type order struct {
 	ledger.Order
 	upto  int64 // number of the last affected decision
@@ -28,8 +27,8 @@ type order struct {
 	at    time.Time // when the server stored the order, or zero
 }
 
-// handleOrder carries out the order in an event. If no known key has signed the order, handleOrder
-// stores it until the tracker learns another key. stored is the server's time of the event.
+// handleOrder carries out the order in an event, or stores it until a known key has signed it.
+// stored is the server's time.
 func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	text := ledger.OrderIn(e)
 	if text == "" {
@@ -67,8 +66,8 @@ func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	return b.storeUnsigned(e.Tenant, e.ID, text, upto)
 }
 
-// carryOut carries out an order once, and returns false if no known key has signed it. An order
-// that needs an approval does nothing until it arrives again with the approval.
+// carryOut carries out an order once, after any approval that it needs. It returns false if no
+// known key has signed the order.
 func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, at time.Time) (signed bool, err error) {
 	rules, err := b.rules(tenant)
 	if err != nil {
@@ -154,8 +153,7 @@ type target struct {
 	record *rules.Decision // nil during the grace period of the event
 }
 
-// matches reports whether the selection contains the event. at is the time to compare with the
-// selection's range.
+// matches reports whether the selection contains the event, with at as the time of the event.
 func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	for _, f := range [...]struct{ want, have string }{{s.Run, t.run}, {s.Event, t.event}, {s.User, t.user}} {
 		if f.want != "" && f.want != f.have {
@@ -170,9 +168,8 @@ func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	return (s.From.IsZero() || !at.Before(s.From)) && (s.To.IsZero() || at.Before(s.To))
 }
 
-// erase erases the texts of the selected events. If a legal hold protects one of them, an erasure
-// order erases nothing, so that it is not carried out in part, while a prune order only skips the
-// protected events.
+// erase erases the texts of the selected events. A legal hold on one of them stops an erasure order
+// completely. A prune order skips the held events.
 func (b *batch) erase(o order) error {
 	targets, err := b.targets(o)
 	if err != nil {

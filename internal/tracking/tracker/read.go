@@ -17,8 +17,7 @@ import (
 // ErrNotFound means that there is no such issue or event.
 var ErrNotFound = errors.New("no such issue")
 
-// Issue is an issue in JSON results. Later versions keep the names of its fields and may add
-// fields.
+// Issue is an issue in JSON results. Later versions keep its fields and may add others.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`
@@ -40,8 +39,8 @@ type Issue struct {
 	Runs        []string  `json:"runs"` // first runs with an occurrence
 }
 
-// List returns the issues of a tenant in the order of creation. An empty tenant means all tenants.
-// List only reads files in dataDir. Without files, it returns no issues.
+// List returns the issues of a tenant in the order of creation, or of all tenants if it is empty.
+// Without files in dataDir, it returns none.
 func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {

@@ -33,21 +33,20 @@ type Rebuilt struct {
 	Events uint64   `json:"events"`
 	Gained []string `json:"gained"`
 	Lost   []string `json:"lost"` // issues that no longer exist
-	// Gone is the number of events with a decision in the old file that are no longer in the
-	// stream. Without a readable old file, Gone is -1.
+	// Gone is the number of decided events that are no longer in the stream, or -1 without a
+	// readable old file.
 	Gone int64 `json:"gone"`
 }
 
-// Rebuild builds a new tracker file from the stream and replaces the old file. It uses the
-// configuration in opts. A crash leaves either the old or the new file.
+// Rebuild builds a new tracker file from the stream and replaces the old one. A crash leaves one of
+// the two.
 //
-// Rebuild publishes no decisions. If no decision on an event was published before, the next tracker
-// publishes the new decision. Rebuild keeps edits and texts by people, and does not repeat effects
-// that the old file has settled.
+// Rebuild publishes nothing, keeps edits and texts by people, and does not repeat settled effects.
+// The next tracker publishes decisions on events that had none before.
 //
 // If the stream has lost events with decisions, Rebuild changes nothing and returns an error that
-// wraps [ErrBeginning]. opts.Partial allows such a rebuild. Rebuild fails while a tracker runs on
-// the data directory.
+// wraps [ErrBeginning], unless opts.Partial is set. Rebuild fails while a tracker runs on the data
+// directory.
 func Rebuild(ctx context.Context, opts RebuildOptions) (_ Rebuilt, err error) {
 	if err := opts.Validate(); err != nil {
 		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)

@@ -20,8 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// closeLog moves the write-ahead log into the main file, and reports whether this file is then a
-// readable tracker file.
+// closeLog moves the write-ahead log into the main file, and reports whether that file is readable.
 func closeLog(ctx context.Context, path string) (readable bool) {
 	if _, err := os.Stat(path); err != nil {
 		return false
@@ -37,11 +36,9 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
-// carry copies what the stream cannot give back, because it is only in the old file. These are the
-// workspaces with texts by people, and the marks of settled effects and published decisions.
+// carry copies what only the old file has, for example texts by people.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
-	// If the old decision on an event was published, the new one is not published again, even if
-	// the two differ.
+	// An event whose decision was published gets no second one, even if the two differ.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
 	if !r.hasOld {
 		return db.Tx(ctx, func(conn *sqlite.Conn) error { return store.Run(conn, published) })
@@ -70,8 +67,8 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	})
 }
 
-// compare records the differences between the old and the new file. If the stream lacks events with
-// decisions, compare returns an error unless Partial is set.
+// compare records the differences between the old and the new file. Without Partial, events missing
+// in the stream are an error.
 func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	r.done.Gained, r.done.Lost = []string{}, []string{}
 	count := func(conn *sqlite.Conn) error {
@@ -143,9 +140,8 @@ func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// correct sets the status of changed issues in the backend directly. The rebuilt effects cannot do
-// this, because they are older than the latest change of the issue, so the backend would ignore
-// them.
+// correct sets the status of changed issues in the backend directly. The rebuilt effects are too
+// old, so the backend would ignore them.
 func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.changed {
 		w := r.backend.Workspace(m.tenant)
@@ -174,8 +170,8 @@ func (r *rebuilding) correct(ctx context.Context) error {
 	return r.backend.Flush(ctx)
 }
 
-// swap replaces the old database with the new one. The new database must be closed, and the
-// write-ahead log of the old database must be empty.
+// swap replaces the old database with the new one, which must be closed. The old write-ahead log
+// must be empty.
 func swap(newPath, oldPath string) error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(oldPath + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

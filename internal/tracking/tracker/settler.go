@@ -19,18 +19,17 @@ const (
 	roundSize  = 500 // effects or decisions per transaction
 	firstRetry = 200 * time.Millisecond
 	maxRetry   = 10 * time.Second
-	// callTimeout limits one call of the backend. It is longer than the deadline of a bd call, so
-	// that bd gives up first and with a better error.
+	// callTimeout limits one call of the backend. bd has a shorter limit and gives a better error.
 	callTimeout = 30 * time.Second
-	// The pause after an export is exportPause times its duration, but at most maxExportPause. An
-	// export of large workspaces is slow, because it writes whole files.
+	// The pause after an export is exportPause times its duration, because an export of large
+	// workspaces is slow.
 	exportPause    = 20
 	maxExportPause = 10 * time.Second
 	noTimeout      = time.Duration(0)
 )
 
-// A settler applies the effects of decisions to the issues in the backend, and publishes the
-// decisions. A single goroutine does both in rounds.
+// A settler applies the effects of decisions to the backend and publishes the decisions. A single
+// goroutine does both.
 type settler struct {
 	db      *projection.DB
 	backend backend
@@ -72,9 +71,8 @@ func (s *settler) wakeUp() {
 	}
 }
 
-// noteProgress lets the settler publish decisions only after all messages have been read that were
-// in the stream at the start. Otherwise it could publish decisions that an earlier tracker has
-// published already.
+// noteProgress holds decisions back until the stream has been read. An earlier tracker may have
+// published the same ones.
 func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return
@@ -126,8 +124,7 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
-// call runs a function with a time limit, because a hung backend must not stop the tracker. If the
-// function takes longer, the error wraps ErrUnavailable. noTimeout leaves deadlines to the backend.
+// call runs a function with a time limit. A hung backend must not stop the tracker.
 func (s *settler) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	s.mu.Lock()
 	if s.since.IsZero() {
@@ -146,8 +143,7 @@ func (s *settler) call(ctx context.Context, limit time.Duration, do func(context
 	return err
 }
 
-// noteAccepted records the time at which the backend accepted a change, or clears it if no changes
-// are pending.
+// noteAccepted records that the backend accepted a change, or that none are pending.
 func (s *settler) noteAccepted(all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +166,8 @@ func (s *settler) report(ctx context.Context, err error) {
 	}
 }
 
-// finish settles and exports all effects, and retries until ctx ends. If drained is true, the
-// tracker has read the stream, so finish may publish decisions.
+// finish settles and exports all effects, and retries until ctx ends. It publishes decisions only
+// if drained is true.
 func (s *settler) finish(ctx context.Context, drained bool) error {
 	if drained {
 		s.caught.Store(true)
@@ -199,9 +195,8 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 	}
 }
 
-// round settles effects, publishes decisions and exports the workspaces. After a failed step, round
-// continues with the next step, because the cause may be a single workspace. If the pause after the
-// last export is not over, round skips the export and returns the remaining time.
+// round settles effects, publishes decisions and exports the workspaces. If it is too early for an
+// export, it returns the remaining time.
 func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	due, err := s.answers(ctx)
 	if err != nil {
@@ -234,8 +229,8 @@ func (s *settler) publishCaught(ctx context.Context) error {
 	return nil
 }
 
-// exportAndSend exports the changed issues to the workspaces. If all effects are settled, it then
-// publishes the answers to erasure orders, because the texts are now gone from all files.
+// exportAndSend exports the changed issues and then publishes the answers to erasure orders. The
+// texts are gone only when all effects are settled.
 func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due []answer) error {
 	if err := s.export(ctx, erased); err != nil || !settled {
 		return err
@@ -244,8 +239,8 @@ func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due [
 	return s.send(ctx, due)
 }
 
-// export updates the workspaces and, if texts were erased, scrubs the database. If this fails,
-// texts may remain, so the next export scrubs again.
+// export updates the workspaces and, after an erasure, scrubs the database. After a failure, the
+// next export scrubs again.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.call(ctx, noTimeout, s.backend.Export)

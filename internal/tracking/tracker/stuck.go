@@ -11,9 +11,8 @@ import (
 
 var errStuck = errors.New("the backend accepts no issues")
 
-// endWhenStuck calls end if changes are pending and the backend accepts none of them for the time
-// limit. There is no progress if the number of issues that are incomplete in their workspace stays
-// the same.
+// endWhenStuck calls end if the backend makes no progress with the pending changes for the time
+// limit.
 func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
 	tick := time.NewTicker(max(limit/20, time.Millisecond))
 	defer tick.Stop()

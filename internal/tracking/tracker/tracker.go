@@ -39,8 +39,8 @@ type Options struct {
 	Config  rules.Config // zero means the default
 	Logger  *slog.Logger
 
-	// OrderKey is the verifier key of the ledger that signs erasure orders. Empty means the key of
-	// the auditor in DataDir.
+	// OrderKey is the verifier key of the ledger that signs erasure orders. Empty means the
+	// auditor's in DataDir.
 	OrderKey string
 
 	// Backend is [EmbeddedBackend] or [BDBackend]. Empty means EmbeddedBackend.
@@ -49,13 +49,13 @@ type Options struct {
 	BD string
 
 	// SettleTimeout limits how long a drain waits while the backend accepts no changes. Zero means
-	// DefaultSettleTimeout. Without Drain, SettleTimeout has no effect.
+	// DefaultSettleTimeout.
 	SettleTimeout time.Duration
 
 	Heartbeat time.Duration // of the outboxes, as in [publish.Options]
 
-	// Progress receives reports about the position in the stream. While the tracker waits, Err is
-	// the reason. All calls come from one goroutine.
+	// Progress receives the position in the stream, with Err as the reason of a wait. All calls
+	// come from one goroutine.
 	Progress func(consume.Progress)
 
 	onHole func(consume.Gap) // receives ranges of messages that the stream lost before the tracker read them
@@ -93,7 +93,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Run reads the stream and maintains the issues until ctx ends. It then settles pending effects for
-// at most ten seconds and returns nil. If another process uses the tracker's files, Run waits.
+// at most ten seconds and returns nil. While another process uses the tracker's files, Run waits.
 //
 // With Drain, Run handles the messages that the stream has at the start, ends the grace periods
 // that are over by the wall clock, and returns nil.
@@ -102,8 +102,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	opts = opts.withDefaults()
-	// A stop before the tracker has started is no error, so Run returns nil. In a drain, it returns
-	// an error, because messages are left.
+	// A stop before the start is no error, except for a drain, which leaves messages.
 	fail := func(err error) error {
 		if ctx.Err() != nil && !opts.Drain {
 			return nil
@@ -154,8 +153,7 @@ func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	return publish.Open(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: filepath.Join(opts.DataDir, "outbox", Name), Journal: publish.JournalDir(opts.DataDir), Name: Name,
 		Redactor: publish.NoRedaction, // decisions contain only names
-		// The tracker counts a decision as published as soon as it is in the outbox, so a crash
-		// must not lose it there.
+		// A decision in the outbox counts as published, so a crash must not lose it.
 		Durability: publish.DiskDurability, Full: publish.Block, Unique: true, Heartbeat: opts.Heartbeat,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),

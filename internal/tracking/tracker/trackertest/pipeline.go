@@ -47,7 +47,7 @@ func (p *Pipeline) Publish(name string, list ...events.Event) {
 	}
 }
 
-// Stored returns the valid events of one kind in the stream. An empty kind means all kinds.
+// Stored returns the valid events of one kind in the stream, or of all with an empty kind.
 func (p *Pipeline) Stored(kind events.Kind) (list []events.Event) {
 	p.TB.Helper()
 	for _, m := range p.Server.Messages(p.TB) {
@@ -81,7 +81,7 @@ func ReadBeads(tb testing.TB, path string) map[string]beads.Issue {
 	return list
 }
 
-// FilesWith returns the paths of the files in dir that contain text. It also searches subfolders.
+// FilesWith returns the files below dir that contain text.
 func FilesWith(tb testing.TB, dir, text string) (files []string) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

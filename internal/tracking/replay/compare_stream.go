@@ -22,8 +22,8 @@ type StreamComparison struct {
 	Comparison
 }
 
-// Compare folds the stream twice. It compares the result under today's configuration (base) with
-// the tracker's issues, and changed with base.
+// Compare folds the stream under today's configuration (base) and a new one (changed). It compares
+// base with the tracker's issues, and changed with base.
 func (s Stream) Compare(ctx context.Context, base, changed *Replay) (result StreamComparison, err error) {
 	now, err := takeToday(ctx, s.DataDir, s.Tenant, base.conn)
 	if err != nil {

@@ -76,8 +76,8 @@ func (l *Lineage) lead(run *Run) {
 
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
-// merge merges source into target, or the other way round to keep an issue. If both have one, they
-// stay separate.
+// merge merges source into target, or the other way round to keep the issue of source. If neither
+// works, they stay separate.
 func (r records) merge(source, target string) {
 	a, b := lineages.edit(r, source), lineages.edit(r, target)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {

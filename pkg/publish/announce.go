@@ -10,17 +10,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
-// idleBeats is the number of heartbeat intervals without an event after which an outbox announces
-// that it has closed for a tenant. Otherwise it would send heartbeats for ever for every tenant
-// that it once had.
+// idleBeats is how many heartbeats follow the last event of a tenant. Otherwise old tenants would
+// get heartbeats for ever.
 const idleBeats = 144
 
 const closeWait = 2 * time.Second
 
 const linkPoll = time.Second
 
-// announcer sends manifests that list no events, such as heartbeats, which tell that a producer
-// still exists. A heartbeat that fails is tried again later, so that events do not wait for it.
+// announcer sends manifests without events, such as heartbeats, which tell that a producer still
+// exists.
 type announcer struct {
 	interval time.Duration // 0 if heartbeats are disabled
 	backlog  *waiting
@@ -99,8 +98,8 @@ func (a *announcer) alarm() time.Time {
 	return a.next
 }
 
-// send sends the due heartbeats. Most failures are passing, so it retries later and returns an
-// error only if the stream and the outbox diverged or ctx ended.
+// send sends the due heartbeats and retries failed ones later. It returns an error only if
+// forwarding must stop.
 func (a *announcer) send(ctx context.Context) error {
 	now := time.Now()
 	if a.interval == 0 || now.Before(a.next) {
@@ -148,8 +147,7 @@ func (a *announcer) close(ctx context.Context) error {
 	defer cancel()
 	var groups []*group
 	for tenant, ch := range a.backlog.cursor.Chains() {
-		// Even a producer that has already announced its end may have to send another manifest,
-		// with an endorsement that its issuer got later.
+		// A closed producer may owe another manifest, because its issuer got an endorsement later.
 		isDue := ch.State == events.StateOpen || ch.State == events.StateClosed && a.delivery.opts.issuer.owesGrant(*ch)
 		if isDue && a.delivery.outbox.lastNumber(tenant) == ch.Last {
 			groups = append(groups, &group{tenant: tenant, word: events.StateClosed})
@@ -165,8 +163,7 @@ func (a *announcer) close(ctx context.Context) error {
 	return nil
 }
 
-// retire announces that a producer id is closed, before its unsent events get a new id. It skips
-// tenants with events in the stream that the outbox lacks, because their last number is unknown.
+// retire announces that a producer id is closed, before its unsent events get a new id.
 func (f *forwarder) retire(ctx context.Context) error {
 	id := f.backlog.id
 	if id.Key != id.signer.public {
@@ -187,9 +184,8 @@ func (f *forwarder) retire(ctx context.Context) error {
 	return nil
 }
 
-// announceEnd announces that the producer has closed, after the forwarder has stopped. It first
-// reads events that other processes have appended meanwhile, because a tenant with unsent events is
-// not announced as closed.
+// announceEnd announces that the producer has closed. It first reads the events of other processes,
+// because a tenant with unsent events stays open.
 func (f *forwarder) announceEnd(ctx context.Context) {
 	err := errors.Join(f.save(), f.outbox.shared.takeIn(ctx))
 	if err == nil {

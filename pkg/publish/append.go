@@ -19,8 +19,8 @@ func hasNoRoom(err error) bool { return errors.Is(err, errQuota) || errors.Is(er
 
 const roomPoll = 200 * time.Millisecond
 
-// prepare redacts *e and sets its missing attributes. If *e is too large for one message, prepare
-// moves parts of it to blob.chunk events. It returns these, followed by *e.
+// prepare redacts and completes *e. If *e is too large, it also returns parts of it in blob.chunk
+// events.
 func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, error) {
 	if e.Tenant == "" {
 		e.Tenant = opts.Tenant
@@ -41,8 +41,7 @@ func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, e
 	if err := e.Normalize(); err != nil {
 		return nil, err
 	}
-	// Check now that the ids make a valid subject, because the forwarder could not report it to the
-	// caller later.
+	// Check the subject now, because the forwarder could not report an error to the caller later.
 	if _, err := opts.space().Event(e.Tenant, e.Producer, e.Run, e.Kind()); err != nil {
 		return nil, err
 	}
@@ -77,9 +76,8 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segmen
 	}
 }
 
-// tryEnter writes batch to the outbox. If there is no room and Options.Full is Block, it returns
-// the channel changed instead. This channel is closed when the outbox changes, so that the caller
-// knows when to try again.
+// tryEnter writes batch to the outbox. If it must wait for room, it returns a channel that is
+// closed when the outbox changes.
 func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {
@@ -108,7 +106,7 @@ func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *seg
 	return nil, 0, o.backlog.changed, err
 }
 
-// admit writes batch to the outbox if the quota allows it. The caller has locked outbox.mu.
+// admit writes batch if the quota allows it. The caller has locked outbox.mu.
 func (in *intake) admit(batch []*events.Event) error {
 	o := in.outbox
 	if err := o.recordLosses(); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// errDiverged means that the stream has events under our producer id that our outbox lacks. Either
-// the outbox was restored from a copy, or another process uses a copy.
+// errDiverged means that the stream has events of this producer that the outbox lacks. Then the
+// outbox is an old copy, or a copy is in use.
 var errDiverged = errors.New("the stream has other events under this producer id")
 
 type chains struct {
@@ -60,9 +60,8 @@ func (c *chains) invalidate(groups []*group) {
 	}
 }
 
-// lookUp reads the last manifest of a tenant's chain from the stream. It thus finds batches that
-// the stream has although their acknowledgement was lost, and marks them as sent. If the manifest
-// is not from this producer, lookUp cannot find such a batch, which is then sent again.
+// lookUp reads the last manifest of a tenant from the stream. Batches whose acknowledgement was
+// lost are then marked as sent.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -90,8 +89,7 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	case err != nil || !c.isOwn(m, tenant, ch.Signed):
 		c.ignore(tenant, sequence)
 	case isEmptyNext(m, ch):
-		// m is a heartbeat or key change of ours that the cursor lacks, because the acknowledgement
-		// was lost or the cursor is an old copy.
+		// m is a heartbeat or key change of this producer whose acknowledgement was lost.
 		c.settled(&group{tenant: tenant}, m, hash.String())
 	case m.Last == ch.Last && m.Beat == ch.Beat || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
 		return errDiverged
@@ -108,8 +106,8 @@ func isEmptyNext(m events.Manifest, ch *cursor.Chain) bool {
 	return m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat)
 }
 
-// isOwn reports whether this producer sent the manifest. The outboxes of old versions had no key,
-// so an unsigned manifest is accepted as long as the chain of such an outbox has no signed one.
+// isOwn reports whether this producer sent the manifest. Old versions had no key, so an unsigned
+// manifest counts until the first signed one.
 func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) bool {
 	if m.Tenant != tenant || m.Producer != c.backlog.producer {
 		return false
@@ -169,8 +167,8 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp returns errDiverged unless the outbox has exactly the events that the manifest lists. It
-// then marks the events up to the end of the manifest as sent.
+// catchUp marks the events of a manifest as sent. It returns errDiverged unless the outbox has
+// exactly these events.
 func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
 	if m.Last > c.outbox.lastNumber(m.Tenant) {
 		return errDiverged
@@ -206,8 +204,8 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether the manifest has exactly the events with the hashes in listed. size is
-// the number of events in a group, and if it is positive, a manifest without events is not enough.
+// isAbout reports whether the manifest lists exactly these hashes. If size is positive, it must
+// list some.
 func isAbout(m events.Manifest, listed []events.Hash, size int) bool {
 	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || size == 0)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// collector divides each batch fairly between the tenants. A tenant with more events than its share
-// gets a separate reader, so that the others need not wait for it, see [laggards].
+// collector divides each batch fairly between the tenants. A tenant with too many events gets a
+// separate reader, see [laggards].
 type collector struct {
 	opts      Options
 	backlog   *waiting
@@ -38,14 +38,12 @@ type share struct {
 }
 
 const (
-	// maxGroups limits the groups of a batch, because each adds a manifest and the server limits
-	// the messages of a batch.
+	// maxGroups limits the groups of a batch. Each adds a manifest, and the server limits the
+	// messages.
 	maxGroups = 999 - maxBatchEvents
-	// shares is the number of equal shares of a batch. A tenant with more events than one share counts
-	// as a laggard.
+	// shares divides a batch. A tenant with more events than one share counts as a laggard.
 	shares = 8
-	// maxSkim limits the bytes that a reader reads for a batch, because records that do not enter
-	// the batch also take time.
+	// maxSkim limits the bytes read for a batch, because skipped records also take time.
 	maxSkim = 8 << 20
 )
 
@@ -62,8 +60,8 @@ func (c *collector) close() {
 	c.lagging.clear()
 }
 
-// collect reads the next batch. When no records are left, it calls await and reads again, until
-// await returns true.
+// collect reads the next batch. Without more records, it calls await and reads again, until await
+// returns true.
 func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (bool, error)) (*batch, error) {
 	if c.suspended.retryDue(time.Now()) {
 		c.rewind()
@@ -102,8 +100,7 @@ func (b *batch) isFull(r room) bool {
 	return b.events >= r.events || b.bytes >= r.bytes || len(b.groups) >= r.groups
 }
 
-// readNew reads new records and reports whether it read all of them. It leaves half of the batch to
-// tenants that lag behind, if there are any.
+// readNew reads new records and reports whether it read all. Half of the batch is left to laggards.
 func (c *collector) readNew(b *batch) (atEnd bool, err error) {
 	for skimmed := 0; skimmed < maxSkim; {
 		r := c.room()

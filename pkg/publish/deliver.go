@@ -12,12 +12,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// maxUnexplained is how often the server may refuse a batch without a reason before the batch
-// itself counts as the cause. Until then, the cause may be a problem of the server that passes.
+// maxUnexplained is how often the server may refuse a batch without a reason. Then the batch itself
+// counts as the cause.
 const maxUnexplained = 3
 
-// maxConflicts is the number of conflicts in a row after which a tenant is suspended, so that other
-// tenants do not wait for it. Another client then probably writes to the tenant's chain.
+// maxConflicts is the number of conflicts in a row after which a tenant is suspended. Another
+// client then probably writes to its chain.
 const maxConflicts = 5
 
 const suspendedWait = time.Second
@@ -34,9 +34,8 @@ type delivery struct {
 	status    *status
 }
 
-// deliverAll delivers the groups, each of which has the events of one tenant. Tenants that are
-// retried after a suspension come last, each in a separate batch, so that they cannot hold up other
-// tenants.
+// deliverAll delivers the groups, one for each tenant. Doubtful tenants come last, so that they
+// cannot hold up the others.
 func (d *delivery) deliverAll(ctx context.Context, groups []*group) error {
 	var good, doubtful []*group
 	for _, g := range groups {
@@ -63,9 +62,8 @@ func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// deliver sends the groups in one batch, and tries again until the stream has each event or a
-// manifest that lists the event as missing. If it gives up on a tenant for now, it suspends the
-// tenant and returns errSuspended.
+// deliver sends the groups in one batch until it succeeds. If it gives up on a tenant for now, it
+// suspends the tenant and returns errSuspended.
 func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 	var pause atomicbatch.Backoff
 	for failures, unexplained := 1, 0; ; failures++ {
@@ -142,8 +140,8 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// judge classifies the error of an attempt. It counts refusals without a reason, and after
-// maxUnexplained of them it assumes that the batch is the cause and returns OutcomeRefused.
+// judge classifies an error. After maxUnexplained refusals without a reason, it returns
+// OutcomeRefused.
 func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexplained *int) atomicbatch.Outcome {
 	result := atomicbatch.OutcomeOf(err)
 	if result != atomicbatch.OutcomeUnexplained || !d.isToBlame(ctx, groups) {
@@ -156,8 +154,7 @@ func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexpl
 	return atomicbatch.OutcomeRefused
 }
 
-// react handles the failure of a batch according to its result. It returns false if the caller must
-// send the batch again.
+// react handles a failed batch. It returns false if the caller must send the batch again.
 func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatch.Outcome) (isDone bool, err error) {
 	switch result {
 	case atomicbatch.OutcomeStored, atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnexplained:
@@ -177,10 +174,9 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 	return false, nil
 }
 
-// isToBlame reports whether groups can be the cause of a refusal without a reason. A single event
-// can be the cause only if the server would accept another event of its tenant. To find out,
-// isToBlame sends such an event with a number for the last manifest that is wrong on purpose. A
-// server that would accept the event reports a conflict, and stores nothing.
+// isToBlame reports whether groups can be the cause of a refusal. For a single event, it tests
+// whether the server would accept another one. Because the test has a wrong number on purpose,
+// acceptance shows as a conflict, and nothing is stored.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
@@ -218,9 +214,8 @@ func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) er
 	return errSuspended
 }
 
-// split delivers a refused batch in smaller parts until it finds the event that caused the refusal.
-// These parts are single tenants, and then halves of a tenant's events. If there are no events, the
-// server refuses the manifest itself, so split returns false and the batch must be sent again.
+// split delivers a refused batch in ever smaller parts, until only the refused event is left. It
+// returns false if there is no event.
 func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err error) {
 	if len(groups) > 1 {
 		return true, d.deliverEach(ctx, groups)
@@ -241,8 +236,7 @@ func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err
 	}
 }
 
-// refuse sends a manifest that lists the only event of g as missing, because the server refuses
-// this event.
+// refuse lists the only event of g as missing, because the server refuses it.
 func (d *delivery) refuse(ctx context.Context, g *group) error {
 	sequence := g.entries[0].sequence
 	lost := events.Range{First: sequence, Last: sequence, Reason: state.ReasonRefused}

@@ -42,8 +42,7 @@ func DrainShared(ctx context.Context, nc *nats.Conn, opts Options) error {
 	}
 }
 
-// sendShared opens the outbox and sends all events. It returns false if another process has the
-// outbox open.
+// sendShared sends all events. It returns false if another process has the outbox open.
 func sendShared(ctx context.Context, nc *nats.Conn, opts Options) (sent bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, drainOpen)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// forwarder sends the records of an outbox to the stream. It belongs to a single goroutine, and
-// other goroutines may use only its fields status, seals and now.
+// forwarder sends the records of an outbox to the stream. Other goroutines may use only status,
+// seals and now.
 type forwarder struct {
 	opts   Options
 	outbox *outbox
@@ -82,8 +82,7 @@ func newForwarder(nc *nats.Conn, o *outbox, c *cursor.Cursor) (*forwarder, error
 	return f, nil
 }
 
-// restart makes f continue with the given producer id, log and cursor, and forget what it knew
-// about others. The caller has locked seals.mu.
+// restart continues with another producer id, log and cursor. The caller has locked seals.mu.
 func (f *forwarder) restart(id identity, log *segment.Log, c *cursor.Cursor) {
 	*f.backlog = waiting{producer: id.Producer, id: id, log: log, cursor: c}
 	f.chains.forget()
@@ -140,8 +139,8 @@ func (f *forwarder) announce(ctx context.Context) error {
 	if at := f.announcer.alarm(); at.IsZero() || time.Now().Before(at) {
 		return nil
 	}
-	// Store the cursor first, because the heartbeat then is the last manifest in the stream. It
-	// lists no events, so it could not show after a crash which events were sent.
+	// Store the cursor first, because after a crash a heartbeat as the last manifest could not show
+	// which events were sent.
 	err := f.save()
 	if err == nil {
 		if err := f.announcer.send(ctx); err != nil {
@@ -157,8 +156,8 @@ func (f *forwarder) announce(ctx context.Context) error {
 
 func (f *forwarder) save() error { return f.seals.withRuns(f.backlog.cursor.Save) }
 
-// await waits for more records, and does other work that is due meanwhile, such as appending a
-// run.sealed event. It returns true if the batch should be sent now.
+// await waits for more records and does other due work meanwhile. It returns true if the batch
+// should be sent now.
 func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun bool) (isDone bool, err error) {
 	next, err := f.seals.appendDue(ctx, time.Now())
 	if err != nil {
@@ -214,12 +213,10 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 		return errors.Join(f.persist(sent), f.backlog.cursor.RetireRuns(f.opts.runsInMemory, f.seals.isDue))
 	})
 	if err != nil {
-		// Nothing is lost if the cursor is not on disk, because the stream shows after a restart
-		// which events were sent.
+		// Nothing is lost, because the stream shows after a restart which events were sent.
 		f.status.fail(err)
 	}
-	// The due seals must be in the outbox before release wakes a Flush, so that Flush also waits
-	// for them.
+	// Append due seals before release wakes a Flush, so that Flush also waits for them.
 	if _, err := f.seals.appendDue(ctx, time.Now()); err != nil {
 		f.status.fail(err)
 	}
@@ -229,8 +226,8 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 	}
 }
 
-// persist writes the cursor and the ids of sent events to disk. Then it removes segments whose
-// records are all sent. The caller has locked seals.mu.
+// persist stores the cursor and the ids of sent events, and removes sent segments. The caller has
+// locked seals.mu.
 func (f *forwarder) persist(sent share) error {
 	o, c := f.outbox, f.backlog.cursor
 	if err := errors.Join(o.ids.Save(sent.ids), c.Save()); err != nil {

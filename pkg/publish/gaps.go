@@ -41,17 +41,16 @@ func (o *outbox) addLosses(ctx context.Context, list ...state.Gap) {
 	o.tryRecordLosses()
 }
 
-// tryRecordLosses calls recordLosses and logs its error. If there is only no room, it logs nothing,
-// because a later attempt records the losses. The caller has locked o.mu.
+// tryRecordLosses calls recordLosses and logs errors other than a lack of room. The caller has
+// locked o.mu.
 func (o *outbox) tryRecordLosses() {
 	if err := o.recordLosses(); err != nil && !hasNoRoom(err) {
 		o.opts.Logger.Error("gap not recorded yet", "error", err)
 	}
 }
 
-// recordLosses appends a gap.recorded event for each loss. While less than an eighth of the quota
-// is free, it returns an error instead, because its events would take the room of new events. The
-// caller has locked o.mu.
+// recordLosses appends a gap.recorded event for each loss, but fails while the outbox is almost
+// full. The caller has locked o.mu.
 func (o *outbox) recordLosses() error {
 	if o.losses.isEmpty() {
 		return nil
@@ -89,8 +88,7 @@ func (o *outbox) retryLosses(ctx context.Context) error {
 	}
 }
 
-// newGapEvent returns an event that reports g. The event's id is derived from g, so that both
-// events have the same id if a crash causes g to be recorded twice.
+// newGapEvent returns an event that reports g. After a crash, the same gap gets the same id.
 func newGapEvent(producer string, g state.Gap) (events.Event, error) {
 	e, err := events.New(events.GapRecorded, source,
 		events.GapRecordedData{First: g.First, Last: g.Last, Reason: g.Reason})

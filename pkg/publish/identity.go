@@ -17,17 +17,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// identity is the content of "outbox.json". It names the producer id, and thereby the folder with
-// the records, so a new file changes both in one step.
+// identity is the content of "outbox.json". The producer id also names the folder with the records,
+// so one write changes both.
 type identity struct {
 	Producer string `json:"producer"`
 	Boot     string `json:"boot,omitempty"` // boot id of the machine when last opened
 	Open     bool   `json:"open"`           // the outbox is in use or was not closed cleanly
-	// Suspect means that the outbox may lack events that the stream has, for example after a power
-	// cut. The unsent events then need a new producer id, so that no number is used twice.
+	// Suspect means that the stream may have events that the outbox lacks. Unsent events then need
+	// a new producer id, so that no number is used twice.
 	Suspect bool `json:"suspect,omitempty"`
-	// Key is the public key that signs the manifests of Producer. Unsigned means that Producer
-	// existed before it had a key, so its first manifests may have no signature.
+	// Key is the public key for the manifests of Producer. Unsigned means that its first manifests
+	// may have no signature.
 	Key      string `json:"key,omitempty"`
 	Unsigned bool   `json:"unsigned,omitempty"`
 	OldKey   string `json:"old_key,omitempty"` // the key before the last key change
@@ -36,8 +36,7 @@ type identity struct {
 	next   *signer // the next key, nil if the key is not being changed
 }
 
-// openKey opens or creates the key with which the outbox signs. If this is not id.Key, the old key
-// was lost, so openKey sets Suspect and the outbox gets a new producer id.
+// openKey opens or creates the key of the outbox. It sets Suspect if the old key was lost.
 func (id *identity) openKey(opts Options) (err error) {
 	if id.signer, err = openSigner(opts, keyName); err != nil {
 		return err
@@ -52,8 +51,8 @@ func (id *identity) openKey(opts Options) (err error) {
 	return nil
 }
 
-// newProducerID returns an id that clients cannot guess, because an unprivileged client of the
-// embedded broker that knows the id could write to the chain of the producer.
+// newProducerID returns an id that clients cannot guess. Otherwise an unprivileged client could
+// write to the chain of the producer.
 func newProducerID(name string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -78,9 +77,8 @@ func ensureIdentity(opts Options) (identity, error) {
 	return id, id.save(opts.Dir)
 }
 
-// readIdentity returns an error that wraps [os.ErrNotExist] if the file is missing, or the folder
-// with the records is missing or empty. A producer must not continue its numbers if its records are
-// lost.
+// readIdentity returns an error that wraps [os.ErrNotExist] if the file or the records are missing.
+// Without its records, a producer must not continue its numbers.
 func readIdentity(dir string) (id identity, err error) {
 	data, err := os.ReadFile(identityFile(dir))
 	if err != nil {
@@ -95,9 +93,8 @@ func readIdentity(dir string) (id identity, err error) {
 	return id, nil
 }
 
-// findRecords returns an error that wraps [os.ErrNotExist] if the folder of a producer was emptied.
-// It looks for the file of losses, which exists before the first record and also while no record
-// waits. If only that file is missing, it looks for segments.
+// findRecords returns an error that wraps [os.ErrNotExist] if the folder was emptied. An intact
+// folder has the file of losses even without records.
 func findRecords(dir string) error {
 	_, missing := os.Stat(filepath.Join(dir, state.LossesName))
 	if !errors.Is(missing, os.ErrNotExist) {
@@ -113,9 +110,8 @@ func findRecords(dir string) error {
 	return missing
 }
 
-// newIdentity returns the identity for a folder without "outbox.json". The file may have been lost,
-// so if the folder contains the records of one producer id, the identity has this id and is
-// Suspect.
+// newIdentity returns the identity for a folder without "outbox.json". The file may be lost, so it
+// takes over the producer id of existing records.
 func newIdentity(opts Options) (id identity, err error) {
 	folders, err := recordFolders(opts.Dir)
 	switch {
@@ -163,8 +159,7 @@ func openIdentity(opts Options) (identity, error) {
 	return id, id.removeOthers(opts.Dir)
 }
 
-// removeOthers removes the records of other producer ids, which remain if a crash interrupts a
-// change of the id.
+// removeOthers removes records of other producer ids, which remain after a crash during a change.
 func (id identity) removeOthers(outbox string) error {
 	folders, err := recordFolders(outbox)
 	if err != nil {

@@ -41,9 +41,8 @@ type State struct {
 	chains []cursor.Chain
 }
 
-// OwesGrant reports whether the stream still lacks the newest grant of issuer for one of the
-// tenants. The outbox sends this grant with its next manifest, at the latest when the outbox is
-// opened and closed again.
+// OwesGrant reports whether the stream lacks the newest grant of issuer for one of the tenants. The
+// outbox sends it with its next manifest.
 func (s State) OwesGrant(issuer *Issuer) bool { return slices.ContainsFunc(s.chains, issuer.owesGrant) }
 
 // Gap is a range of a tenant's numbers that will never arrive, with the reason.
@@ -52,9 +51,8 @@ type Gap struct {
 	events.Range
 }
 
-// Inspect reads the state of the outbox in dir. It takes no lock and changes nothing, so the result
-// can mix states of different moments if other processes use the outbox. The error wraps
-// [os.ErrNotExist] if there is no outbox.
+// Inspect reads the state of the outbox in dir without a lock. If other processes use the outbox,
+// the result can mix different moments. The error wraps [os.ErrNotExist] if there is no outbox.
 func Inspect(dir string) (State, error) {
 	for tries := 1; ; tries++ {
 		s, err := inspect(dir)

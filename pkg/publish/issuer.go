@@ -18,13 +18,10 @@ type Issuer struct {
 	sign   func(text []byte) ([]byte, error)
 }
 
-// EndorsedEnding is the ending of the file with an issuer's endorsement. The rest of its path is
-// the path of the issuer's key. An endorsement is a note signed with the ledger's key, and the
-// issuer's grants contain it.
+// EndorsedEnding is added to the path of an issuer's key to name the file with its endorsement.
 const EndorsedEnding = ".endorsed"
 
-// OpenIssuer reads the key of an issuer from the file at path. The file contains the seed of a user
-// nkey or the NATS credentials of a user.
+// OpenIssuer reads an issuer's key from a file with the seed of a user nkey or NATS credentials.
 func OpenIssuer(path string) (*Issuer, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -52,9 +49,7 @@ func (i *Issuer) endorsement() string {
 	return string(note)
 }
 
-// owesGrant reports whether the chain needs a new grant, because it has none from this issuer, or
-// because its last one lacks the newest endorsement. Without an issuer, i is nil and no grant is
-// needed.
+// owesGrant reports whether ch lacks the newest grant of i. i can be nil.
 func (i *Issuer) owesGrant(ch cursor.Chain) bool {
 	if i == nil {
 		return false
@@ -70,8 +65,7 @@ func hashOfNote(note string) string {
 	return events.HashOf([]byte(note)).String()
 }
 
-// Grant signs the statement that key belongs to producer in tenant. If expires is zero, the grant
-// never expires.
+// Grant signs the statement that key belongs to producer in tenant. A zero expires means never.
 func (i *Issuer) Grant(tenant, producer, key string, expires time.Time) (events.Grant, error) {
 	g := events.Grant{Tenant: &tenant, Producer: producer, Key: key, Issued: time.Now(), Expires: expires, Endorsed: i.endorsement()}
 	g, err := g.Sign(i.public, i.sign)

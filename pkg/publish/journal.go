@@ -20,8 +20,8 @@ import (
 // JournalDir returns the folder of the outbox journals in a data directory.
 func JournalDir(dataDir string) string { return filepath.Join(dataDir, "producers") }
 
-// Missing describes a producer that a journal lists but whose outbox no longer exists. The producer
-// was not closed, so events may be lost.
+// Missing describes a producer in a journal whose outbox no longer exists. It was not closed, so
+// events may be lost.
 type Missing struct {
 	Outbox   string // name of the outbox in the data directory
 	Producer string
@@ -32,8 +32,8 @@ type Missing struct {
 	Damaged  bool              // the outbox exists but cannot be read. It may be repairable
 }
 
-// MissingOutboxes returns the producers of a data directory whose outboxes no longer exist, were
-// replaced or are damaged. The error names outboxes and journals that cannot be read.
+// MissingOutboxes returns the producers of a data directory whose outboxes are gone, replaced or
+// damaged. The error names outboxes and journals that cannot be read.
 func MissingOutboxes(dataDir string) (list []Missing, err error) {
 	files, err := os.ReadDir(JournalDir(dataDir))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -57,8 +57,7 @@ func missingOf(dataDir, name string) (list []Missing, err error) {
 		if err != nil || errors.Is(unread, os.ErrPermission) {
 			return nil, errors.Join(err, unread)
 		}
-		// The outbox was opened or renumbered meanwhile, so the list may mix two states and is read
-		// again.
+		// The outbox changed meanwhile, so the list may mix two states. Read it again.
 		if after, _ := presentProducer(dir); after != before {
 			continue
 		}
@@ -86,9 +85,9 @@ func presentProducer(dir string) (string, error) {
 	return subjects.ParseToken(filepath.Base(folders[0])) // Open would continue with this id
 }
 
-// RecordLost records the producers that [MissingOutboxes] finds, and returns those that it has
-// recorded. For each tenant of a lost producer, it appends a producer.lost event to the shared
-// outbox in dir. Concurrent calls record each producer only once.
+// RecordLost records and returns the producers that [MissingOutboxes] finds. For each tenant, it
+// appends a producer.lost event to the shared outbox in dir. Concurrent calls record each producer
+// only once.
 func RecordLost(ctx context.Context, dataDir, dir string, opts SharedOptions) (lost []Missing, err error) {
 	if list, err := unrecorded(dataDir); len(list) == 0 {
 		return nil, err
@@ -114,8 +113,8 @@ func unrecorded(dataDir string) ([]Missing, error) {
 	return slices.DeleteFunc(list, func(m Missing) bool { return m.Recorded || m.Damaged }), err
 }
 
-// recordLost appends the events before it updates the journal. A crash in between does no harm,
-// because the events are then appended again with the same ids.
+// recordLost appends the events before it updates the journal. After a crash in between, the events
+// are appended again with the same ids.
 func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m Missing) error {
 	for tenant, last := range m.Last {
 		d := events.ProducerLostData{Producer: m.Producer, Outbox: m.Outbox, Last: last, Key: m.Key}
@@ -133,13 +132,12 @@ func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m 
 
 func (o Options) journal() journal.File { return journal.At(o.Journal, o.Dir) }
 
-// note writes a state of the current producer to the journal. The caller has locked o.mu, or o is
-// not in use yet.
+// note writes the state of the producer to the journal. The caller has locked o.mu or alone uses o.
 func note(o *outbox, add func(journal.File, journal.Record) error, state journal.State, last map[string]uint64) {
 	write(o, add, journal.Record{Producer: o.id.Producer, Key: o.id.Key, State: state, Last: last})
 }
 
-// write adds r to the journal. It only logs errors, because the outbox works without the journal.
+// write adds r to the journal and only logs errors, because the outbox works without it.
 func write(o *outbox, add func(journal.File, journal.Record) error, r journal.Record) {
 	r.Time = time.Now().UTC()
 	if err := add(o.opts.journal(), r); err != nil {
@@ -155,9 +153,8 @@ func lastUsed(next map[string]uint64) map[string]uint64 {
 	return last
 }
 
-// noteFirst lists the producer as open in the journal, so that the loss of its events is noticed.
-// It does this before the first event of a tenant, and before the first event after a shared outbox
-// was closed. The caller has locked o.mu.
+// noteFirst lists the producer as open before a first event, so that a loss is noticed. The caller
+// has locked o.mu.
 func noteFirst(o *outbox, tenant string) {
 	_, known := o.numbers.next[tenant]
 	isReopened := o.shared != nil && !o.shared.forwards && !o.id.Open && o.backlog.bytes == 0
@@ -166,8 +163,7 @@ func noteFirst(o *outbox, tenant string) {
 	}
 }
 
-// noteEnd notes in the journal that the outbox closed, unless other processes have appended events
-// meanwhile.
+// noteEnd notes that the outbox closed, unless other processes have appended events meanwhile.
 func noteEnd(ctx context.Context, o *outbox) {
 	if o.opts.Journal == "" || o.begin(ctx) != nil {
 		return

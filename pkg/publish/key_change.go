@@ -11,14 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// nextKeyName is the file with the seed of the next key. The file exists until all chains use the
-// next key.
+// nextKeyName is the file with the seed of the next key, until all chains use that key.
 const nextKeyName = "producer.next.nk"
 
-// ChangeKey replaces the key of the outbox with a new one. In each chain, the old key signs a
-// manifest that names the new key. ChangeKey returns when the stream has these manifests and the
-// old key is deleted. If ctx or the process ends earlier, the change continues while the outbox is
-// open, or when it is next opened.
+// ChangeKey replaces the key of the outbox. In the chain of each tenant, the old key signs a
+// manifest that names the new key. ChangeKey returns when the old key is deleted. If ctx or the
+// process ends earlier, the change continues while the outbox is open.
 func (p *Publisher) ChangeKey(ctx context.Context) error {
 	if err := p.changeKey(ctx); err != nil {
 		return fmt.Errorf("change key: %w", errors.Join(err, p.fwd.status.lastError()))
@@ -45,8 +43,7 @@ func (p *Publisher) changeKey(ctx context.Context) error {
 	}
 }
 
-// beginKeyChange creates the next key on disk. The channel done gets the result of the whole key
-// change.
+// beginKeyChange creates the next key on disk. done gets the result of the whole change.
 func (f *forwarder) beginKeyChange(ctx context.Context, done chan error) {
 	f.awaitKey = append(f.awaitKey, done)
 	if f.backlog.id.next != nil {
@@ -71,9 +68,8 @@ func (f *forwarder) answerKeyChange(err error) {
 	f.awaitKey = nil
 }
 
-// changeKey continues a key change, if there is one. It sends a manifest that names the next key to
-// each chain that still uses the old key, except for suspended tenants, which follow later. After
-// the last chain, it ends the key change.
+// changeKey announces the next key in each chain that still uses the old one. Suspended tenants
+// follow later.
 func (f *forwarder) changeKey(ctx context.Context) error {
 	next := f.backlog.id.next
 	if next == nil {
@@ -150,8 +146,8 @@ func (id *identity) openNext(opts Options) error {
 	return nil
 }
 
-// signerOf returns the key that signs the next manifest of a chain. If the manifest must announce
-// the next key, signerOf returns that key too.
+// signerOf returns the key that signs the next manifest of a chain, and the next key if the
+// manifest must announce it.
 func (id identity) signerOf(ch cursor.Chain) (s signer, next string) {
 	switch {
 	case id.next == nil:

@@ -9,13 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// maxLaggards limits the tenants that have a separate reader, because each reader has an open file
-// and reads records again. Events of other tenants are sent in the order of the outbox.
+// maxLaggards limits the separate readers, because each has an open file and reads records again.
 const maxLaggards = 16
 
-// laggards are the tenants whose events exceed their share of a batch. Each laggard has a separate
-// reader, so that other tenants do not wait for it. The cursor stays before the unsent records of
-// every laggard, so that a restart reads them again.
+// laggards are the tenants whose events exceed their share of a batch. With separate readers, other
+// tenants do not wait for them.
 type laggards struct {
 	list []*laggard // in the order of their turns
 }
@@ -36,8 +34,8 @@ func (l *laggards) isAmong(tenant string) bool {
 	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
 }
 
-// add makes the tenant of item a laggard and gives it a reader that begins at item, the last record
-// that r has read. add returns false if there are already maxLaggards.
+// add gives the tenant of item, which r has just read, a separate reader. It returns false if there
+// are too many.
 func (l *laggards) add(r *segment.Reader, item segment.Item) bool {
 	if len(l.list) >= maxLaggards {
 		return false
@@ -90,8 +88,8 @@ func (c *collector) readLagging(b *batch) error {
 	return nil
 }
 
-// readLaggard adds events of the laggard t until the batch reaches the limits r. It returns true if
-// t has read as far as the collector.
+// readLaggard adds events of t until the batch is full. It returns true if t has caught up with the
+// collector.
 func (c *collector) readLaggard(b *batch, t *laggard, r room) (isLevel bool, err error) {
 	b.hasBegun = true // the cursor can move even if t has no event
 	for skimmed := 0; t.read < c.backlog.read; {

@@ -85,9 +85,8 @@ func (g *group) manifest(producer string, ch cursor.Chain, missing missingFunc) 
 	return m
 }
 
-// messages returns the events of g and then the manifest. If the disk of a server is full, it can
-// store only the beginning of a batch. The manifest is last, so that even then no stored manifest
-// lists events that are missing.
+// messages returns the events of g and then the manifest. A server with a full disk may store only
+// the beginning, so the manifest must be last.
 func (g *group) messages(space subjects.Space, m events.Manifest, fence uint64) ([]atomicbatch.Message, error) {
 	list := make([]atomicbatch.Message, 0, len(g.entries)+1)
 	for _, e := range g.entries {

@@ -22,7 +22,7 @@ var (
 	// ErrClosed means that the publisher was closed before.
 	ErrClosed = errors.New("publisher is closed")
 	// ErrFull means that the outbox has no room and the policy is [Fail], or that the context ended
-	// while [Block] waited for room.
+	// while [Block] waited.
 	ErrFull = errors.New("outbox is full")
 	// ErrTooLarge means that an event is larger than [Options.Quota].
 	ErrTooLarge = errors.New("event is larger than the quota of the outbox")
@@ -30,14 +30,14 @@ var (
 	ErrShed = errors.New("event was shed: outbox is full")
 	// ErrForeignTenant means that [Options.Tenant] is set and the event has another tenant.
 	ErrForeignTenant = errors.New("event belongs to another tenant")
-	// ErrDuplicate means that [Options.Unique] is set and the outbox has already accepted an event
-	// with the same source and id.
+	// ErrDuplicate means that [Options.Unique] is set and an event with this source and id was
+	// accepted before.
 	ErrDuplicate = errors.New("event id was published before")
-	// ErrPermission means that the user has no permission to write events or to read its chain.
-	// [Stats.LastError] and the error of [Publisher.Flush] wrap it.
+	// ErrPermission means that the user may not write events or read its chain. [Stats.LastError]
+	// and [Publisher.Flush] report it.
 	ErrPermission = atomicbatch.ErrPermission
-	// ErrNoStream means that the server has no stream for events. [Stats.LastError] and the errors of
-	// [Publisher.Flush] and [Publisher.Close] wrap it.
+	// ErrNoStream means that the server has no stream for events. [Stats.LastError],
+	// [Publisher.Flush] and [Publisher.Close] report it.
 	ErrNoStream = atomicbatch.ErrNoStream
 )
 
@@ -47,8 +47,7 @@ type Durability int
 const (
 	// ProcessDurability survives any end of this process, including kill -9.
 	ProcessDurability Durability = iota
-	// DiskDurability also survives a power cut, at the price of an fsync that concurrent callers
-	// share.
+	// DiskDurability also survives a power cut. It costs an fsync, which concurrent callers share.
 	DiskDurability
 )
 
@@ -60,9 +59,8 @@ const (
 	Fail FullPolicy = iota
 	// Block waits for room until the context ends.
 	Block
-	// Shed gives the event a number and drops the event, but not silently. The outbox stores the
-	// loss on disk, lists the number as missing in the next manifest, and appends a gap.recorded
-	// event when there is room.
+	// Shed gives the event a number and drops it. The next manifest lists the number as missing,
+	// and a gap.recorded event follows.
 	Shed
 )
 
@@ -84,11 +82,11 @@ func ParseFullPolicy(name string) (FullPolicy, error) {
 	return 0, fmt.Errorf("unknown policy %q, use one of %s", name, strings.Join(fullPolicies[:], ", "))
 }
 
-// Redactor removes sensitive data from events. Append calls it in the goroutine of the caller
-// before it writes the event, so such data never reaches the disk.
+// Redactor removes sensitive data from events before they are written to disk. Append calls it in
+// the caller's goroutine.
 type Redactor interface {
-	// Redact changes *e in place. It must not write to the memory of e.Data and other slices,
-	// because the caller of Append owns them. If Redact fails, the event is not published.
+	// Redact changes *e in place. It must not write to the memory of slices such as e.Data, which
+	// the caller owns. If it fails, the event is not published.
 	Redact(e *events.Event) error
 }
 
@@ -115,8 +113,7 @@ type Options struct {
 	// UniqueSame makes Unique also compare type, run and data. Otherwise, an event can block
 	// another event by taking its id.
 	UniqueSame bool
-	// UniqueLast is the number of latest ids that Unique remembers at least. It forgets in large
-	// steps, so it can remember up to twice as many. 0 means all ids.
+	// UniqueLast is the minimum number of latest ids that Unique remembers. 0 means all ids.
 	UniqueLast int
 
 	BatchEvents int           // default 500, at most 900
@@ -127,12 +124,12 @@ type Options struct {
 	SealDelay   time.Duration // idle time before a continued run is sealed again, default 30 s
 	Heartbeat   time.Duration // announced time between manifests, default 10 min, negative for none
 
-	// Journal is a folder outside of Dir. It lists the outbox, so that a loss of the outbox is
-	// noticed. If Journal is empty, the outbox is not listed.
+	// Journal is a folder outside of Dir that lists the outbox, so that its loss is noticed. Empty
+	// disables this.
 	Journal string
 
-	// Issuer is the file with the issuer's key, see [OpenIssuer]. The issuer enrols the outbox. If
-	// Issuer is empty, the outbox is not enrolled.
+	// Issuer is the file with the key that enrols the outbox, see [OpenIssuer]. Empty disables
+	// this.
 	Issuer string
 
 	SubjectPrefix string       // default "hooktrail."

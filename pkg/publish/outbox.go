@@ -24,8 +24,8 @@ type outbox struct {
 	wake    chan struct{} // capacity 1, signals records to forward
 
 	// mu guards all fields below, intake.isClosed, and the tail and version of sharing. It stays
-	// locked while events are numbered and written, so that they are written in the order of their
-	// numbers. Functions that change the records lock mu with begin.
+	// locked from numbering to writing, so that numbers ascend. Functions that change the records
+	// lock it with begin.
 	mu      sync.Mutex
 	id      identity
 	log     *segment.Log
@@ -47,8 +47,8 @@ func newOutbox(opts Options) *outbox {
 	return o
 }
 
-// begin locks the outbox for a change. If the outbox is shared, begin reads the changes of other
-// processes. The caller must call end unless begin returns an error.
+// begin locks the outbox for a change and reads changes of other processes. Unless it fails, the
+// caller must call end.
 func (o *outbox) begin(ctx context.Context) error {
 	if o.shared == nil {
 		o.mu.Lock()
@@ -72,15 +72,15 @@ func (o *outbox) end() {
 		return
 	}
 	if err := o.shared.saveTail(); err != nil {
-		// This does no harm, because the next process then reads the records after the old tail.
+		// This does no harm, because the next process reads the records after the old tail.
 		o.opts.Logger.Warn("tail of shared outbox not written", "error", err)
 	}
 	o.mu.Unlock()
 	o.shared.lock.Unlock()
 }
 
-// encode encodes the events with the next free numbers, which are used up only when write succeeds.
-// The caller has locked o.mu.
+// encode encodes the events with the next free numbers, which only write uses up. The caller has
+// locked o.mu.
 func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 	return o.encoder.encode(batch, o.id.Producer, o.log.End()+1, o.numbers.nextOf(batch[0].Tenant))
 }
@@ -104,8 +104,8 @@ func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	return nil
 }
 
-// writeOwn appends an event made by the outbox itself. Such events ignore the quota, because they
-// are few. The caller has locked o.mu.
+// writeOwn appends an event of the outbox itself without regard to the quota. The caller has locked
+// o.mu.
 func (o *outbox) writeOwn(e events.Event) error {
 	batch := []*events.Event{&e}
 	buf, err := o.encode(batch)
@@ -128,8 +128,7 @@ func signal(c chan<- struct{}) {
 func (o *outbox) release(ctx context.Context, first, records uint64, bytes int64) {
 	err := o.begin(ctx)
 	if err != nil {
-		// Release the backlog in memory all the same. Other processes see the change after the next
-		// successful begin.
+		// Release the backlog in memory all the same. Other processes see it after the next begin.
 		o.mu.Lock()
 		defer o.mu.Unlock()
 	} else {
@@ -183,8 +182,7 @@ func (o *outbox) close(ctx context.Context) error {
 	return o.id.save(o.opts.Dir)
 }
 
-// isKnown reports whether the outbox has already published e. With [Options.UniqueSame], it
-// compares both hashes, because earlier events may have been published without this option.
+// isKnown reports whether e was published before, even before [Options.UniqueSame] was set.
 func (o *outbox) isKnown(e *events.Event) bool {
 	return o.ids.Has(hashEvent(e)) || o.opts.UniqueSame && o.ids.Has(hashContent(e))
 }
@@ -212,8 +210,7 @@ type encoder struct {
 
 const largestBuffer = 1 << 20
 
-// encode gives the events consecutive ordinals and numbers, and returns their records in a buffer
-// that the next call overwrites.
+// encode gives the events consecutive ordinals and numbers. The next call overwrites the result.
 func (enc *encoder) encode(batch []*events.Event, producer string, ordinal, sequence uint64) ([]byte, error) {
 	buf := enc.buf[:0]
 	for i, e := range batch {

@@ -32,9 +32,9 @@ type Publisher struct {
 	closed  error
 }
 
-// Open opens or creates the outbox in opts.Dir and begins to forward its events over nc. With
-// [nats.RetryOnFailedConnect], nc may be disconnected at first. If another process has the outbox
-// open, Open waits for that process until ctx ends. Close the Publisher before nc.
+// Open opens or creates the outbox in opts.Dir and forwards its events over nc. If another process
+// has the outbox open, Open waits until ctx ends. nc may be disconnected at first. Close the
+// Publisher before nc.
 func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("open outbox: %w", err)
@@ -109,9 +109,9 @@ func (p *Publisher) run(ctx context.Context) {
 // server. Append sets producer, sequence and salt, and also id, time and tenant if they are empty.
 //
 // If Append returns nil, the event will reach the stream once, after all earlier events of its
-// tenant, within the limits of [Options.Durability]. If it returns an error, the event was not
-// stored, except perhaps after a failed sync with [DiskDurability]. With [ErrShed], Append returns
-// the event with its lost number.
+// tenant. [Options.Durability] limits what it survives. After an error the event is not stored,
+// except perhaps after a failed sync with [DiskDurability]. With [ErrShed], the returned event has
+// its lost number.
 func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	batch, err := prepare(p.opts, p.outbox.producer(), &e)
 	if err == nil {
@@ -126,9 +126,8 @@ func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, e
 	return e, nil
 }
 
-// Flush waits until the stream has acknowledged all earlier events, the seals of finished runs, and
-// the gap.recorded events of losses. It does not wait for a stream that does not exist, and returns
-// [ErrNoStream].
+// Flush waits until the stream has all earlier events, including the seals of finished runs and
+// gap.recorded events. Without a stream, it returns [ErrNoStream].
 func (p *Publisher) Flush(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
 		return fmt.Errorf("flush: %d events wait: %w", p.outbox.stats().Pending, withCause(err, p.fwd.status.lastError()))
@@ -178,10 +177,9 @@ func (p *Publisher) flushUntil(ctx context.Context) error {
 	}
 }
 
-// Close waits like [Publisher.Flush] until ctx ends or there is no stream, and closes the outbox. Append then returns
-// [ErrClosed]. Unsent events stay in the outbox, and the error contains their number. Without
-// unsent events, Close announces in each tenant that the producer has closed. Further calls return
-// the same error.
+// Close waits like [Publisher.Flush] and closes the outbox. Unsent events stay in the outbox, and
+// the error contains their number. Append then returns [ErrClosed]. Further calls return the same
+// error.
 func (p *Publisher) Close(ctx context.Context) error {
 	p.closing.Do(func() {
 		p.intake.close()

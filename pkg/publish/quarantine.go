@@ -12,8 +12,8 @@ import (
 
 const quarantineName = "quarantine"
 
-// quarantine keeps a copy of a segment that contains the damaged item it, and logs the damage.
-// first is the ordinal of the segment's first record.
+// quarantine copies a segment that contains the damaged item it, and logs the damage. first is the
+// segment's first ordinal.
 func (o *outbox) quarantine(first uint64, it segment.Item) {
 	path := segment.Dir(o.id.dir(o.opts.Dir)).Path(first)
 	kept := filepath.Join(o.opts.Dir, quarantineName, o.id.Producer+"-"+filepath.Base(path))

@@ -55,7 +55,7 @@ func (r *recovery) run() error {
 	}
 	if first := r.o.log.First(); first > r.c.Next {
 		// Segments are removed only after the cursor on disk has passed them. A cursor before the
-		// first segment is therefore an old copy that lacks sent events.
+		// first segment is therefore an old copy.
 		r.c.Next, r.isBehind, r.isUnsure = first, true, true
 	}
 	r.o.backlog.first = r.c.Next
@@ -98,8 +98,8 @@ func (r *recovery) cut(first uint64, at int64, it segment.Item) error {
 		// A crash leaves an incomplete record only in the last segment, so this record is damaged.
 		r.o.quarantine(first, segment.Item{Size: it.Size})
 	case it.Size >= segment.HeaderBytes && !it.HasHeader && r.ordinal+1 >= r.c.Next:
-		// A crash during the write would have left an intact header, so the record was damaged
-		// after the write.
+		// A crash during the write would have left an intact header, so this record was damaged
+		// later.
 		r.o.quarantine(first, segment.Item{Size: it.Size})
 		r.lost++
 		r.isUnsure = true
@@ -212,9 +212,9 @@ func (r *recovery) settleHoles() {
 	o.tryRecordLosses()
 }
 
-// settleUnnumbered handles records that were lost at the end of the outbox, where no later record
-// shows their numbers. If the outbox has only one tenant, they had the next numbers of this tenant.
-// Otherwise unsent events get a new producer id, so that no number is used twice.
+// settleUnnumbered handles lost records at the end, whose numbers no later record shows. With only
+// one tenant, they are its next numbers. Otherwise a new producer id ensures that no number is used
+// twice.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {

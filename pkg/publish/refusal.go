@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// refusal describes the last event that found no room in the outbox. It is zero if an event was
-// written since.
+// refusal describes the last event that found no room, or is zero if an event was written since.
 type refusal struct {
 	err  error // nil if the last event was written
 	at   time.Time
@@ -24,13 +23,11 @@ func (r *refusal) note(err error) {
 	}
 }
 
-// diskRefusal is how long a disk counts as full after a failed attempt to write. The time is
-// limited because only another attempt shows whether the disk has room again, and callers that wait
-// for room may make none.
+// diskRefusal is how long a disk counts as full. Then only another attempt can show whether it has
+// room.
 const diskRefusal = 10 * time.Second
 
-// full returns why the outbox has no room for the last refused event, or nil if it may have. The
-// caller has locked o.mu.
+// full returns why the outbox has no room, or nil. The caller has locked o.mu.
 func (o *outbox) full() error {
 	r := o.refusal
 	switch isQuota := errors.Is(r.err, errQuota); {
@@ -40,8 +37,7 @@ func (o *outbox) full() error {
 	return fmt.Errorf("%w: %w", ErrFull, r.err)
 }
 
-// log logs once when the outbox becomes full, and once when it has room again. err is the result of
-// an attempt to write an event, before note gets it.
+// log logs once when the outbox becomes full, and once when it has room again. Call it before note.
 func (r *refusal) log(opts Options, err error) {
 	switch wasFull := r.err != nil; {
 	case hasNoRoom(err) && !wasFull:

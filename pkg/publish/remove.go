@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Sent events must not stay on disk, because an event that was erased everywhere else must not
-// remain in an outbox. persist removes full segments. removeSent removes the last segment after the
-// outbox has had no unsent records for Options.KeepSent.
+// Sent events are removed from disk. Otherwise an event that was erased everywhere else would
+// remain in an outbox.
 
 func (f *forwarder) nextRemoval() time.Time {
 	if !f.backlog.log.HasOnly(f.backlog.cursor.Next) {
@@ -38,8 +37,7 @@ func (f *forwarder) removeSent(ctx context.Context) error {
 		if !log.HasOnly(c.Next) {
 			return nil
 		}
-		// Write the cursor before the records are removed, because only the cursor then contains
-		// the last numbers.
+		// Write the cursor first, because after the removal only the cursor has the last numbers.
 		err := errors.Join(c.Save(), c.Sync(), f.outbox.ids.Sync())
 		if err == nil {
 			err = log.Clear()

@@ -13,10 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// renumberUnsent marks events that the stream already has as sent, and gives the others a new
-// producer id and new numbers. Without permission to read the chain of a tenant, it cannot tell
-// which events the stream has. It then renumbers all of them, so the stream can get them twice,
-// with the same ids.
+// renumberUnsent gives the events that the stream lacks a new producer id and new numbers. If it
+// may not read a chain, the stream can get events twice, with the same ids.
 func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if err := f.link.Wait(ctx); err != nil {
 		return err
@@ -48,8 +46,8 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	return f.renumber(ctx)
 }
 
-// renumber copies the unsent events to new records with a new producer id, while Append waits. The
-// old records stay in use until the new ones are on disk, so that a crash loses nothing.
+// renumber copies the unsent events to a new producer id while Append waits. A crash loses nothing,
+// because the old records stay until the end.
 func (f *forwarder) renumber(ctx context.Context) error {
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()
@@ -227,9 +225,8 @@ func (n *renumbering) append(e events.Event) error {
 	return nil
 }
 
-// moveGap appends gap.recorded events that report the lost events of g under their new numbers.
-// Losses that old manifests list as missing have no new numbers, because they are on record
-// already.
+// moveGap appends gap.recorded events with the new numbers of g. Losses that manifests already list
+// have no new numbers.
 func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
 		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {
@@ -251,7 +248,7 @@ func (n *renumbering) appendGap(g state.Gap) error {
 	return n.append(e)
 }
 
-// adopt replaces the records of the outbox with the new records. The caller has locked o.mu.
+// adopt replaces the records of the outbox with the new ones. The caller has locked o.mu.
 func (n *renumbering) adopt() {
 	o := n.o
 	if o.shared != nil {

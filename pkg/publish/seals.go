@@ -11,15 +11,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// seals counts the acknowledged events of each run. When a run is finished, it appends a run.sealed
-// event with the count, so that missing events are noticed.
+// seals counts the sent events of each run and appends the count in a run.sealed event, so that
+// missing events are noticed.
 type seals struct {
 	outbox *outbox
 	delay  time.Duration
 	status *status
 
-	// mu guards runs and due. It stays locked while a seal is appended, so that the forwarder and
-	// Flush do not append the same seal.
+	// mu guards runs and due. It stays locked while a seal is appended, so that no seal is appended
+	// twice.
 	mu   sync.Mutex
 	runs *cursor.Runs
 	due  map[cursor.RunKey]time.Time
@@ -55,9 +55,8 @@ func (s *seals) isDue(key cursor.RunKey) bool {
 	return ok
 }
 
-// count adds acknowledged events to the totals of their runs. It also notes lastRead, the last
-// ordinal that the collector has read, because a run counts as idle once the collector has read far
-// beyond the run's last event.
+// count adds acknowledged events to their runs. lastRead is the last ordinal read, which later
+// shows which runs are idle.
 func (s *seals) count(tenant string, entries []entry, lastRead uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +135,7 @@ func (s *seals) append(ctx context.Context, key cursor.RunKey, t cursor.Tally) e
 	return s.outbox.writeOwn(e)
 }
 
-// sealedCount returns the number of events in a seal. It returns 0 for a seal of another producer.
+// sealedCount returns the number of events in a seal, or 0 for a seal of another producer.
 func sealedCount(r segment.Record) uint64 {
 	e, err := events.Decode(r.Event)
 	if err != nil {

@@ -49,12 +49,10 @@ func (o SharedOptions) Validate() error { return o.options("-").Validate() }
 // AppendShared redacts, numbers and stores events in the outbox in dir, and returns the stored
 // events. It needs no server, because a process with [OpenShared] forwards the events. It is safe
 // for concurrent use by any number of processes.
-//
-// All events of a call must have the same tenant. They get consecutive numbers. If AppendShared
-// returns nil, each event will reach the stream once, within the limits of
-// [SharedOptions.Durability]. If it returns an error, no event was stored. After a failed disk
-// write, this is not certain. With [ErrShed], AppendShared returns the events with their lost
-// numbers.
+// All events of a call must have the same tenant, and get consecutive numbers. If AppendShared
+// returns nil, each event will reach the stream once. [SharedOptions.Durability] limits what it
+// survives. After an error no event is stored, except perhaps after a failed disk write. With
+// [ErrShed], the returned events have their lost numbers.
 func AppendShared(ctx context.Context, dir string, opts SharedOptions, list ...events.Event) ([]events.Event, error) {
 	o := opts.options(dir)
 	if err := o.Validate(); err != nil {
@@ -91,8 +89,8 @@ func appendShared(ctx context.Context, opts Options, list []events.Event) (store
 	return stored, errors.Join(err, o.shared.unload(), lock.Close())
 }
 
-// prepareAll returns copies of the events, ready to be stored. batch contains the same events, each
-// after its blob chunks.
+// prepareAll returns copies of the events. batch contains the same events, each after its blob
+// chunks.
 func prepareAll(opts Options, list []events.Event) (stored []events.Event, batch []*events.Event, err error) {
 	id, err := readIdentity(opts.Dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -116,8 +114,7 @@ func prepareAll(opts Options, list []events.Event) (stored []events.Event, batch
 }
 
 // OpenShared is like [Open] for an outbox to which processes append with [AppendShared]. It notices
-// their events within a tenth of a second. If another process has the outbox open, OpenShared waits
-// for that process until ctx ends. It does not support [Options.Unique].
+// their events within a tenth of a second. It does not support [Options.Unique].
 func OpenShared(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
 	if opts.Name == "" {
 		opts.Name = defaultSharedName

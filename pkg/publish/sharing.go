@@ -14,9 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// sharing coordinates the processes that append to one outbox. The process that forwards reads all
-// records that the others append. The other processes read only the tail, a file that describes the
-// end of the records.
+// sharing coordinates the processes that append to one outbox. The forwarding process reads all
+// records, the others only the tail, a file about their end.
 type sharing struct {
 	outbox   *outbox
 	lock     *disk.Mutex // held during a change of the outbox
@@ -237,8 +236,7 @@ func (s *sharing) isBehind() bool {
 	return err != nil || version != s.version
 }
 
-// takeIn reads the changes of other processes. An outbox that is not shared has none, so a nil
-// receiver does nothing.
+// takeIn reads the changes of other processes. Without sharing, s is nil.
 func (s *sharing) takeIn(ctx context.Context) error {
 	if s == nil {
 		return nil

@@ -43,8 +43,8 @@ func (s *status) ignore() {
 	s.foreign++
 }
 
-// fail stores the error that pauses forwarding. Retries fail again and again, so it logs only the
-// first error after a success, and the first about a missing permission or stream.
+// fail stores the error that pauses forwarding. It logs only news, because retries fail again and
+// again.
 func (s *status) fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil || isNews(err, s.err, ErrPermission) || isNews(err, s.err, ErrNoStream)
@@ -60,7 +60,7 @@ func (s *status) fail(err error) {
 	}
 }
 
-// untilNoStream returns a context that also ends when the forwarder finds that there is no stream.
+// untilNoStream returns a context that also ends when the forwarder finds no stream.
 func (s *status) untilNoStream(ctx context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	s.mu.Lock()

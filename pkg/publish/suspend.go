@@ -24,9 +24,8 @@ const (
 	maxSuspension   = 15 * time.Second
 )
 
-// suspensions contains the suspended tenants, whose events the stream does not take at the moment.
-// Each is retried after a pause. The cursor stays before their unsent records, so that the next
-// retry reads these again.
+// suspensions contains the tenants whose events the stream does not take at the moment. Each is
+// retried after a pause.
 type suspensions struct {
 	backlog *waiting
 	status  *status
@@ -87,8 +86,8 @@ func (s *suspensions) nextRetry() (next time.Time) {
 	return next
 }
 
-// count adds an item to its tenant's share of the batch. An item that an earlier batch has counted
-// as sent is left out, because records can be read more than once.
+// count adds an item to its tenant's share. Records can be read twice, so it skips those already
+// sent.
 func (s *suspensions) count(b *batch, it segment.Item) {
 	if it.Ordinal > 0 && it.Ordinal <= s.released[it.Tenant] {
 		return
@@ -107,9 +106,7 @@ func (s *suspensions) count(b *batch, it segment.Item) {
 	}
 }
 
-// settle returns the sum of what was sent for all tenants of a batch, and the next position of the
-// cursor. Suspended tenants lose their separate readers, because their records are read again from
-// the cursor.
+// settle returns the sum of what was sent, and the next position of the cursor.
 func (s *suspensions) settle(b *batch, lagging *laggards) (sent share, next uint64) {
 	read := s.backlog.read
 	for tenant, sh := range b.shares {

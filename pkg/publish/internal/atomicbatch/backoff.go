@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Backoff is the pause between attempts. It doubles with each attempt, up to five seconds. Half of
-// it is random, so that many publishers do not retry at once.
+// Backoff is the pause between attempts, which doubles up to five seconds. Half is random, so that
+// publishers do not retry together.
 type Backoff struct{ delay time.Duration }
 
 const (

@@ -23,7 +23,7 @@ const (
 )
 
 // violations finds out whether a request violated a permission. The server never answers such a
-// request, but reports the violation separately to the connection.
+// request, and reports the violation separately.
 type violations struct {
 	nc     *nats.Conn
 	before error
@@ -31,8 +31,8 @@ type violations struct {
 
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
-// about returns an error if the server forbids the subscription to inbox, or a publication to a
-// subject for which concerns returns true.
+// about returns an error if the server forbids to subscribe to inbox, or to publish to a subject
+// that concerns accepts.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)
@@ -47,8 +47,8 @@ func (v violations) about(inbox string, concerns func(subject string) bool) erro
 	return fmt.Errorf("%w: %s", ErrPermission, action)
 }
 
-// parseViolation returns a forbidden action, such as `Publish to "hooktrail.ev.acme.p.r.custom"`,
-// with its verb and subject. For other errors, the strings are empty.
+// parseViolation returns a forbidden action, such as `Publish to "a.b"`, with its verb and subject.
+// They are empty for other errors.
 func parseViolation(err error) (action, verb, subject string) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return "", "", ""
@@ -62,8 +62,7 @@ func parseViolation(err error) (action, verb, subject string) {
 	return action, verb, subject
 }
 
-// ask waits until the server has reported all earlier permission violations, and then returns the
-// error of the method about.
+// ask waits until the server has reported all earlier permission violations, and then calls about.
 func (v violations) ask(ctx context.Context, inbox string, concerns func(string) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
@@ -73,8 +72,7 @@ func (v violations) ask(ctx context.Context, inbox string, concerns func(string)
 	return nil // the server is not reachable now, but may still answer
 }
 
-// LastMessage returns the last message on a subject and its stream sequence. If there is none, the
-// message is nil.
+// LastMessage returns the last message on a subject, or nil, and its stream sequence.
 func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]byte, uint64, error) {
 	msg, err := request(ctx, nc, "$JS.API.DIRECT.GET."+stream+"."+subject)
 	if errors.Is(err, nats.ErrNoResponders) && isMissing(ctx, nc, stream) {
@@ -103,8 +101,8 @@ var ErrNoStream = errors.New("the server has no stream for events; hooktrail up 
 // codeNoStream is the error code of nats-server for an unknown stream.
 const codeNoStream = 10059
 
-// isMissing reports whether the server says that it has no such stream. Without an answer,
-// isMissing returns false, because the stream may only be unavailable for a moment.
+// isMissing reports whether the server says that it has no such stream. A stream without an answer
+// may only be unavailable.
 func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {
 	msg, err := request(ctx, nc, "$JS.API.STREAM.INFO."+stream)
 	if err != nil {
@@ -116,8 +114,8 @@ func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {
 	return json.Unmarshal(msg.Data, &answer) == nil && answer.Error != nil && answer.Error.Code == codeNoStream
 }
 
-// request sends an empty request and returns the answer. If a permission is missing, it returns an
-// error early, because the server never answers.
+// request sends an empty request and returns the answer. Without permission it fails early, because
+// the server never answers.
 func request(ctx context.Context, nc *nats.Conn, subject string) (*nats.Msg, error) {
 	v := violationsSince(nc)
 	inbox := cmp.Or(nc.Opts.InboxPrefix, strings.TrimSuffix(nats.InboxPrefix, ".")) + "."

@@ -74,8 +74,8 @@ func NewSender(nc *nats.Conn, link *Link, timeout time.Duration) (*Sender, error
 	return s, nil
 }
 
-// Send stores all messages or none, and returns the stream sequence of the last one. [OutcomeOf]
-// classifies errors of Send.
+// Send stores all messages or none, and returns the stream sequence of the last one. See
+// [OutcomeOf] for errors.
 func (s *Sender) Send(ctx context.Context, messages []Message) (uint64, error) {
 	lost := s.link.Lost()
 	id := nuid.Next()

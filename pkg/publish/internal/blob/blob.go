@@ -24,10 +24,8 @@ const (
 	maxBlobs   = 16
 )
 
-// Externalise moves large parts of *e to blob.chunk events. It returns these events and then *e. It
-// moves the largest top-level fields until the event fits. If it would move more than 16, it moves
-// the whole data instead. The content of a blob is the JSON of a field or the bytes of a binary
-// payload.
+// Externalise moves the largest fields of *e to blob.chunk events, until *e fits into a message. It
+// returns these events and then *e.
 func Externalise(e *events.Event) ([]*events.Event, error) {
 	if !tooLarge(e) {
 		return []*events.Event{e}, nil
@@ -45,8 +43,8 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	whole := e.Data
 	for moved := 0; tooLarge(e); moved++ {
 		if moved == maxBlobs {
-			// Move all data into one blob. Otherwise each of thousands of small fields could become
-			// an event, and all data would be encoded again for each field.
+			// Move all data into one blob. Otherwise thousands of small fields could each become an
+			// event.
 			batch, refs, members = nil, map[string]events.BlobRef{}, []member{{value: whole}}
 		}
 		i := largest(members)
@@ -71,8 +69,8 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	return append(batch, e), nil
 }
 
-// tooLarge reports whether e is too large for one message. It assumes the largest possible
-// sequence, because e gets its sequence only later.
+// tooLarge reports whether e is too large for one message. It assumes the longest sequence, because
+// e has none yet.
 func tooLarge(e *events.Event) bool {
 	payload := len(e.Data) + base64.StdEncoding.EncodedLen(len(e.Binary))
 	if payload+2*events.MaxAttributeBytes < events.MaxBytes {

@@ -1,7 +1,6 @@
 // Package cursor stores how many records of an outbox the stream has acknowledged. Each line of the
-// file is a change with a checksum, so a torn line has no effect. A large file is replaced by a
-// file with one line. An old cursor does no harm, because the forwarder compares it with the
-// stream.
+// file is a change with a checksum, so a torn line has no effect. An old cursor does no harm,
+// because the forwarder compares it with the stream.
 package cursor
 
 import (
@@ -45,14 +44,12 @@ type Chain struct {
 	Signed bool `json:"signed,omitempty"`
 	// Key signs the next manifest. It is empty until the key of the outbox first changes.
 	Key string `json:"key,omitempty"`
-	// Issuer and Endorsement are from the last grant in the chain. Endorsement is the hash of the
-	// issuer's endorsement in the grant, or empty if there is none.
+	// Issuer and Endorsement are from the last grant in the chain. Endorsement is a hash, or empty.
 	Issuer      string `json:"issuer,omitempty"`
 	Endorsement string `json:"endorsement,omitempty"`
 
-	// State and Beat are from the last manifest. HeardAt is the time when the stream acknowledged
-	// that manifest. ActiveAt is this time for the last manifest with events. Both are in
-	// milliseconds since 1970.
+	// State and Beat are from the last manifest. HeardAt is when the stream acknowledged it, and
+	// ActiveAt when it acknowledged the last manifest with events, in milliseconds since 1970.
 	State    events.State `json:"state,omitempty"`
 	Beat     uint64       `json:"beat,omitempty"`
 	HeardAt  int64        `json:"heard,omitempty"`
@@ -101,8 +98,7 @@ func Open(dir string) (*Cursor, error) {
 	return c, nil
 }
 
-// New returns a cursor that has no acknowledged events. runs are the event counts with which it
-// begins.
+// New returns a cursor without acknowledged events. runs are its first event counts.
 func New(dir string, runs map[RunKey]*Tally) *Cursor {
 	return &Cursor{
 		path: filepath.Join(dir, "cursor"), Next: 1, chains: map[string]*Chain{},
@@ -111,8 +107,7 @@ func New(dir string, runs map[RunKey]*Tally) *Cursor {
 	}
 }
 
-// parseChange reads a line with a checksum of eight hex digits, a space, and JSON. If the line is
-// damaged, ok is false.
+// parseChange reads a line with a checksum and JSON. ok is false if the line is damaged.
 func parseChange(line []byte) (ch change, ok bool) {
 	sum, text, ok := bytes.Cut(line, []byte(" "))
 	if !ok || !bytes.HasSuffix(text, []byte("\n")) {
@@ -144,8 +139,7 @@ func (c *Cursor) apply(ch change) {
 	}
 }
 
-// Chain returns the chain of a tenant. A caller that changes it must call [Cursor.Touch], so that
-// the change is saved.
+// Chain returns the chain of a tenant. Call [Cursor.Touch] after a change, so that it is saved.
 func (c *Cursor) Chain(tenant string) *Chain {
 	ch := c.chains[tenant]
 	if ch == nil {
@@ -205,8 +199,8 @@ func (c *Cursor) Rewrite() error {
 	return nil
 }
 
-// RetireRuns moves the runs that were idle longest to disk if more than limit runs are in memory.
-// It skips runs for which keep returns true. If there are unsaved changes, it does nothing.
+// RetireRuns moves the runs that were idle longest to disk if more than limit are in memory, except
+// those to keep. With unsaved changes, it does nothing.
 func (c *Cursor) RetireRuns(limit int, keep func(RunKey) bool) error {
 	if len(c.Runs.memory) <= limit || c.stale || c.Runs.dirty != nil {
 		return nil

@@ -12,9 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// idleRuns stores the tallies of idle runs on disk, to limit memory. A hash assigns each run to one
-// of 256 files, so that finding a run reads only a small part. The files have the format of the
-// cursor file, and if a run has several lines, the last one counts.
+// idleRuns stores the tallies of idle runs on disk, to limit memory. A hash divides them into
+// files, so that finding a run reads little.
 type idleRuns struct {
 	dir   string
 	any   bool
@@ -62,8 +61,7 @@ func (s *idleRuns) append(name string, ch change) error {
 	}
 	line, err := encodeChange(ch)
 	if err == nil {
-		// The first newline ends an incomplete line that a crash may have left, so that the new
-		// line can be read.
+		// The first newline ends an incomplete line that a crash may have left.
 		_, err = f.Write(append([]byte("\n"), line...))
 	}
 	return errors.Join(err, f.Close())

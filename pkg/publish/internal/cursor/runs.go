@@ -45,8 +45,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Runs count the events that an outbox has sent for each run, one [Tally] for each. To limit
-// memory, the tallies of idle runs are only on disk.
+// Runs counts the sent events of each run in a [Tally]. Tallies of idle runs are only on disk.
 type Runs struct {
 	memory map[RunKey]*Tally
 	dirty  map[string]map[string]*Tally
@@ -56,15 +55,14 @@ type Runs struct {
 // InMemory returns the tallies that are in memory.
 func (r *Runs) InMemory() map[RunKey]*Tally { return r.memory }
 
-// Load loads the tally of a run into memory. If this fails, Load returns an error and a tally with
-// Lost set.
+// Load loads the tally of a run into memory. If this fails, the tally has Lost set.
 func (r *Runs) Load(key RunKey) (*Tally, error) {
 	if t := r.memory[key]; t != nil {
 		return t, nil
 	}
 	t, err := r.idle.get(key)
 	if err != nil {
-		// Set Lost to prevent a seal, because a seal with a wrong count would be a false alarm.
+		// Lost prevents a seal, because a wrong count would be a false alarm.
 		t = &Tally{Lost: true}
 	}
 	if t == nil {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// ErrNoSpace means that the disk is full, or that a disk quota or file size limit is reached.
+// ErrNoSpace means that the disk, a disk quota or the file size limit is exhausted.
 var ErrNoSpace = errors.New("no room on disk")
 
 // MarkNoSpace adds ErrNoSpace to err if a full disk caused it.
@@ -30,8 +30,7 @@ func SyncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Replace replaces the content of a file atomically and durably. After a crash, the file has its
-// old or its new content.
+// Replace replaces the content of a file atomically and durably.
 func Replace(path string, data []byte) error {
 	tmp := path + ".new"
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -51,8 +50,7 @@ func Replace(path string, data []byte) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// Preallocate opens a file of size bytes, and creates it with zeros if necessary, so that writes
-// within this size do not fail on a full disk.
+// Preallocate opens a file of size bytes, or creates it, so that writes succeed on a full disk.
 func Preallocate(path string, size int) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == int64(size) {
 		return os.OpenFile(path, os.O_RDWR, 0o600)

@@ -14,8 +14,8 @@ import (
 
 const lockPoll = 25 * time.Millisecond
 
-// Lock locks the file at path exclusively, and creates it if necessary. It waits until ctx ends.
-// The lock ends when the file is closed or the process exits.
+// Lock locks the file at path exclusively, and waits until ctx ends. The lock ends when the file is
+// closed or the process exits.
 func Lock(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -50,8 +50,8 @@ func writeProcess(f *os.File) error {
 	return errors.Join(fmt.Errorf("lock: %w", err), f.Close())
 }
 
-// LockHolder reports whether a process has locked the file at path. process is the id of that
-// process, or 0 if unknown.
+// LockHolder reports whether a process has locked the file at path. process is its id, or 0 if
+// unknown.
 func LockHolder(path string) (isHeld bool, process int, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -61,8 +61,8 @@ func LockHolder(path string) (isHeld bool, process int, err error) {
 		return false, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// The only way to test the lock is to take it for a moment. This does no harm, because a
-	// process that wants it meanwhile tries again.
+	// The only test is to take the lock for a moment. A process that wants it meanwhile tries
+	// again.
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if err == nil {
 		return false, 0, nil

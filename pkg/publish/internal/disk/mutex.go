@@ -53,7 +53,7 @@ func (m *Mutex) lockFile(ctx context.Context) error {
 			return fmt.Errorf("lock outbox: %w", err)
 		}
 		// Poll, because a process has the lock only for microseconds. Waiting in the system call
-		// would be fairer, but would ignore ctx.
+		// would ignore ctx.
 		timer := time.NewTimer(rand.N(mutexPoll)) //nolint:gosec // jitter
 		select {
 		case <-ctx.Done():

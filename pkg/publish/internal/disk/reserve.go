@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Reserve is the path of a file that only occupies space. On a full disk, the space is freed to
-// write a new cursor, so that the outbox can remove segments.
+// Reserve is the path of a file that only occupies space. On a full disk, it makes room for a new
+// cursor.
 type Reserve string
 
 const reserveBytes = 256 << 10

@@ -23,7 +23,7 @@ func Sync(f *os.File) error {
 	}
 }
 
-// BootID returns an id of the current boot of this machine, or "" if it is unknown.
+// BootID returns an id of the current boot, or "" if unknown.
 func BootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

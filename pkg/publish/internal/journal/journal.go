@@ -1,6 +1,6 @@
-// Package journal lists the producers of an outbox in a file outside of the outbox's folder, so
-// that the loss of the folder is noticed. Each line is a JSON object that updates what earlier
-// lines say about a producer. A torn line is ignored, since a crash can leave one.
+// Package journal lists the producers of an outbox in a file elsewhere, so that the loss of the
+// outbox is noticed. Each line is a JSON object that updates earlier lines about a producer. A torn
+// line is ignored, since a crash can leave one.
 package journal
 
 import (
@@ -43,8 +43,8 @@ type Record struct {
 // File is the journal of one outbox. The zero value stores nothing.
 type File struct{ path string }
 
-// At returns the journal of the outbox in dir. The journal is in folder. If folder is empty, At
-// returns the zero File.
+// At returns the journal in folder of the outbox in dir. Without a folder, it returns the zero
+// File.
 func At(folder, dir string) File {
 	if folder == "" {
 		return File{}
@@ -93,11 +93,9 @@ func (r *Record) merge(later Record) {
 	}
 }
 
-// Missing returns the producers with the state Open, whose events may be lost, and those with the
-// state Lost, whose loss is recorded already. It leaves out current, the producer id of the outbox.
+// Missing returns the producers, except current, whose events may be lost or are recorded as lost.
 func Missing(list []Record, current string) (missing []Record) {
-	// isChange finds a change of the producer id that a crash interrupted between its two lines in
-	// the journal.
+	// isChange finds a change of the producer id that a crash interrupted between its two lines.
 	isChange := func(from, to string) bool {
 		return from != "" && slices.ContainsFunc(list, func(r Record) bool { return r.Producer == to && r.From == from })
 	}
@@ -121,8 +119,7 @@ func (f File) Add(r Record) error {
 	}
 	line, err := encode(r)
 	if err == nil {
-		// The first newline ends an incomplete line that a crash may have left, so that the new
-		// line can be read.
+		// The first newline ends an incomplete line that a crash may have left.
 		_, err = file.Write(append([]byte("\n"), line...))
 	}
 	if err = errors.Join(err, file.Close()); err != nil {

@@ -1,5 +1,5 @@
-// Package segment stores records in a sequence of files. A [Log] appends [Record] values to its
-// last file, and begins a new file when the last one is large enough. A [Reader] reads the records
-// in order. [Follow] reads records of another process. Checksums let a reader report damage and
-// continue after it. Only one goroutine of one process may append at a time. Readers need no lock.
+// Package segment stores records in a sequence of files. A [Log] appends [Record] values, a
+// [Reader] reads them in order, and [Follow] reads records of another process. Checksums let a
+// reader report damage and continue after it. Only one goroutine of one process may append at a
+// time. Readers need no lock.
 package segment

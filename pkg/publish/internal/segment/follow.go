@@ -16,7 +16,7 @@ var ErrShrunk = errors.New("segment is shorter than it was")
 type Visit func(segment uint64, it Item)
 
 // Follow calls visit for each item that other processes have appended since the last call. It cuts
-// off a torn record. No process may append while Follow runs.
+// off a torn record, so no process may append meanwhile.
 func Follow(l *Log, visit Visit) error {
 	for {
 		seg, end := l.Last()
@@ -40,8 +40,8 @@ func Follow(l *Log, visit Visit) error {
 	}
 }
 
-// FollowAll opens the log in dir and calls visit for each item. It may miss sent records, whose
-// ordinals are at most sent, because another process may remove them meanwhile.
+// FollowAll opens the log in dir and calls visit for each item. Items up to the ordinal sent may be
+// missing.
 func FollowAll(dir string, opts Options, sent uint64, visit Visit) (*Log, error) {
 	l, err := Open(dir, opts)
 	if err != nil {

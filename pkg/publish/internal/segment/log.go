@@ -33,8 +33,7 @@ type Log struct {
 	broken error // error of a failed truncation or sync, which all later writes return
 }
 
-// Open opens the log in dir. It does not read the records, so the caller must do this and then call
-// [Log.SetEnd] with the last ordinal.
+// Open opens the log in dir. The caller must then read the records and call [Log.SetEnd].
 func Open(dir string, opts Options) (*Log, error) {
 	l := &Log{Dir: Dir(dir), opts: opts}
 	var err error
@@ -51,8 +50,8 @@ func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
 	return l
 }
 
-// Append appends complete records in one write. end is the last ordinal in buf. If Append returns
-// an error, no record is appended.
+// Append appends complete records in one write, or none if it fails. end is the last ordinal in
+// buf.
 func (l *Log) Append(buf []byte, end uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +70,7 @@ func (l *Log) Append(buf []byte, end uint64) error {
 	return nil
 }
 
-// openTail opens the last segment for a write, or begins a new one. The caller has locked l.mu.
+// openTail opens the last segment or begins a new one. The caller has locked l.mu.
 func (l *Log) openTail() error {
 	n := len(l.list)
 	switch {
@@ -97,8 +96,8 @@ func (l *Log) undo(seg *Segment, cause error) error {
 	return fmt.Errorf("write segment: %w", disk.MarkNoSpace(cause))
 }
 
-// roll begins a new segment. With Options.Sync it first syncs the previous one, so that later a
-// sync of the last segment is enough. The caller has locked l.mu.
+// roll begins a new segment. It syncs the previous one, so that later a sync of the last segment is
+// enough. The caller has locked l.mu.
 func (l *Log) roll() error {
 	if l.tail != nil && l.opts.Sync {
 		if err := disk.Sync(l.tail); err != nil {
@@ -132,8 +131,7 @@ func (l *Log) End() uint64 {
 	return l.end
 }
 
-// Last returns the last segment and the last ordinal. If there is no segment, the first result is
-// zero.
+// Last returns the last segment, or zero if there is none, and the last ordinal.
 func (l *Log) Last() (Segment, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,8 +21,8 @@ type Reader struct {
 	space []byte // memory of buf
 }
 
-// Reader returns a reader that begins at the start of the segment with the given ordinal, so its
-// first records can have lower ordinals.
+// Reader returns a reader for the start of the segment with ordinal, so earlier records can come
+// first.
 func (l *Log) Reader(ordinal uint64) *Reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,8 +35,7 @@ func (l *Log) Reader(ordinal uint64) *Reader {
 	return r
 }
 
-// All yields the items of the log. Like [Log.Reader], it begins at the start of the segment with
-// from, and it stops at the end of the log or at an error.
+// All yields the items from the start of the segment with from, until the end or an error.
 func (l *Log) All(from uint64) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		r := l.Reader(from)
@@ -50,8 +49,8 @@ func (l *Log) All(from uint64) iter.Seq2[Item, error] {
 	}
 }
 
-// Next returns the next item, or io.EOF at the end of the log. After io.EOF, it can be called again
-// when the log may have more items. The next call overwrites the event of the item.
+// Next returns the next item, whose event the next call overwrites. At the end it returns io.EOF,
+// and can be called again later.
 func (r *Reader) Next() (Item, error) {
 	if len(r.buf) == 0 && r.off >= r.end && !r.advance() {
 		return Item{}, io.EOF
@@ -80,7 +79,7 @@ func (r *Reader) Again(item Item) *Reader {
 	return &Reader{log: r.log, first: r.first, off: r.off - int64(item.Size), end: r.end}
 }
 
-// Position returns the segment of the last item, and the offset of the item's end in the segment.
+// Position returns the segment of the last item, and the item's end in the segment.
 func (r *Reader) Position() (segment uint64, end int64) { return r.first, r.off }
 
 func (r *Reader) advance() bool {

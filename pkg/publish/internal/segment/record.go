@@ -16,9 +16,8 @@ import (
 //	body    id hash (16 bytes), tenant, run and kind (each after its length),
 //	        the event's bytes
 //
-// The header has a separate checksum, so that the number is known even if the body is damaged.
-// After damage, a reader searches for the magic of the next record. No event can contain a header,
-// because a header has zero bytes and JSON has none.
+// The header has a separate checksum, so that the number survives damage to the body. After damage,
+// a reader searches for the next header. No event can contain one, because JSON has no zero bytes.
 type Record struct {
 	Ordinal  uint64 // position in the outbox, from 1 across all tenants
 	Sequence uint64 // number of the event
@@ -59,8 +58,8 @@ func Append(dst []byte, r *Record) []byte {
 	return dst
 }
 
-// Begin appends a record without its event to dst, and returns the offset of the record. The caller
-// then appends the event and calls [End].
+// Begin appends a record without its event to dst. The caller then appends the event and calls
+// [End].
 func Begin(dst []byte, r *Record) (buf []byte, start int) {
 	start = len(dst)
 	dst = append(dst, make([]byte, HeaderBytes)...)
@@ -96,8 +95,7 @@ const (
 	Torn             // damaged bytes at the end of the segment
 )
 
-// Item is a record, or damaged bytes in its place. A damaged record has a Tenant only if the
-// tenant's bytes are intact.
+// Item is a record, or damaged bytes in its place. A damaged record may lack its Tenant.
 type Item struct {
 	Record
 
@@ -127,9 +125,8 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, disk.Checksum(b[:32]) == le.Uint32(b[32:]) && h.length <= maxBytes
 }
 
-// Scan reads the item at the start of b. If the header is intact, b must contain the whole record.
-// Otherwise b must contain the rest of the segment, because Scan has to search for the next record.
-// The event of the item shares memory with b.
+// Scan reads the item at the start of b, whose event shares memory with b. With an intact header b
+// must contain the whole record, otherwise the rest of the segment.
 func Scan(b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, io.EOF

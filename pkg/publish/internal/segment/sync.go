@@ -12,7 +12,7 @@ import (
 // commit lets concurrent callers of Sync share one fsync.
 type commit struct {
 	// mu guards synced. It stays locked during an fsync, so that waiting callers find their records
-	// already synced. Lock it before Log.mu.
+	// synced. Lock it before Log.mu.
 	mu     sync.Mutex
 	synced uint64 // ordinal up to which records are on disk
 }
@@ -31,8 +31,7 @@ func (l *Log) Sync(ordinal uint64) error {
 		return err
 	}
 	if err := disk.Sync(tail); err != nil && !errors.Is(err, os.ErrClosed) {
-		// After a failed fsync, the kernel may have dropped the data, so the log accepts no more
-		// writes.
+		// After a failed fsync, the kernel may have dropped the data, so accept no more writes.
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)

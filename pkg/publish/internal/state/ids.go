@@ -13,13 +13,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// IDs is the set of ids of the events that an outbox has published. A nil *IDs is an empty set. IDs
-// is safe for concurrent use.
+// IDs is the set of ids of published events. A nil *IDs is an empty set. IDs is safe for concurrent
+// use.
 //
-// The file contains only the ids of acknowledged events, as hashes, because recovery finds the
-// other ids in the segments. If a power cut removed an unsent event, its id can therefore be
-// published again. When the file has reached its limit, it replaces the previous file, whose ids
-// are forgotten, and a new file begins.
+// The file contains only the ids of acknowledged events, because recovery finds the others in the
+// segments. When the file is full, it replaces the previous file, whose ids are forgotten.
 type IDs struct {
 	dir   string
 	limit int // 0 keeps all ids
@@ -92,8 +90,7 @@ func (s *IDs) Add(id segment.IDHash) {
 	s.current[id] = struct{}{}
 }
 
-// Save writes the ids of acknowledged events to the file. If Save fails, the next call writes them
-// too.
+// Save writes the ids of acknowledged events. If it fails, the next call writes them too.
 func (s *IDs) Save(acknowledged []segment.IDHash) error {
 	if s == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Losses stores the numbers of dropped events. Its file is preallocated and written in place, so
-// writes succeed on a full disk. Each slot stores one range of numbers of one tenant.
+// Losses stores the numbers of dropped events. Its file is written in place, so that this succeeds
+// on a full disk.
 type Losses struct {
 	file  *os.File
 	slots []Gap // a slot with First 0 is free
@@ -118,8 +118,7 @@ func (l *Losses) Add(g Gap) error {
 	return l.put(free, g)
 }
 
-// Take calls do for each loss, and removes the loss if do returns true. It stops at the first
-// error.
+// Take calls do for each loss, and removes it if do returns true. It stops at an error.
 func (l *Losses) Take(do func(Gap) (done bool, err error)) error {
 	for i, g := range l.slots {
 		if g.First == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Tail describes the end of a shared outbox, so that a short-lived process can append without
-// reading all segments. If the tail is old, the process reads only the records after it.
+// Tail describes the end of a shared outbox, so that a process can append without reading all
+// segments.
 type Tail struct {
 	Version uint64 `json:"-"` // changes with every change of the outbox
 
@@ -37,8 +37,8 @@ const tailBytes = 16 << 10
 // ErrNoTail means that a tail was never written, or only partly because of a crash.
 var ErrNoTail = errors.New("tail is torn")
 
-// TailFile is the file of a tail, which is written in place. It contains a checksum of eight hex
-// digits, the version, the length of the JSON, a newline, and the JSON.
+// TailFile is a file that is written in place. It contains a checksum of eight hex digits, the
+// version, the length of the JSON, a newline, and the JSON.
 type TailFile struct{ file *os.File }
 
 // OpenTail opens or creates the tail in dir.

@@ -145,6 +145,7 @@ func (c *hourCount) held(conn *sqlite.Conn) error {
 	return nil
 }
 
+// RunEnds returns when the last event of each run was stored, and whether the run was sealed.
 func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, max(l.stored), max(l.kind = 'run.sealed') FROM leaves l JOIN runs r ON r.run = l.run

@@ -36,18 +36,18 @@ type Pin struct {
 	Origin string        // origin of the ledgers; empty for all
 	Of     string        // data directory of the key, if known
 	Seen   time.Time
-	// Binding means that the pin is for this very ledger, so a ledger with another key is
-	// [AnchorDiverged] unless signed key changes connect the two keys.
+	// Binding means that the pin is for this very ledger. Another key is then [AnchorDiverged],
+	// unless signed key changes connect the two.
 	Binding bool
 }
 
-// Anchoring lists the evidence that can confirm a key. A caller that has already checked the key
-// leaves it nil, and the report then has no anchor.
+// Anchoring lists the evidence that can confirm a key. It is nil if the caller has already checked
+// the key.
 type Anchoring struct {
 	Given string // option that named the key, such as "--key", if any
 	Pins  []Pin
-	// Void has the reason if the key that the user named confirms nothing, for example because it
-	// is the file in the data directory itself.
+	// Void says why the key that the user named confirms nothing, such as a file in the data
+	// directory itself.
 	Void string
 }
 
@@ -59,13 +59,11 @@ func (p Pin) covers(tenant string) bool {
 	return err == nil && origin == p.Origin
 }
 
-// Vouch looks for a pin that confirms the ledger's key. It tries the binding pins for the tenant,
-// or all pins for the tenant if none is binding. For each of them, it passes the pinned key and
-// the keys that orders connect with it to leads. If leads returns true, these keys lead to the
-// ledger's key, so the pin confirms that key.
+// Vouch looks for a pin that confirms the ledger's key, and returns the keys that orders connect
+// with the pin. leads reports whether such keys lead to the ledger's key.
 //
-// Vouch returns the keys of that pin. If there is no such pin, or if the user named the key, it
-// instead returns key and the keys that orders connect with it. key may be nil.
+// If there is no such pin, or if the user named the key, Vouch returns the keys connected with key,
+// which may be nil.
 func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyOrder, leads func(ledger.Keys) bool) (ledger.Keys, *Anchor) {
 	var own ledger.Keys
 	if key != nil {
@@ -123,16 +121,16 @@ func diverged(p Pin, key note.Verifier) *Anchor {
 	}
 }
 
-// The verifier calls anchorKeys before it reads the ledger, so that even the report about an
-// unreadable ledger has an anchor, and again with the ledger's orders.
+// anchorKeys runs before the ledger is read, so that a report about an unreadable ledger has an
+// anchor, and again with its orders.
 func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
 	v.keys, v.report.Anchor = v.opts.Anchor.Vouch(v.opts.Key, tenant, orders, func(k ledger.Keys) bool {
 		return k.Chain.Index(v.opts.Key, 0) >= 0
 	})
 }
 
-// concludeAnchor confirms the key with a trusted checkpoint, an anchored checkpoint or witnesses.
-// Otherwise it adds the remedy to the report.
+// concludeAnchor confirms the key with a checkpoint from outside or with witnesses, or reports the
+// remedy.
 func (r *Report) concludeAnchor() {
 	if r.Anchor == nil || r.Anchor.State != AnchorNone {
 		return
@@ -166,8 +164,7 @@ func (a *Anchor) Witnessed(w *Witnesses) {
 	}
 }
 
-// Remedy completes the reason of [AnchorNone], so that the user learns how to confirm the
-// ledger's key. key is the id of that key.
+// Remedy tells the user how to confirm the ledger's key. key is its id.
 func (a *Anchor) Remedy(key string) {
 	if a.Reason != "" {
 		a.Reason += ", and "

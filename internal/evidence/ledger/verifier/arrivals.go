@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// arrivals has the last arrival that the verifier has read, and the digest of all arrivals so far.
+// arrivals has the digest of all arrivals so far, and the last one.
 type arrivals struct {
 	ledger.Arrivals
 
@@ -15,7 +15,7 @@ type arrivals struct {
 	lastHash events.Hash
 }
 
-// add adds an arrival, and returns false if it is not after the previous one in the stream.
+// add returns false if the arrival is not after the previous one in the stream.
 func (s *arrivals) add(a ledger.Arrival, hash events.Hash) bool {
 	inOrder := a.Epoch > s.last.Epoch || a.Epoch == s.last.Epoch && a.Stream > s.last.Stream
 	s.Add(a)
@@ -34,8 +34,7 @@ func (s *arrivals) isAt(p ledger.Position) bool {
 	return int64(p.Epoch) == s.last.Epoch && int64(p.Sequence) == s.last.Stream && p.Hash == s.lastHash
 }
 
-// Break is a point at which the stream did not continue where the ledger ended. Either messages
-// were deleted before the auditor read them, or the stream was replaced.
+// Break is a point at which the stream lost messages before the auditor read them, or was replaced.
 type Break struct {
 	Epoch    uint64    `json:"epoch"`    // epoch of the new stream
 	Replaced bool      `json:"replaced"` // false if messages were deleted
@@ -45,9 +44,8 @@ type Break struct {
 	Noticed  time.Time `json:"noticed"`  // when the auditor signed that
 }
 
-// breaks reports whether a checkpoint records a break of the stream, and adds the break to the
-// report. At a break, the auditor signs a checkpoint without new messages, so its position is
-// after the last arrival.
+// breaks reports whether a checkpoint records a break of the stream. At a break, the auditor signs
+// a later position without new messages.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p, last := c.Position, w.arrivals.last
 	if w.arrivals.Count == 0 || !p.After(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {
@@ -62,9 +60,8 @@ func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	return true
 }
 
-// markSilent marks all producers as silent since a break, because the stream may have lost their
-// latest events there. The mark is removed by the producer's next event or manifest, whose number
-// would reveal the loss.
+// markSilent marks all producers as silent since a break, which may have lost their latest events.
+// The number of a producer's next message would reveal the loss.
 func (c *completeness) markSilent() {
 	for _, s := range c.producers {
 		s.silentSinceBreak = true

@@ -182,9 +182,8 @@ func (c *completeness) concludeSender(s *sender) (Producer, []Gap, error) {
 	return p, c.countable(gaps), nil
 }
 
-// silentBefore returns the time after which an open run must have had an event. Other open runs
-// count as ended. A newer trusted checkpoint makes the time later, because no event had arrived by
-// then.
+// silentBefore returns the time after which an open run must have had an event. A newer trusted
+// checkpoint moves it, because nothing had arrived by then.
 func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Duration) time.Time {
 	if silence <= 0 {
 		silence = DefaultSilence
@@ -193,13 +192,13 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 }
 
 // unproven reports whether events of the producer may be missing without a trace. tail is true if
-// no manifest lists its last events yet. That is harmless while a manifest can still be on its way.
+// its last events still wait for a manifest.
 func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }
 
-// countable returns the gaps that affect the verdict. In a partial export, these are only altered
-// events, because missing numbers can be outside the export.
+// countable returns the gaps that affect the verdict. In a partial export, missing numbers can be
+// outside the export.
 func (c *completeness) countable(gaps []Gap) []Gap {
 	if !c.partial {
 		return gaps

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// link is the end of a manifest in a producer's chain of manifests. The manifest that continues
-// there contains this hash, and its first number is the one after last.
+// link is a place in a producer's chain of manifests. The next manifest contains this hash and
+// begins after last.
 type link struct {
 	hash string // hash of the previous manifest; "" at the start
 	last uint64
@@ -23,8 +23,7 @@ const (
 	maxWalked = 1 << 25 // limit after which lost events are no longer removed from memory
 )
 
-// other is an event with the number of an earlier event. Until a manifest lists the number, nothing
-// shows which of the two is forged.
+// other is an event with the number of an earlier event. Only a manifest shows which one is forged.
 type other struct {
 	hash events.Hash
 	at   ledger.Arrival
@@ -71,12 +70,10 @@ func (s *sender) adopt(l listing) {
 	}
 }
 
-// manifest adds a manifest to the producer's chain. If somebody else sent it under the name of the
-// producer, it returns the reason for this finding instead.
+// manifest adds a manifest to the producer's chain, or returns the reason why it is foreign.
 //
-// Normally a manifest must continue the previous one. But a forged manifest can make a producer
-// believe that the stream lacks some of its events. The producer then lists them again, so if it
-// signs its manifests, it may also continue an earlier one.
+// Normally a manifest continues the last one. A signed one may continue an earlier one, because a
+// producer lists its events again after a forged manifest made it believe that they are missing.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -158,9 +155,8 @@ func (s *sender) reuse(sequence uint64, o other) {
 	})
 }
 
-// settleOthers decides which events are from the producer if several have the same number. It tries
-// combinations of them until one has the root hash of the manifest, and returns false if none has.
-// hashes are from the events that arrived first.
+// settleOthers decides which of several events with the same number are the producer's, by the root
+// hash of the manifest. hashes are from the events that arrived first.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {
@@ -195,9 +191,8 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 // maxChoices limits how many hashes choose tries, for all producers together.
 const maxChoices = 1 << 21
 
-// choose picks one content for each number so that the picked contents have the given root. ok is
-// false if it finds no such combination. It tries the last contents, then the first ones, then
-// others.
+// choose picks one content for each number so that together they have the given root. ok is false
+// if it finds none.
 func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
 	hashes := make([]events.Hash, len(choices))
 	fits := func(picked []int) bool {
@@ -234,8 +229,8 @@ func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int,
 	}
 }
 
-// checkResent checks the manifests that list events which an earlier manifest lists too. Among the
-// events with one of these numbers, those that do not fit the manifest are foreign.
+// checkResent checks manifests that list numbers again. Events with these numbers that do not fit
+// are foreign.
 func (c *completeness) checkResent(s *sender) error {
 	for _, m := range s.resent {
 		if m.Count > maxUnlisted || c.contents == nil || s.reread > maxReread {

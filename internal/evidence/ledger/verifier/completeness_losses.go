@@ -14,9 +14,8 @@ type loss struct {
 	cause Cause
 }
 
-// losses returns the declared losses as ascending ranges that do not overlap. If several records
-// declare the same number as lost, a gap.recorded event has precedence over a manifest, and an
-// earlier record over a later one.
+// losses returns the declared losses as ascending ranges. Of several declarations, a gap.recorded
+// event counts first, then the earliest.
 func (s *sender) losses() (list []loss) {
 	for _, r := range s.recorded {
 		r.Last = min(r.Last, math.MaxInt64)
@@ -28,7 +27,7 @@ func (s *sender) losses() (list []loss) {
 	return flattened(list)
 }
 
-// flattened splits losses so that each number is in only one loss, the first in list.
+// flattened splits losses so that each number is only in the first one that has it.
 func flattened(list []loss) (all []loss) {
 	var bounds []uint64
 	for _, l := range list {
@@ -67,7 +66,7 @@ func flattened(list []loss) (all []loss) {
 	return all
 }
 
-// maxReason limits a reason in bytes, because a client chooses the text and a report has many gaps.
+// maxReason limits a reason in bytes, because a client chooses the text.
 const maxReason = 200
 
 func shortReason(text string) string {
@@ -77,8 +76,8 @@ func shortReason(text string) string {
 	return strings.ToValidUTF8(text[:maxReason], "") + "…"
 }
 
-// lacking returns the numbers up to last that have not arrived, each range with the cause that the
-// producer declared, or with [CauseStream] if it declared none.
+// lacking returns the numbers up to last that have not arrived, with the declared cause or
+// [CauseStream].
 func (s *sender) lacking(last uint64) (gaps []Gap) {
 	losses, next := s.losses(), uint64(1)
 	for _, r := range append(slices.Clone(s.received.ranges()), events.Range{First: last + 1}) {

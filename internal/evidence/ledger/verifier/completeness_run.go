@@ -73,8 +73,8 @@ func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash,
 		if seal == nil || sequence <= p.sealNo {
 			return
 		}
-		// In a replayed run, which is a copy of another run, the seal may have been made for
-		// another producer. It then counts only if it matches the events here.
+		// A copied run has the seal of another producer, which counts only if it matches the events
+		// here.
 		if matched := !p.disordered && p.matches(&seal.RunSealedData); matched || seal.own {
 			p.seal, p.sealNo, p.sealOrder, p.matched = &seal.RunSealedData, sequence, at, matched
 		}
@@ -163,7 +163,7 @@ func (c *completeness) count(key producerRunKey, last uint64) (t tally, err erro
 	return t, err
 }
 
-// byRun groups the parts of runs by run. A part has the events that one producer sent in a run.
+// byRun groups the producers' parts of runs by run.
 func byRun(all map[producerRunKey]*producerRun) map[int64][]*producerRun {
 	runs := make(map[int64][]*producerRun)
 	for key, p := range all {
@@ -191,8 +191,7 @@ func (c *completeness) runs(r *Report, silent time.Time) {
 	r.Runs.Open, r.Runs.Unsealed = len(r.Open), len(r.Unsealed)
 }
 
-// extend computes the extents of further runs, on which the ids of findings about them depend. It
-// does nothing if there is no verdict about runs.
+// extend computes the extents of further runs, on which the ids of findings depend.
 func (c *completeness) extend(runs []string) {
 	if c.extents == nil {
 		return
@@ -224,9 +223,8 @@ const (
 
 // stateOf returns the state of a run from its parts, one for each producer.
 //
-// A producer that must restart its numbers continues the run under another name. The seal under the
-// new name therefore also ends the run for the old one, unless settles finds that it could hide a
-// loss or is from a less trusted client.
+// A producer that must restart its numbers continues the run under another name. Its seal then ends
+// the run for the old name too, if settles allows that.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown
@@ -250,9 +248,8 @@ func stateOf(parts []*producerRun, silent time.Time) runState {
 	return runSilent
 }
 
-// sealsByStanding has the sealed parts of a run by the standing of their producers, in the order of
-// their seals, so that the seal after a given event is found by binary search. A run can have so
-// many parts that comparing all pairs would take too long.
+// sealsByStanding has the sealed parts of a run for a binary search, because comparing all pairs
+// would take too long.
 type sealsByStanding [standingEnrolled + 1][]*producerRun
 
 func sealsOf(parts []*producerRun) (s sealsByStanding) {
@@ -267,8 +264,8 @@ func sealsOf(parts []*producerRun) (s sealsByStanding) {
 	return s
 }
 
-// settle reports whether a later seal of another producer also ends the run for p. It checks only
-// the first such seal of each standing, because if that does not end the run, no later one does.
+// settle reports whether a later seal of another producer also ends the run for p. Only the first
+// such seal of each standing can.
 func (s *sealsByStanding) settle(p *producerRun) bool {
 	for _, list := range s[p.by.standing():] {
 		i, found := slices.BinarySearchFunc(list, p.aliveOrder, func(o *producerRun, at order) int { return o.sealOrder.compare(at) })

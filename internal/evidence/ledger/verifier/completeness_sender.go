@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxUnlisted limits how many events of a producer wait in memory for a manifest, because a
-// producer may never send one.
+// maxUnlisted limits a producer's events in memory, because it may never send a manifest for them.
 const maxUnlisted = 1 << 17
 
 type sender struct {
@@ -60,9 +59,7 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	return true
 }
 
-// lostManifest adds a gap for a missing manifest that listed the events first to last. If none of
-// these arrived either, conclude drops the gap, because the events are then reported as missing
-// themselves.
+// lostManifest adds a gap for a missing manifest of the events first to last.
 func (s *sender) lostManifest(first, last uint64) {
 	if first > last { // the numbers continue, but the chain of hashes does not
 		n := max(1, first-1)
@@ -73,9 +70,8 @@ func (s *sender) lostManifest(first, last uint64) {
 	s.forget(events.Manifest{First: first, Last: last})
 }
 
-// resolve compares the root of a manifest with the listed events. It returns false if the
-// comparison must wait for later events, because a listed event is missing or the root of a signed
-// manifest does not match. isLast is true if no more events arrive.
+// resolve compares the root of a manifest with the listed events. It returns false if it needs
+// later events. isLast is true if there are none.
 func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	if m.Count > uint64(len(s.hashes)) {
 		return false
@@ -154,7 +150,7 @@ func (s *sender) conclude() (Producer, []Gap) {
 		p.Received += r.Last - r.First + 1
 	}
 	for _, m := range s.partial {
-		// All events of m may have arrived, but without their hashes in memory nothing can check m.
+		// All events may have arrived, but without their hashes in memory nothing can check m.
 		p.Unchecked = !s.resolve(m, true) && s.hasAllOf(m) || p.Unchecked
 	}
 	// Drop lost manifests for which no event arrived, because lacking reports these events as

@@ -2,8 +2,8 @@ package verifier
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// settled has the numbers that signed manifests list, as ascending ranges. Other events that arrive
-// with these numbers are foreign, because the signatures prove which ones are genuine.
+// settled has the numbers that signed manifests list, as ascending ranges. Later events with these
+// numbers are foreign.
 type settled []events.Range
 
 func (s *settled) add(m events.Manifest) {

@@ -12,9 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DeniedResult is a successful result of a denied tool call, which means that the denial was
-// ignored or the result is forged. If several results came before the denial, DeniedResult has
-// the first.
+// DeniedResult is a successful result of a denied tool call. Either the denial was ignored or the
+// result is forged.
 type DeniedResult struct {
 	Denied   int64  `json:"denied"` // leaf of the denial
 	Result   int64  `json:"result"` // leaf of the result
@@ -30,7 +29,7 @@ type call struct {
 	isDenied bool // otherwise it succeeded
 }
 
-// callOf returns the denied or successful tool call in e, or nil if there is none.
+// callOf returns the denied or successful tool call in e, or nil.
 func callOf(e events.Event) *call {
 	denied := e.DeniesCall()
 	if e.ToolCall == "" || !denied && !e.CallSucceeded() {
@@ -39,9 +38,8 @@ func callOf(e events.Event) *call {
 	return &call{callKey{e.Run, e.ToolCall}, denied}
 }
 
-// calls has the first denial and the first successful result of each call, by a hash of the run
-// and the call. It needs both, because they can come from two outboxes, so either can arrive
-// first.
+// calls has the first denial and the first success of each call. The two can come from different
+// outboxes, so either can arrive first.
 type calls struct {
 	denied    map[events.Hash]int64
 	succeeded map[events.Hash]success
@@ -52,8 +50,8 @@ type success struct {
 	producer string
 }
 
-// add stores a denial or a result, and returns the finding and true if a denied call succeeded.
-// Results in quarantine do not count, but denials there do.
+// add stores a denial or a result, and returns true if a denied call succeeded. Of records in
+// quarantine, only denials count.
 func (c *calls) add(f fact, producer string, isQuarantined bool) (d DeniedResult, ok bool) {
 	if f.call == nil {
 		return d, false
@@ -105,8 +103,7 @@ type contradictions struct {
 	firstLeaves map[claimed]int64 // see firstLeaf
 }
 
-// claimed is the id of an event, or its producer and number. Several records can claim the same
-// one.
+// claimed is the id of an event, or its producer and number.
 type claimed struct {
 	id       string
 	producer int64
@@ -162,8 +159,7 @@ func (c *contradictions) fill(r *Report) {
 	r.DeniedResults, r.DeniedResultCount = c.denied, c.deniedCount
 }
 
-// originals sets First in each finding. It reads the database, so First stays empty in an export,
-// which has none.
+// originals sets First in each finding, except in an export, which has no database.
 func (c *contradictions) originals() error {
 	if c.conn == nil {
 		return nil
@@ -199,8 +195,8 @@ func (c *contradictions) original(f *FindingAt, producer int64) error {
 	return err
 }
 
-// firstLeaf returns the first leaf with an id or number, or -1 if there is none. It caches its
-// results, because many records can claim the same number.
+// firstLeaf returns the first leaf with an id or number, or -1. Its results are cached, because
+// many records can claim one number.
 func (c *contradictions) firstLeaf(key claimed) (int64, error) {
 	if first, ok := c.firstLeaves[key]; ok {
 		return first, nil

@@ -1,6 +1,6 @@
-// Package verifier verifies ledgers. Its report has two verdicts, because a ledger can lack
-// events although nothing in it was altered. Integrity says whether anything was altered since it
-// was signed. Completeness says whether the ledger has everything that the producers sent.
+// Package verifier verifies ledgers. Its report has two verdicts. Integrity says whether anything
+// was altered since it was signed. Completeness says whether the ledger has everything that the
+// producers sent.
 //
 // # Files
 //

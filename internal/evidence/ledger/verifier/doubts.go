@@ -1,7 +1,7 @@
 package verifier
 
-// Doubts lists all records that may be from other writers than the producers that they name,
-// because a report has only the first of them.
+// Doubts lists all records that may be from others than the producers that they name. A report has
+// only the first ones.
 type Doubts struct {
 	Foreign    []Foreign
 	Claims     []FindingAt // records that claim the identity of another record

@@ -16,8 +16,8 @@ import (
 type Enrolment struct {
 	Enrolled bool   `json:"enrolled"`         // an accepted issuer granted the key
 	Issuer   string `json:"issuer,omitempty"` // public key of the issuer
-	// EnrolledFrom is when the grant arrived, if the producer's first manifest was earlier. The
-	// grant also covers the manifests before it, because the same key signed them.
+	// EnrolledFrom is when the grant arrived, if it was not in the first manifest. The grant covers
+	// earlier manifests too, which have the same key.
 	EnrolledFrom time.Time `json:"enrolled_from,omitzero"`
 	GrantFault   string    `json:"grant_fault,omitempty"` // why a grant was not accepted
 }
@@ -32,8 +32,8 @@ func isGranted(g *events.Grant) bool {
 	return err == nil && ed25519.Verify(public, g.SignedText(), g.Signature())
 }
 
-// readIssuers reads the orders about issuers before all other records, because an order can come
-// after the grant that it makes valid. The verifier checks their leaves later.
+// readIssuers reads the orders about issuers first, because an order can come after the grant that
+// it makes valid. Their leaves are checked later.
 func (v *verifier) readIssuers(conn *sqlite.Conn, tenant string) error {
 	leaves, err := ledger.IssuerLeaves(conn)
 	if err != nil {
@@ -70,17 +70,15 @@ func (l listing) isGranted() bool {
 	return l.Grant != nil && l.signature == signatureValid && l.grantFault == ""
 }
 
-// beginning is the first manifest in a producer's chain. All later manifests depend on it,
-// because only its key and the successors of that key can continue the chain.
+// beginning is the first manifest in a producer's chain. Only its key and that key's successors can
+// continue the chain.
 type beginning struct {
 	key     string
 	granted bool
 	first   bool // the manifest starts at number 1, so earlier unsigned manifests are foreign
 }
 
-// refusal returns why a manifest is foreign, or "" if it is the producer's. It judges by the
-// producer's key, which is from the first manifest with an accepted grant, or else from the first
-// signed manifest.
+// refusal returns why a manifest is foreign, or "" if the producer's key signed it.
 func (s *sender) refusal(l listing) string {
 	began := s.found.known.began[s.name]
 	key := cmp.Or(s.key, began.key)
@@ -96,15 +94,13 @@ func (s *sender) refusal(l listing) string {
 }
 
 // repeatsKeyChange reports whether l repeats the manifest that introduced the current key. A
-// producer sends this manifest again if a manifest of somebody else hides it in the stream, so the
-// repetition is not an attack.
+// producer sends it again if a forged manifest hides it.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }
 
-// overtakes reports whether l replaces the beginning of the producer's chain. It does if it is
-// the first manifest with a grant and has another key, because a granted key counts more than an
-// earlier one without a grant.
+// overtakes reports whether l replaces the beginning of the chain. A granted key counts more than
+// an earlier one without a grant.
 func (s *sender) overtakes(l listing) bool {
 	return l.isGranted() && !s.enrolment.Enrolled && s.key != "" && l.Key != s.key && !s.found.known.began[s.name].granted
 }

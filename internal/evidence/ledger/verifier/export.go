@@ -14,12 +14,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ExportChecker checks the records of an export and computes the verdict on completeness. It does
-// not know the tree, so the caller checks that the leaves are in a signed tree, and adds the
-// records in stream order.
+// ExportChecker checks the records of an export and computes the verdict on completeness. The
+// caller checks that the leaves are in a signed tree, and adds records in stream order.
 //
-// An export of one run lacks the producers' other runs. Gaps in the numbers of a producer
-// therefore prove nothing, and only the seals decide about completeness.
+// In an export of one run, gaps in the numbers prove nothing, so only the seals decide.
 type ExportChecker struct {
 	facts           *completeness
 	producers, runs map[string]int64
@@ -38,8 +36,8 @@ const (
 	TimeRange          // can cut a run in two
 )
 
-// NewExportChecker returns a checker without records. It ignores an order unless the order is for
-// the tenant and one of the keys signed it.
+// NewExportChecker returns a checker without records. Orders count if they are for the tenant and
+// one of the keys signed them.
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
@@ -60,8 +58,8 @@ type ExportedRecord struct {
 	Stored  time.Time // zero if unknown
 }
 
-// Add adds a record. It returns an error if the record does not match its leaf, or if the record
-// is an order that does not cover all records that were destroyed in its name.
+// Add adds a record. It returns an error if the record does not match its leaf, or is an order that
+// does not cover what it destroyed.
 func (c *ExportChecker) Add(k ExportedRecord) error {
 	a := ledger.Arrival{Leaf: k.Index, Epoch: int64(k.Epoch), Stream: int64(k.Stream), Stored: nanoseconds(k.Stored)}
 	c.arrivals.Add(a)
@@ -84,8 +82,7 @@ func (c *ExportChecker) Add(k ExportedRecord) error {
 	if !k.Removal.Done() && !fits(r, f) {
 		return errors.New("it says something else than its record")
 	}
-	// A partial export also has orders from outside its run or time range, as proof for other
-	// records. The verdict on completeness must not count these.
+	// A partial export has orders from outside its range as proof. The verdict must not count them.
 	c.noteRule(k, f)
 	if !c.facts.partial || !c.ExpectsOrder(k.Index) && !c.SetsRule(k.Index) {
 		c.facts.leaf(r, f, a)
@@ -113,8 +110,7 @@ func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
 	return f, nil
 }
 
-// AddRepetition adds a repetition. Nothing proves its run and kind, while the digest of arrivals or
-// a seal proves the other fields.
+// AddRepetition adds a repetition, whose run and kind are unproven.
 func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	arrived := ledger.Arrival{
 		Leaf: a.Leaf, Epoch: int64(a.Epoch), Stream: int64(a.Stream), Stored: nanoseconds(a.Stored), Repeated: true,
@@ -124,13 +120,12 @@ func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	c.facts.repetition(producerRunKey{number(c.producers, a.Producer), number(c.runs, a.Run)}, a.Run, a.Kind, arrived)
 }
 
-// Arrivals returns the number of records and repetitions, and their digest, so that the caller
-// can compare both with a checkpoint.
+// Arrivals returns the number and the digest of records and repetitions, for comparison with a
+// checkpoint.
 func (c *ExportChecker) Arrivals() (int64, tlog.Hash) { return c.arrivals.Count, c.arrivals.Digest }
 
-// Conclude writes the verdict on completeness to r. newest is the newest checkpoint that covers
-// the records. If a seal or a repeated manifest does not match at first, Conclude reads all
-// leaves and repetitions a second time, which is why it needs the last two parameters.
+// Conclude writes the verdict on completeness to r. newest is the newest checkpoint that covers the
+// records. Conclude may have to read all leaves and repetitions again.
 func (c *ExportChecker) Conclude(
 	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
 ) error {
@@ -154,9 +149,8 @@ func (c *ExportChecker) Without(f ForeignRecords) {
 	c.facts.found.known = ForeignRecords{}.With(f)
 }
 
-// Foreign returns the foreign events that Conclude found. They may have changed the verdict, so
-// if there are any, the caller repeats the check with another checker that ignores them, see
-// [ExportChecker.Without].
+// Foreign returns the foreign events that Conclude found. If there are any, the caller repeats the
+// check without them, see [ExportChecker.Without].
 func (c *ExportChecker) Foreign() ForeignRecords { return c.facts.found.next }
 
 // Findings writes the records that contradict others to r, as [ExportChecker.Conclude] does.
@@ -197,7 +191,7 @@ func (c *ExportChecker) isSealChecked(key producerRunKey) bool {
 	return ok && p.seal != nil && !p.matched
 }
 
-// tallyOf counts the events up to number last, but only the first event with each number.
+// tallyOf counts the events up to number last, the first one with each number.
 func tallyOf(list []numbered, last uint64) (t tally) {
 	slices.SortStableFunc(list, func(a, b numbered) int { return cmp.Compare(a.sequence, b.sequence) })
 	for _, n := range list {

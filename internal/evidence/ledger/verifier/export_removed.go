@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// exportRemovals collects the orders of an export, and groups the destroyed records by order, so
-// that each order can be compared with the records that name it.
+// exportRemovals groups destroyed records by order, to compare each order with the records that
+// name it.
 type exportRemovals struct {
 	orderLog
 
@@ -29,8 +29,7 @@ type exportClaim struct {
 	youngest int64 // when the server stored the newest record, in nanoseconds since 1970
 }
 
-// add notes a destroyed record. The order that destroyed it comes later in the export, so the
-// method order compares the two then.
+// add notes a destroyed record. The order that destroyed it comes later in the export.
 func (r *exportRemovals) add(k ExportedRecord) error {
 	if k.Bytes != nil || k.Removal.Order <= k.Index || k.Removal.Word != ledger.Erased && k.Removal.Word != ledger.Pruned {
 		return errors.New("what became of its record makes no sense")
@@ -87,9 +86,8 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether an order covers all records that name it as the order that destroyed
-// them. If the order was made for a tree with more leaves than precede it here, that tree is of
-// another ledger, so its Leaves do not apply.
+// isCoveredBy reports whether an order covers all records that name it. If the order is for a
+// larger tree, its Leaves are of another ledger and do not apply.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false
@@ -100,8 +98,8 @@ func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	return !slices.ContainsFunc(c.leaves, func(r ledger.LeafRange) bool { return !o.Leaves.HasAll(r) })
 }
 
-// SetsRule reports whether the record at leaf is an order that sets a rule. Every bundle has all
-// such orders, because the effect of later orders depends on them.
+// SetsRule reports whether the record at leaf sets a rule. Every bundle has these orders, because
+// later orders depend on them.
 func (c *ExportChecker) SetsRule(leaf int64) bool { return c.ruleAt[leaf] }
 
 func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
@@ -115,8 +113,8 @@ func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
 	}
 }
 
-// Acknowledge adds an acknowledgement from outside the export, unless it has no valid signature.
-// The caller checks that the order is in the ledger.
+// Acknowledge adds a validly signed acknowledgement from outside the export. The caller checks that
+// it is in the ledger.
 func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	o, said, ok := c.removed.open(leaf, c.removed.tenant, signed, time.Time{})
 	if ok && o.Action == events.AuditAcknowledge && said.Effect == "" {
@@ -125,8 +123,7 @@ func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	}
 }
 
-// Matters lists in r the findings that an order can acknowledge, so r must have all its findings
-// before.
+// Matters lists in r the findings that an order can acknowledge. r must have all findings before.
 func (c *ExportChecker) Matters(r *Report) { c.facts.matters(r) }
 
 // ExpectsOrder reports whether the export needs the order at leaf as proof.
@@ -134,9 +131,8 @@ func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
 	return c.removed.claims[leaf] != nil || c.removed.keys.ChangedAt(leaf) || c.facts.issuers.Has(leaf)
 }
 
-// Redacted returns the orders in the export and counts the payloads that they destroyed. It
-// counts holds only in an export of a whole ledger, because a part may lack the order that lifts
-// a hold, see [Redacted.Part].
+// Redacted returns the orders in the export and what they destroyed. A part of a ledger has no
+// holds, because it may lack the order that lifts one.
 func (c *ExportChecker) Redacted() Redacted {
 	r, holds := Redacted{Erased: c.removed.erased, Pruned: c.removed.pruned, Part: c.facts.partial}, c.removed.holds
 	if r.Part {
@@ -146,8 +142,8 @@ func (c *ExportChecker) Redacted() Redacted {
 	return r
 }
 
-// MissingOrders returns an error for each order that the export lacks although destroyed records
-// name it. Call it after the last record.
+// MissingOrders returns an error for each order that destroyed records name but the export lacks.
+// Call it last.
 func (c *ExportChecker) MissingOrders() (errs []error) {
 	for order, c := range c.removed.claims {
 		errs = append(errs, fmt.Errorf("%d records are missing, from that of leaf %d on: leaf %d, which they name, brings no order",

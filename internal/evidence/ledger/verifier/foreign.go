@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Foreign is a record under the name of a producer that did not send it, as the producer's key
-// proves. It therefore does not affect the verdict on the producer.
+// Foreign is a record that claims to be from a producer, although the producer's key proves
+// otherwise. It does not affect the verdict on the producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
 	Class          ledger.Class `json:"class"`           // event, conflict or manifest
@@ -54,9 +54,8 @@ func signatureOf(m events.Manifest) signature {
 	return signatureValid
 }
 
-// ForeignRecords are events under the name of a producer that did not send them. Often only a later
-// manifest shows that an event is foreign. So the caller of the verifier reads all records a second
-// time, without the foreign ones.
+// ForeignRecords are events in the name of producers that did not send them. Often only a later
+// manifest shows this, so all records are read again without them.
 type ForeignRecords struct {
 	contents map[numberedContent]bool
 	ranges   map[string][]events.Range // by producer
@@ -76,8 +75,7 @@ const maxReadings = 4
 // IsEmpty reports whether f has no records.
 func (f ForeignRecords) IsEmpty() bool { return len(f.contents)+len(f.ranges)+len(f.began) == 0 }
 
-// With returns the union of f and g. Its ranges are ascending and do not overlap, so that an
-// event can be looked up in them.
+// With returns the union of f and g, with ascending ranges that do not overlap.
 func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
 	var u ForeignRecords
 	for _, part := range [...]ForeignRecords{f, g} {
@@ -138,8 +136,8 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// dropOvertaken removes the foreign events of each producer whose chain turned out to begin with
-// another manifest than in known, because this reading has judged its events with the wrong key.
+// dropOvertaken removes the foreign events of producers whose chain begins elsewhere than in known.
+// They were judged with the wrong key.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -150,8 +148,7 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// reason returns why an event is foreign, or "". It finds at most one range, so the ranges of a
-// producer must not overlap.
+// reason returns why an event is foreign, or "". The ranges of a producer must not overlap.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent
@@ -174,8 +171,7 @@ type foreigners struct {
 	list  []Foreign      // more than in a report
 	count int64
 	tried int // hashes that choose has combined
-	// second has each event with the number of an earlier event, because these events belong to
-	// no run.
+	// second has each event with the number of an earlier one. It belongs to no run.
 	second map[numberedContent]bool
 }
 
@@ -188,8 +184,7 @@ func (f *foreigners) addSecond(c numberedContent) {
 	}
 }
 
-// isEvent reports whether c counts as the event with its number, which is the first content under
-// this number that is not foreign.
+// isEvent reports whether c is the first content under its number that is not foreign.
 func (f *foreigners) isEvent(c numberedContent) bool {
 	return !f.second[c] && (f.known.IsEmpty() || f.known.reason(c) == "")
 }
@@ -216,10 +211,9 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// unlisted finds foreign events by what the producer's signed manifests say. Events that a manifest
-// declares as missing are foreign, and so are events that no manifest lists and that follow missing
-// numbers. It does not look for the latter if isPartial is true, because a partial export lacks
-// other numbers of the producer too.
+// unlisted finds events that the producer's signed manifests disown. These are declared as missing,
+// or follow a gap and are in no manifest. A partial export lacks other numbers, so there only the
+// former count.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {

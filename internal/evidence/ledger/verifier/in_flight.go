@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A tail has the events of a producer that no manifest lists yet, in the order of their arrival.
+// A tail has a producer's events that no manifest lists yet, as they arrived.
 type tail []tailEvent
 
 type tailEvent struct {
@@ -19,18 +19,13 @@ func (t *tail) add(sequence uint64, stored time.Time) {
 	}
 }
 
-// list removes the events up to number from the tail, because a manifest has listed them.
+// list removes the events up to number, which a manifest has listed.
 func (t *tail) list(number uint64) {
 	*t = slices.DeleteFunc(*t, func(e tailEvent) bool { return e.sequence <= number })
 }
 
-// setFlight writes to p how many events wait for a manifest, since when, and whether a manifest can
-// still list them. Producers send manifests soon after the events, so events that wait longer may
-// be forged. now is the time of the newest checkpoint.
-//
-// If the producer announced an interval for its manifests, the oldest event may wait for
-// silentIntervals intervals or for silence, whichever is shorter. For other producers, only the
-// latest event must be newer than silence.
+// setFlight writes to p how many events wait for a manifest, and whether one can still come.
+// Producers send manifests soon after the events, so events that wait longer may be forged.
 func (p *Producer) setFlight(s *sender, now time.Time, silence time.Duration) {
 	if p.Received == 0 || p.Manifests == 0 || s.received.highest() <= p.Listed {
 		return

@@ -62,8 +62,8 @@ func (r *records) indexes() error {
 	return r.blobIndex()
 }
 
-// index adds the entries of a database index to a multiset, which is later compared with the table.
-// It also checks their order, because queries miss entries that are out of order.
+// index adds the entries of a database index to a multiset, for comparison with the table. Queries
+// would miss entries out of order, so it checks the order too.
 func (r *records) index(what, query string, hasText bool, into *multiset) error {
 	var last, e entry
 	first, ascending := true, true
@@ -105,7 +105,7 @@ func (r *records) blobIndex() error {
 }
 
 // Multisets with the same sum count as equal. seed is random, so that an attacker cannot construct
-// two.
+// a match.
 var seed = maphash.MakeSeed() //nolint:gochecknoglobals // one for both sides of every comparison
 
 type multiset struct {

@@ -45,8 +45,8 @@ type Powerless struct {
 	Action events.AuditAction `json:"action"`
 }
 
-// readKeys reads the orders about the key before all other records, because these may be signed
-// by any of the keys. The verifier checks their leaves later.
+// readKeys reads the orders about the key first, because any of the keys may have signed the other
+// records. Their leaves are checked later.
 func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	tenant := v.opts.Tenant
 	if tenant == "" {

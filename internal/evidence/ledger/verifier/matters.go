@@ -11,11 +11,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Matter is a finding that a person can acknowledge, so that it no longer affects the exit status
-// if the user allows that. The result of a denied call cannot be acknowledged.
+// Matter is a finding that a person can acknowledge, so that the exit status can ignore it.
 type Matter struct {
-	// ID is a hash of the facts of the finding. If the facts change, for example because more
-	// events are lost, an earlier acknowledgement no longer applies.
+	// ID is a hash of the facts of the finding. If they change, an earlier acknowledgement no
+	// longer applies.
 	ID       string     `json:"id"`
 	Kind     MatterKind `json:"kind"` // gap, unsealed, unproven, foreign, misaddressed or id-reused
 	Producer string     `json:"producer,omitempty"`
@@ -52,8 +51,7 @@ type Acknowledgement struct {
 
 const matterHeader = "hooktrail/finding/v1"
 
-// detail is one line of the text whose hash is the [Matter.ID]. Values are escaped as in a leaf.
-// Empty ones are omitted.
+// detail is one line of the text whose hash is the [Matter.ID].
 type detail struct {
 	name  string
 	value any
@@ -142,9 +140,8 @@ type foreignNumber struct {
 	sequence uint64
 }
 
-// foreign adds findings about foreign records, misaddressed records and reused ids, which a person
-// can acknowledge. That several records share a number is no such finding. It counts as
-// acknowledged if all foreign records with that number are.
+// foreign adds findings about foreign records, misaddressed records and reused ids. A reused number
+// is acknowledged if all foreign records with it are.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {
@@ -202,8 +199,8 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// extentOf describes how many events a run has so far from each producer. The id of a finding about
-// the run depends on this, so that an acknowledgement no longer applies if the run continues.
+// extentOf describes a run's events so far. Finding ids depend on it, so that an acknowledgement no
+// longer applies if the run continues.
 func extentOf(parts []*producerRun) (facts []detail) {
 	for _, p := range parts {
 		facts = append(facts, detail{"part", fmt.Sprintf("%d %d %s", p.all, p.last, p.by.name)})

@@ -44,9 +44,8 @@ func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 	return nil
 }
 
-// gaps removes the gaps from r that cannot contain events of the run, and returns the producers of
-// the others. A producer without events in the run may have lost all that it sent there, so its
-// gaps during the run remain.
+// gaps removes the gaps that cannot contain events of the run. A producer without events in the run
+// may have lost all of them, so its gaps at the time remain.
 func (o oneRun) gaps(w *window, r *Report) (named map[string]bool, err error) {
 	times, err := w.timesOf(r.Gaps)
 	if err == nil {
@@ -67,7 +66,7 @@ func (o oneRun) gaps(w *window, r *Report) (named map[string]bool, err error) {
 	return named, nil
 }
 
-// narrow limits the window to the time from the first to the last event of a run.
+// narrow limits the window to the time of a run's events.
 func (w *window) narrow(run string) error {
 	w.since, w.until = math.MaxInt64, 0
 	return w.each(`SELECT leaf, stream, stored FROM leaves WHERE run = (SELECT run FROM runs WHERE name = ?) AND class = 'event'`,
@@ -103,9 +102,8 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// mayLack reports whether the gap may contain events of the run. If the run's events match the
-// producer's seal, none of them are missing, so a stream gap before the seal contains only events
-// of other runs.
+// mayLack reports whether the gap may contain events of the run. If the run matches the producer's
+// seal, a stream gap before the seal cannot.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name
@@ -128,10 +126,10 @@ func (p *producerRun) lowest() uint64 {
 	return first
 }
 
-// IsOfNothing reports whether the ledger has no records in the run or time range of the report.
+// IsOfNothing reports whether the run or time range of the report is empty.
 func (r Report) IsOfNothing() bool { return len(r.Producers) == 0 && len(r.Gaps) == 0 }
 
-// isQuiet reports whether the time range is empty but the ledger is not. This is normal.
+// isQuiet reports whether the time range is empty but the ledger is not.
 func (r *Report) isQuiet() bool {
 	return r.Completeness == Empty && r.Leaves > 0 && (!r.From.IsZero() || !r.To.IsZero())
 }

@@ -27,9 +27,8 @@ func newOrderLog(keys ledger.Keys) orderLog {
 	return orderLog{keys: keys, ids: make(map[string]bool), acknowledged: make(map[string]Acknowledgement)}
 }
 
-// open opens the signed order at leaf, which the server stored at the time at. ok is false if the
-// order has no effect because no valid key signed it, it is for another tenant, or the ledger
-// already has it. If only its approval is missing or late, ok is true and said.Effect says so.
+// open opens the signed order at leaf, stored at the time at. ok is false if it has no effect here.
+// If only its approval is missing or late, said.Effect says so.
 func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledger.Order, said OrderAt, ok bool) {
 	o, approver, effect, err := l.rules.Open([]byte(signed), l.keys.At(leaf), at)
 	if err != nil || o.Tenant != tenant {
@@ -58,8 +57,8 @@ func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledg
 	return o, said, true
 }
 
-// change applies an order and returns its effect. For orders that destroy payloads it returns "",
-// because their effect shows only in the records that they cover.
+// change applies an order and returns its effect, or "" if the effect shows only in destroyed
+// records.
 func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	switch o.Action { //nolint:exhaustive // the others destroy records
 	case events.AuditFloor, events.AuditApprovers:
@@ -82,8 +81,7 @@ func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	return ""
 }
 
-// changeKey applies an order that replaces the key. Like open, it returns false if the order has no
-// effect.
+// changeKey applies an order that replaces the key, or returns false if it has no effect.
 func (l *orderLog) changeKey(leaf int64, tenant, signed string) bool {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != tenant || l.ids[o.ID] {
@@ -196,9 +194,8 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// selected reports whether the order at leaf selects a record. If that order has destroyed the
-// record, its user or the event to which a chunk belonged can no longer be checked, so the table
-// "erased" decides instead.
+// selected reports whether the order at leaf selects a record. If that order destroyed it, parts of
+// the selection can no longer be checked and count as fulfilled.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {
@@ -218,8 +215,7 @@ func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64
 	return err == nil && e.User == sel.User
 }
 
-// isTree reports whether o refers to the tree of this ledger. It uses the stored hashes, which the
-// verifier has already checked.
+// isTree reports whether o refers to the tree of this ledger.
 func (s *orders) isTree(o ledger.Order) bool {
 	if o.Size > s.w.tree.size {
 		return false

@@ -8,9 +8,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// pages runs SQLite's quick_check, which finds damage in the pages of the file. The verifier itself
-// reads each table from start to end, so it would not notice damage that only misleads lookups by
-// index.
+// pages runs SQLite's quick_check. The verifier reads tables from start to end, so it would not
+// notice damage that misleads only lookups.
 type pages struct {
 	done   chan struct{}
 	cancel context.CancelFunc

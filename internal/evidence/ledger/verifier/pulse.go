@@ -9,12 +9,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// silentIntervals is how many announced intervals an open producer may miss before it counts as
-// silent.
+// silentIntervals is how many intervals an open producer may miss before it counts as silent.
 const silentIntervals = 3
 
-// Lost describes a producer.lost event, which records that a producer's outbox was missing when
-// the data directory was opened.
+// Lost describes a record that a producer's outbox was missing when its data directory was opened.
 type Lost struct {
 	Leaf   int64     `json:"leaf"`             // leaf of the producer.lost event
 	By     string    `json:"by"`               // producer that recorded it
@@ -48,10 +46,8 @@ func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// settles reports whether a seal of s also ends the run for another producer. It does so only if no
-// event of the other producer can be outstanding, because the seal would otherwise hide a loss. A
-// producer that announces no state or lost its outbox counts as ended. A lost outbox is reported
-// separately, so the seal does not hide it.
+// settles reports whether a seal of s also ends the run for another producer. It must not hide a
+// loss, so no event of the other producer may be outstanding.
 func settles(s, other *sender, seal order) bool {
 	switch {
 	case s.standing() < other.standing():
@@ -64,8 +60,8 @@ func settles(s, other *sender, seal order) bool {
 	return seal.before(other.at)
 }
 
-// A standing ranks producers by the proof of their identity. A seal ends a run only for producers of
-// the same or a lower standing, so that an unknown client cannot seal the runs of others.
+// A standing ranks producers by the proof of their identity, so that an unknown client cannot seal
+// the runs of others.
 type standing int
 
 const (
@@ -84,8 +80,8 @@ func (s *sender) standing() standing {
 	return standingUnknown
 }
 
-// lostOutboxes has the latest loss for each producer and key, so that a forged loss with another
-// key does not replace the real one.
+// lostOutboxes has the latest loss for each producer and key. A forged loss with another key does
+// not replace it.
 type lostOutboxes map[lostKey]*Lost
 
 type lostKey struct{ producer, key string }
@@ -96,9 +92,8 @@ func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arriva
 	}
 }
 
-// assign stores in each producer the latest loss of its outbox, unless a later manifest shows that
-// the producer still has the outbox. It returns the producers with a loss of which the ledger has
-// no records.
+// assign stores the latest loss in each producer, unless a later manifest disproves it. It returns
+// the lost producers of which the ledger has no records.
 func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	known := make(map[string]*sender, len(producers))
 	for _, s := range producers {
@@ -127,10 +122,8 @@ func (l *Lost) orLater(other *Lost) *Lost {
 	return l
 }
 
-// isEndedBy reports whether a signed manifest after the loss shows that the producer still has
-// its outbox. The producer must have signed with the key in the event of the loss. If the event
-// has no key, the producer must instead be enrolled, or must have signed a manifest before the
-// loss.
+// isEndedBy reports whether a manifest after the loss shows that the producer still has the outbox.
+// It must have the lost key, or be from a producer known before.
 func (l *Lost) isEndedBy(s *sender) bool {
 	switch {
 	case !l.at.before(s.signed.last):

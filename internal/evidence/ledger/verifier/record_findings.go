@@ -8,9 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecordFindings are the findings about single records. A report about one run or time range has
-// those of the whole ledger, because a part may lack some of the records that contradict each
-// other. Each list has the first findings, while its count includes all.
+// RecordFindings are the first findings about single records, with counts of all. They are always
+// of the whole ledger, because a part may lack records that contradict others.
 type RecordFindings struct {
 	Foreign           []Foreign      `json:"foreign,omitempty"`
 	ForeignCount      int64          `json:"foreign_count,omitempty"`
@@ -51,9 +50,8 @@ func recordFindingsOf(c *completeness) RecordFindings {
 	}
 }
 
-// Ignore makes the checker ignore foreign records of the whole ledger, because an export of a
-// part lacks the manifests that show them. Call Ignore after [ExportChecker.Without] and before
-// the first record.
+// Ignore makes the checker ignore foreign records of the whole ledger, because a part lacks the
+// manifests that show them. Call it after [ExportChecker.Without], before the first record.
 func (c *ExportChecker) Ignore(list []Foreign) {
 	c.facts.ignored = make(map[int64]bool)
 	for _, f := range list {
@@ -67,10 +65,8 @@ func (c *ExportChecker) Ignore(list []Foreign) {
 	}
 }
 
-// TakeOver replaces the findings about records with those of the whole ledger, and writes them to
-// r, because an export of a part lacks some of the records that contradict each other. Call
-// TakeOver after [ExportChecker.Conclude] or [ExportChecker.Findings], with the runs of the
-// ledger in r.Unsealed.
+// TakeOver replaces the findings about records with those of the whole ledger. Call it after
+// [ExportChecker.Conclude] or [ExportChecker.Findings], with the ledger's runs in r.Unsealed.
 func (c *ExportChecker) TakeOver(r *Report, f RecordFindings) {
 	found, contrary := &c.facts.found, &c.facts.contrary
 	found.list, found.count = f.Foreign, f.ForeignCount

@@ -17,9 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recording identifies the payload of a hook event. The same payload can be recorded twice with
-// different executions of hooks, so sum omits these, unless one has a stricter verdict than the
-// payload. It also omits the verdict "none", because a recording without hooks has no verdict.
+// recording identifies the payload of a hook event. Two recordings of a payload can have different
+// executions of hooks, so sum omits these unless they are stricter.
 type recording struct {
 	sum    events.Hash // zero if the event is unreadable
 	pruned bool        // only run and kind remain
@@ -28,8 +27,8 @@ type recording struct {
 	user   string // an import of a log names none
 }
 
-// matches reports whether two recordings can be of the same payload. A pruned payload cannot be
-// compared, so then only run and kind decide.
+// matches reports whether two recordings can be of the same payload. Of a pruned payload, only run
+// and kind are known.
 func (r recording) matches(other recording) bool {
 	if r.pruned || other.pruned {
 		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
@@ -58,9 +57,8 @@ func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 	return r
 }
 
-// commonOf returns a text that is equal for two recordings of a payload, so that its hash
-// identifies the payload. ok is false if data is not an object, or if readers can disagree about
-// its verdict or its executions.
+// commonOf returns a text that is equal for all recordings of a payload. ok is false if JSON
+// libraries could read the data differently.
 func commonOf(e events.Event) (text []byte, ok bool) {
 	if len(e.Data) == 0 || e.Data[0] != '{' {
 		return nil, false
@@ -91,9 +89,8 @@ func commonOf(e events.Event) (text []byte, ok bool) {
 	return fmt.Appendf(text, "\n%q %q %q %q", e.Type, e.Run, e.ToolCall, stricter), true
 }
 
-// isUnambiguous returns false for a member name that JSON libraries could read differently, which
-// is a second "verdict" or "executions", or one in another letter case. seen has the names before
-// it.
+// isUnambiguous returns false for a member name that JSON libraries could read differently, such as
+// a second "verdict". seen has the earlier names.
 func isUnambiguous(name string, seen map[string]bool) bool {
 	for _, known := range [...]string{"executions", "verdict"} {
 		if strings.EqualFold(name, known) && (name != known || seen[known]) {
@@ -127,8 +124,7 @@ func strictness(v events.Verdict) int {
 	return slices.Index([]events.Verdict{events.VerdictAsk, events.VerdictDeny}, v) + 1
 }
 
-// appendTokens appends the tokens of a JSON value, so that white space and escapes make no
-// difference. Numbers stay as they are written.
+// appendTokens appends the tokens of a JSON value, without differences in white space and escapes.
 func appendTokens(dst []byte, value json.RawMessage) []byte {
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
@@ -146,21 +142,19 @@ func appendTokens(dst []byte, value json.RawMessage) []byte {
 	}
 }
 
-// twin is a record of an export with the id of an earlier event. CompareFirst later compares the
-// two.
+// twin is a record of an export with the id of an earlier event.
 type twin struct {
 	FindingAt
 	recording
 }
 
-// maxTwins limits the twins in memory. Further ones count as contradictions, because they are not
-// compared with the earlier event.
+// maxTwins limits the twins in memory. Further ones count as contradictions.
 const maxTwins = 1 << 17
 
 const maxFirsts = 1 << 12
 
-// twin reports whether a record with the id of an earlier event records the same payload. For an
-// export it returns true, because only CompareFirst can read the earlier event.
+// twin reports whether a record repeats the payload of the earlier event with its id. For an export
+// it returns true, because only CompareFirst can tell.
 func (c *contradictions) twin(at FindingAt, r recording) bool {
 	if c.conn == nil {
 		if len(c.twins) == maxTwins {
@@ -184,8 +178,7 @@ func (c *contradictions) twin(at FindingAt, r recording) bool {
 	return false
 }
 
-// firstRecording is like storedRecording, but caches its results, because many small records can be
-// compared with the same large one.
+// firstRecording caches storedRecording, because many small records can repeat one large one.
 func (c *contradictions) firstRecording(leaf int64) (recording, error) {
 	if r, ok := c.firsts[leaf]; ok {
 		return r, nil
@@ -223,9 +216,8 @@ func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	return r, err
 }
 
-// CompareFirst compares records of the same id with the first of them, for which the caller
-// passes all added records again. Call CompareFirst before [ExportChecker.Conclude] and
-// [ExportChecker.Findings], because these use its results.
+// CompareFirst compares records of the same id with the first one. The caller passes all records
+// again, before [ExportChecker.Conclude] and [ExportChecker.Findings].
 func (c *ExportChecker) CompareFirst(records iter.Seq2[ExportedRecord, error]) error {
 	contrary := &c.facts.contrary
 	ids := make(map[string][]int)

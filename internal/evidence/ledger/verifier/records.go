@@ -48,8 +48,7 @@ const (
 	formManifest
 )
 
-// side has the results of a second connection, which reads the records and indexes while the first
-// one reads the leaves.
+// side has the results of a second connection, which reads records and indexes in parallel.
 type side struct {
 	problems  []string
 	id        multiset // id, producer, run, erased and seen come from indexes
@@ -196,8 +195,7 @@ func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error)
 	return ledger.InsertContent(data, int(cut), content), nil
 }
 
-// decode sets the fields of f. For a blob chunk, it also returns the content, so that the caller
-// can check where the writer stored it.
+// decode sets the fields of f, and returns the content of a blob chunk.
 func (f *fact) decode(data []byte) (c ledger.Chunk) {
 	e, err := events.Decode(data)
 	if err != nil {
@@ -232,8 +230,7 @@ func (f *fact) decode(data []byte) (c ledger.Chunk) {
 	return c
 }
 
-// readableManifest accepts only manifests that the writer accepts, because the writer puts all
-// others in quarantine.
+// readableManifest accepts the manifests that the writer does not put in quarantine.
 func readableManifest(data []byte) (events.Manifest, bool) {
 	m, err := events.DecodeManifest(data)
 	return m, err == nil && m.Validate() == nil && m.Last <= math.MaxInt64
@@ -245,8 +242,8 @@ type recordQueue struct {
 	pending []fact
 }
 
-// next returns the record of a leaf, or false if there is none. The caller asks for all leaves in
-// ascending order, so next reports any record that it has to skip as one without a leaf.
+// next returns the record of a leaf, or false. Leaves come in ascending order, so a skipped record
+// has no leaf and is a problem.
 func (q *recordQueue) next(leaf int64) (fact, bool) {
 	for {
 		if len(q.pending) == 0 {

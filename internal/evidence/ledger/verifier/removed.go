@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// removals reads the table "erased", which lists the destroyed payloads, row by row along with the
-// leaves.
+// removals reads the table of destroyed payloads along with the leaves.
 type removals struct {
 	v    *verifier
 	stmt *sqlite.Stmt
@@ -36,8 +35,8 @@ func (r *removals) next() (err error) {
 	return err
 }
 
-// of returns how the payload of a leaf was destroyed. It reads the table only once, so the leaf
-// must be higher than in the last call.
+// of returns how the payload of a leaf was destroyed. The leaf must be higher than in the last
+// call.
 func (r *removals) of(leaf int64) (ledger.Removal, error) {
 	for r.row && r.stmt.ColumnInt64(0) <= leaf {
 		at := r.stmt.ColumnInt64(0)
@@ -74,8 +73,7 @@ func (r *removals) claim(leaf int64, removal ledger.Removal) {
 }
 
 func (r *removals) end(size int64) error {
-	// This call reads the rest of the table, and reports its rows, because they are about leaves
-	// that do not exist.
+	// The remaining rows are about leaves that do not exist, which this call reports.
 	if _, err := r.of(math.MaxInt64); err != nil {
 		return err
 	}

@@ -41,8 +41,7 @@ const (
 	ExitInvalid     = 40
 )
 
-// NotProven names the facts that no ledger can prove. Every report contains it, so that its
-// readers do not expect more of the verdicts.
+// NotProven names what no ledger can prove. Every report contains it, so that nobody expects more.
 const NotProven = "that tool results were true, or that actions outside registered producers did not happen."
 
 // StateLost is the state of a producer whose outbox is lost.
@@ -108,8 +107,8 @@ type Report struct {
 	Powerless      []Powerless  `json:"powerless,omitempty"`       // the first orders that replaced keys signed
 	PowerlessCount int64        `json:"powerless_count,omitempty"` // all such orders
 
-	// Matters lists findings that can be acknowledged, the unacknowledged ones first, while the
-	// counts also include findings that are not listed.
+	// Matters lists findings that can be acknowledged, the unacknowledged ones first. The counts
+	// include all.
 	Matters             []Matter `json:"acknowledgeable,omitempty"`
 	AcknowledgedCount   int64    `json:"acknowledged_count,omitempty"`
 	UnacknowledgedCount int64    `json:"unacknowledged_count,omitempty"`
@@ -154,8 +153,7 @@ type FindingAt struct {
 	Run            string         `json:"-"`
 	Kind           events.Kind    `json:"-"`
 	First          *int64         `json:"first,omitempty"` // leaf of the first content; nil in a bundle
-	// RecordedTwice is true if the first record with this id differs only in the executions of
-	// hooks.
+	// RecordedTwice is true if the first record with this id has the same payload.
 	RecordedTwice bool `json:"recorded_twice,omitempty"`
 }
 
@@ -172,17 +170,16 @@ type Producer struct {
 	Unchecked        bool      `json:"unchecked,omitempty"`        // some events were not compared with their manifest
 	SilentSinceBreak bool      `json:"unheard,omitempty"`          // nothing arrived since a break of the stream
 
-	// State is the last state that the producer announced, if any, or [StateLost]. While it is
-	// "open", the producer signs a manifest every Interval seconds. Heard is when the server
-	// stored the last one.
+	// State is the last state that the producer announced, or [StateLost]. An open producer signs a
+	// manifest every Interval seconds.
 	State    events.State `json:"state,omitempty"`
 	Interval uint64       `json:"interval,omitempty"` // seconds between its manifests
 	Heard    time.Time    `json:"heard,omitzero"`     // when the server stored its last manifest, absent if it announces nothing
 	Silent   bool         `json:"silent,omitempty"`   // open, but its manifests stopped
 	Lost     *Lost        `json:"lost,omitempty"`     // its lost outbox, if any
 
-	// UnsignedBefore is when the producer's first signed manifest arrived, if it followed
-	// unsigned manifests, for which nothing proves who sent them.
+	// UnsignedBefore is when the first signed manifest followed unsigned ones, which prove no
+	// sender.
 	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
 
 	Enrolment
@@ -211,7 +208,7 @@ type Gap struct {
 	Run      string `json:"run,omitempty"`    // only if the cause is seal
 }
 
-// RunCounts counts runs by their state, but omits runs that neither need nor have a seal.
+// RunCounts counts runs by their state, without those that need no seal.
 type RunCounts struct {
 	Sealed   int `json:"sealed"`   // runs whose end is proved
 	Open     int `json:"open"`     // runs that may go on
@@ -233,8 +230,8 @@ func (r *Report) AddProblem(format string, args ...any) {
 	}
 }
 
-// Conclude sets the verdict on integrity and the exit status. These depend on all problems and
-// comparisons, so call it when the report has them.
+// Conclude sets the verdict on integrity and the exit status. Call it when the report has all
+// problems.
 func (r *Report) Conclude(requireTrusted bool) {
 	if r.ProblemCount > 0 {
 		r.Integrity = Invalid
@@ -251,8 +248,7 @@ func (r *Report) Conclude(requireTrusted bool) {
 	})
 }
 
-// LedgerExit returns the exit status for the ledger alone, without the anchor, witnesses and
-// trusted checkpoints.
+// LedgerExit returns the exit status without the anchor, witnesses and trusted checkpoints.
 func (r *Report) LedgerExit() int {
 	incomplete, contradicts := r.incomplete(), r.contradicts()
 	if said := r.ExitAcknowledged; r.AllowAcknowledged && said != nil {
@@ -274,8 +270,7 @@ func highest(exit int, statuses map[int]bool) int {
 	return exit
 }
 
-// isLifecycle reports whether an event of kind k continues its run, so that the run needs a seal
-// after it.
+// isLifecycle reports whether a run needs a seal after an event of kind k.
 func isLifecycle(k events.Kind) bool {
 	return k != "" && k != events.Custom && k != events.BlobChunk && !ledger.IsServiceRecord(k)
 }

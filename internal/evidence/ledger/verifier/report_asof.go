@@ -8,18 +8,17 @@ import (
 )
 
 // AsOf says up to which message of the stream a report holds, and which events the ledger still
-// lacks. If the ledger file was verified without the stream, the latter are unknown, so only
-// Time, Created and Position are set.
+// lacks. The latter are unknown without the stream.
 type AsOf struct {
 	Time time.Time `json:"time"` // time of the newest checkpoint
-	// Age is the age of the checkpoint by the clock of the reader, or 0 if unknown.
+	// Age is the age of the checkpoint by the reader's clock, or 0 if unknown.
 	Age      time.Duration `json:"age_ns,omitempty"`
 	Created  time.Time     `json:"stream"`   // when the stream was created
 	Position uint64        `json:"position"` // stream sequence of the tenant's last message in the ledger
 
 	Later    *Later `json:"later,omitempty"`     // nil if the stream was not asked
 	NotAsked string `json:"not_asked,omitempty"` // why the stream was not asked
-	// OtherStream is true if the asked stream is not the one that the ledger has read.
+	// OtherStream is true if the ledger has not read the asked stream.
 	OtherStream bool      `json:"other_stream,omitempty"`
 	Outboxes    []Waiting `json:"outboxes"`                // outboxes with unsent events
 	Unread      string    `json:"unread_outbox,omitempty"` // why an outbox could not be read
@@ -35,7 +34,7 @@ type MissingOutbox struct {
 	Damaged  bool   `json:"damaged,omitempty"` // it exists and cannot be read
 }
 
-// A Later counts the tenant's messages that are in the stream but not in the ledger.
+// A Later counts the tenant's messages in the stream that the ledger lacks.
 type Later struct {
 	Last      uint64 `json:"last"`               // stream sequence of the tenant's last message
 	Events    int64  `json:"events"`             // without manifests
@@ -43,8 +42,8 @@ type Later struct {
 	AtLeast   bool   `json:"at_least,omitempty"` // counting stopped early
 }
 
-// Any reports whether the stream has an event that the ledger lacks. Any ignores manifests, because
-// they can be heartbeats.
+// Any reports whether the ledger lacks an event. Manifests do not count, because they can be
+// heartbeats.
 func (l Later) Any() bool { return l.Events > 0 || l.AtLeast }
 
 // Waiting counts the unsent events of the tenant in one outbox.
@@ -53,13 +52,12 @@ type Waiting struct {
 	Events  uint64 `json:"events"`            // events of the tenant that the stream does not have
 	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
-	// Uses is true if the events only record that someone used the evidence, so that the ledger
-	// does not count as behind because of them.
+	// Uses is true if the events only record that someone used the evidence. The ledger is not
+	// behind because of them.
 	Uses bool `json:"uses,omitempty"`
 }
 
-// AsOfCheckpoint returns the AsOf of a ledger file that is verified without the stream, and whose
-// newest checkpoint is c.
+// AsOfCheckpoint returns the AsOf of a ledger that is verified without the stream.
 func AsOfCheckpoint(c ledger.Checkpoint) AsOf {
 	return AsOf{Time: c.Time, Created: c.Position.Stream, Position: c.Position.Sequence, Outboxes: []Waiting{}}
 }
@@ -77,8 +75,7 @@ func (a AsOf) Behind() bool {
 	return false
 }
 
-// SetAsOf sets AsOf in the report. If the ledger lacks events, [Complete] and [Empty] become
-// [Unproven], because they would be true only of the events so far.
+// SetAsOf sets AsOf in the report. If the ledger lacks events, it is at best [Unproven].
 func (r *Report) SetAsOf(a AsOf) {
 	r.AsOf = &a
 	if !a.Behind() {
@@ -91,7 +88,7 @@ func (r *Report) SetAsOf(a AsOf) {
 }
 
 // LimitAge makes the report [Unproven] if the newest checkpoint or record is older than limit. Call
-// [Report.SetAsOf] first, which sets the Age.
+// [Report.SetAsOf] first.
 func (r *Report) LimitAge(limit time.Duration) {
 	if r.AsOf == nil || limit <= 0 {
 		return

@@ -16,12 +16,11 @@ type Redacted struct {
 	Holds  int       `json:"holds"`  // holds in force; 0 if Part is true
 	Orders []OrderAt `json:"orders"` // the newest ones
 
-	// The newest orders that set a rule, and the newest proposals that wait for an approval.
+	// The newest orders that set a rule, and proposals that wait for approval.
 	Rules   []OrderAt `json:"rules,omitempty"`
 	Waiting []OrderAt `json:"waiting,omitempty"`
 
-	// Part is true for a part of a ledger, which has no count of holds because other parts may
-	// have holds too.
+	// Part is true for a part of a ledger, where holds are not counted because it may lack some.
 	Part bool `json:"part,omitempty"`
 }
 

@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Checking signatures takes the most time, so signedCheckpoints does it in parallel with the walk
-// over the ledger.
+// signedCheckpoints checks signatures in parallel, because that takes the most time.
 type signedCheckpoints struct {
 	v    *verifier
 	stmt *sqlite.Stmt

@@ -20,12 +20,11 @@ type TimeStamps struct {
 	Checked bool       `json:"checked"`          // false if no certificates were given; then none is good
 	Good    int        `json:"good"`             // tokens of a trusted authority about checkpoints of this ledger
 	Newest  *TimeStamp `json:"newest,omitempty"` // covers the most leaves; the earliest of several
-	// Bad lists the first time stamps that are damaged, untrusted, or about other data than a
-	// checkpoint of this ledger, while BadCount counts all of them.
+	// Bad lists the first time stamps that are damaged, untrusted, or about other data. BadCount
+	// counts all.
 	Bad      []BadTimeStamp `json:"bad,omitempty"`
 	BadCount int            `json:"bad_count,omitempty"`
-	// Diverged lists the first time stamps with a checkpoint of another history, while
-	// DivergedCount counts all of them.
+	// Diverged lists the first time stamps of another history. DivergedCount counts all.
 	Diverged      []BadTimeStamp `json:"diverged,omitempty"`
 	DivergedCount int            `json:"diverged_count,omitempty"`
 }
@@ -50,7 +49,7 @@ type BadTimeStamp struct {
 const maxStamps = 20 // number of listed time stamps
 
 // Lacks reports whether a time stamp is bad or all are missing. Without certificates it returns
-// false, because nothing was checked.
+// false.
 func (t *TimeStamps) Lacks() bool { return t != nil && t.Checked && (t.Good == 0 || t.BadCount > 0) }
 
 func (t *TimeStamps) diverges() bool { return t != nil && t.DivergedCount > 0 }
@@ -67,8 +66,7 @@ func (t *TimeStamps) diverge(name, reason string) {
 	}
 }
 
-// Count adds a leaf of a bundle to Newest.Behind if the newest time stamp does not cover it. t
-// may be nil.
+// Count notes a leaf of a bundle that the newest time stamp may not cover. t may be nil.
 func (t *TimeStamps) Count(leaf int64) {
 	if t != nil && t.Newest != nil && leaf >= t.Newest.Size {
 		t.Newest.Behind++
@@ -98,9 +96,8 @@ type Stamp struct {
 	compared bool
 }
 
-// CheckStamp checks the token of a stored time stamp. If roots is nil, the user trusts no
-// authority, so it checks only that the token is for the checkpoint. It leaves the signature of
-// the checkpoint to [Stamp.Open].
+// CheckStamp checks the token of a stored time stamp, and with roots also its authority.
+// [Stamp.Open] checks the signature of the checkpoint.
 func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 	s := Stamp{Stored: stored}
 	err := stored.Err
@@ -123,12 +120,10 @@ func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 	return s
 }
 
-// Usable reports whether the token is for the checkpoint and, if certificates were given, from a
-// trusted authority.
+// Usable reports whether the token is valid and, with certificates, from a trusted authority.
 func (s Stamp) Usable() bool { return s.bad == "" }
 
-// checkStamps checks the stamps and sorts them by arrivals, because the walk compares them in
-// this order.
+// checkStamps checks the stamps and sorts them by arrivals, as the walk needs them.
 func (o Options) checkStamps() []Stamp {
 	list := make([]Stamp, len(o.Stamps))
 	var group errgroup.Group
@@ -141,8 +136,8 @@ func (o Options) checkStamps() []Stamp {
 	return list
 }
 
-// Open checks the signature of the checkpoint. If another key signed it although the token is
-// valid, the time stamp counts as diverged, because this ledger may have replaced an earlier one.
+// Open checks the signature of the checkpoint. Another signer is a divergence, because this ledger
+// may have replaced an earlier one.
 func (s *Stamp) Open(keys ledger.Keys) {
 	if s.foreign {
 		return
@@ -159,8 +154,8 @@ func (s *Stamp) Open(keys ledger.Keys) {
 	}
 }
 
-// compareStamps compares the ledger with a time stamped checkpoint as soon as the walk has read as
-// many arrivals as the checkpoint covers.
+// compareStamps compares the ledger with time stamped checkpoints as soon as enough arrivals are
+// read.
 func (w *walk) compareStamps() {
 	list := w.v.stamps
 	for ; w.nextStamp < len(list) && list[w.nextStamp].Arrivals <= w.arrivals.Count; w.nextStamp++ {

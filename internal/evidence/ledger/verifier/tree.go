@@ -10,18 +10,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// checkedTree rebuilds the tree and compares each hash with the stored one. It shares no code
-// with the writer, so that it finds errors of the writer.
+// checkedTree rebuilds the tree and compares each hash with the stored one. It shares no code with
+// the writer, so that it finds the writer's errors.
 type checkedTree struct {
 	size int64
-	// roots are the roots of the complete subtrees, the largest first, so there is one for each 1
-	// bit of size.
+	// roots are the roots of the complete subtrees, the largest first. There is one for each 1 bit
+	// of size.
 	roots  []tlog.Hash
 	stored *storedHashes
 }
 
-// add adds a leaf to the rebuilt tree. It returns false if a stored hash differs from the computed
-// one.
+// add adds a leaf. It returns false if a stored hash differs from the computed one.
 func (t *checkedTree) add(leaf []byte) (bool, error) {
 	h := tlog.RecordHash(leaf)
 	same, err := t.stored.next(h)
@@ -86,7 +85,7 @@ func (s *storedHashes) fill() (bool, error) {
 	if number := s.stmt.ColumnInt64(0); number != s.rows {
 		s.bad = fmt.Sprintf("hashes: row %d is where row %d should be", number, s.rows)
 	}
-	// Every row but the last must be full, because readers compute in which row a hash is.
+	// Every row but the last must be full, because readers compute where a hash is.
 	if s.rows > 0 && s.length < ledger.HashesPerRow*tlog.HashSize {
 		s.bad = fmt.Sprintf("hashes: row %d is too short", s.rows-1)
 	}

@@ -33,8 +33,8 @@ type Anchored struct {
 	Note []byte
 	Err  error
 
-	// WithLedger is true if the checkpoint is stored with the ledger. A match then proves nothing,
-	// because an attacker could have changed both.
+	// WithLedger is true if the checkpoint is stored with the ledger. An attacker could have
+	// changed both, so a match proves nothing.
 	WithLedger bool
 }
 
@@ -48,8 +48,8 @@ type trusted struct {
 	foreign  bool // signed with another ledger's key, which counts as a divergence
 }
 
-// trusted returns the checkpoints from the user and the anchors, including unusable ones, because
-// the report lists these too.
+// trusted returns the checkpoints from the user and the anchors, including unusable ones for the
+// report.
 func (o Options) trusted() (all []trusted, err error) {
 	if o.Trusted != nil {
 		c, signed, err := ReadTrusted(o.Trusted)
@@ -118,7 +118,7 @@ func (v *verifier) concludeTrusted() {
 			if !t.compared {
 				t.found.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
 			}
-			// A break of the stream adds a checkpoint but no leaf, so only the positions show it.
+			// A break of the stream adds no leaf, so only the positions show it.
 			if t.Arrivals == v.newest.Arrivals && t.Position.After(v.newest.Position) {
 				t.found.diverge("the ledger ends before it, and does not say that the stream broke off")
 			}

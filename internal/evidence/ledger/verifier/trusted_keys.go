@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// ReadTrusted reads a checkpoint that the user trusts and returns it with its trimmed note. It
-// does not check who signed it, because the keys may not be known yet.
+// ReadTrusted reads a checkpoint that the user trusts. It does not check the signer, because the
+// keys may not be known yet.
 func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	signed = ledger.TrimNote(text)
 	if c, err = ledger.ReadCheckpoint(signed); err == nil {
@@ -25,8 +25,8 @@ func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	return c, signed, nil
 }
 
-// openTrusted checks the signatures of the trusted checkpoints. A checkpoint of another key counts
-// as a divergence, because someone may have replaced the ledger of that key with this ledger.
+// openTrusted checks the signatures of the trusted checkpoints. Another key is a divergence,
+// because this ledger may have replaced an earlier one.
 func (v *verifier) openTrusted() {
 	for i := range v.trusted {
 		t := &v.trusted[i]
@@ -49,9 +49,8 @@ func (v *verifier) openTrusted() {
 	}
 }
 
-// OtherKey explains an error of [ledger.OpenCheckpoint] by naming the keys if none of them signed
-// the checkpoint. For any other error it returns "". It needs the number of leaves in the
-// checkpoint, size, because this decides which keys were valid.
+// OtherKey explains an error of [ledger.OpenCheckpoint] by naming the signers, or returns "" for
+// any other error. size is the checkpoint's, because it decides which keys were valid.
 func OtherKey(err error, keys ledger.Keys, size int64) string {
 	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
 	if !ok {

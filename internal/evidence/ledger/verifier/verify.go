@@ -19,15 +19,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// DefaultSilence is how long a run may have no events and no seal before it counts as ended.
+// DefaultSilence is how long a run without a seal may have no events.
 const DefaultSilence = 30 * time.Minute
 
 // Options are the settings of [Verify].
 type Options struct {
 	Key    note.Verifier // from [ledger.ParseKey] if Anchor is set
 	Anchor *Anchoring    // nil if the caller has checked Key
-	// Changes are the key changes in the key folder, because the ledger may not have recorded all
-	// of them yet.
+	// Changes are the key changes in the key folder, which the ledger may not have recorded yet.
 	Changes []ledger.KeyRotation
 	Tenant  string        // empty accepts any tenant
 	Run     string        // limits the verdict on completeness
@@ -38,18 +37,17 @@ type Options struct {
 	Trusted []byte
 	// Anchored are checkpoints from anchors, including unreadable ones, which the report lists.
 	Anchored []Anchored
-	// Witnesses is the policy for cosignatures, if any, and Witnessed the checkpoint from
-	// [ledger.ReadWitnessed] that has to satisfy it.
+	// Witnesses is the policy for cosignatures, if any. Witnessed is from [ledger.ReadWitnessed].
 	Witnesses *transparency.Policy
 	Witnessed []byte
 
-	// Stamps are the time stamps that are stored with the ledger. TSA has the certificates that
-	// the user trusts, and if it is nil, [Verify] does not check who issued the time stamps.
+	// Stamps are the time stamps stored with the ledger. TSA has the certificates that the user
+	// trusts. If it is nil, issuers are not checked.
 	Stamps []timestamp.Stored
 	TSA    *x509.CertPool
 
-	// Progress receives the number of checked leaves and the total. One goroutine calls it. The
-	// count restarts if [Verify] has to read the file again. Progress may be nil.
+	// Progress receives the number of checked leaves and the total, from one goroutine. The count
+	// may restart. Progress may be nil.
 	Progress func(done, total int64)
 
 	AllowAcknowledged bool
@@ -63,14 +61,11 @@ type Options struct {
 // errChanged means that Verify has to start again.
 var errChanged = errors.New("the file was changed while it was read")
 
-// errNoSnapshot means that the writer signs checkpoints so fast that the connections of the
-// verifier never see the same state.
+// errNoSnapshot means that the writer is so fast that the connections never see the same state.
 var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
 
-// Verify checks every byte of the ledger at path. It compares every leaf with its record, every
-// checkpoint with the tree, and every index with its table. It also checks every signature. Then
-// it checks whether the ledger has everything that the producers sent. A writer may run at the
-// same time, but Verify may then miss its newest batch.
+// Verify checks every byte and every signature of the ledger at path, and whether the ledger has
+// everything that the producers sent. A writer may run, but Verify may then miss its newest batch.
 //
 // Verify returns an error only if it cannot read the file. Problems of the ledger are in the
 // report.
@@ -222,9 +217,8 @@ func (v *verifier) read(ctx context.Context, conns [readers]*sqlite.Conn) (*comp
 	return w.facts, nil
 }
 
-// conclude completes the report. failure is the error that ended the walk, or nil. If it means
-// damage, it becomes a problem in the report, because Verify returns an error only for a file
-// that it cannot read. Otherwise conclude returns it.
+// conclude completes the report. A failure that means damage becomes a problem in the report, and
+// any other is returned.
 func (v *verifier) conclude(facts *completeness, failure error) error {
 	r := &v.report
 	if failure == nil && facts != nil {
@@ -256,8 +250,7 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 	return nil
 }
 
-// openSigned reads a checkpoint, which must have the canonical form and exactly one signature, by
-// one of the keys.
+// openSigned reads a checkpoint in canonical form with exactly one signature, by one of the keys.
 func openSigned(signed []byte, keys note.Verifiers) (ledger.Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// window limits the verdict on completeness to events that the server stored in a time range.
+// window limits the verdict on completeness to events stored in a time range.
 type window struct {
 	facts    *completeness
 	from, to time.Time
@@ -24,8 +24,7 @@ type window struct {
 	foreign map[foreignPlace]bool
 }
 
-// foreignPlace identifies a foreign record. The leaf alone does not, because a repetition has the
-// leaf of the record that it repeats.
+// foreignPlace identifies a foreign record. The leaf alone does not, because repetitions share it.
 type foreignPlace struct {
 	leaf   int64
 	stream uint64
@@ -107,8 +106,8 @@ func (w *window) read() error {
 	return nil
 }
 
-// each calls do for each row except the rows of foreign records. It recognises these by the leaf
-// and the stream sequence, which must be the first columns of the query.
+// each calls do for each row that is not foreign. The query must begin with the columns leaf and
+// stream.
 func (w *window) each(query string, do func(*sqlite.Stmt) error, args ...any) error {
 	return sqlitex.Execute(w.facts.conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error {
 		if w.foreign[foreignPlace{stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1))}] {

@@ -8,13 +8,11 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// gapTimes are the earliest and the latest time at which the server would have stored the missing
-// events, in nanoseconds since 1970. after is the time of the event before the gap. until is the
-// time of the event after the gap, or of an earlier manifest that reaches the end of the gap.
+// gapTimes are the earliest and the latest time at which the missing events would have been stored,
+// in nanoseconds since 1970.
 type gapTimes struct{ after, until int64 }
 
-// timesOf returns the times of each gap. A producer can have many gaps, so its records are read
-// once for all of them.
+// timesOf returns the times of each gap. It reads a producer's records once for all its gaps.
 func (w *window) timesOf(gaps []Gap) ([]gapTimes, error) {
 	times := make([]gapTimes, len(gaps))
 	byProducer := make(map[string][]int)
@@ -38,14 +36,13 @@ func (w *window) timesOf(gaps []Gap) ([]gapTimes, error) {
 		b.begin(math.MaxUint64)
 	}
 	for i, t := range times {
-		// The event before the gap can have arrived later than the event after the gap.
+		// The event before the gap can have arrived after the later one.
 		times[i].after = min(t.after, t.until)
 	}
 	return times, nil
 }
 
-// borders finds the times of a producer's gaps in one pass over the producer's records, which are
-// in ascending order of numbers, and of their arrival under one number.
+// borders finds the times of a producer's gaps in one pass over its records, by ascending number.
 type borders struct {
 	gaps  []Gap
 	times []gapTimes
@@ -85,7 +82,7 @@ func (b *borders) record(number uint64, stored int64, isManifest bool) {
 	}
 }
 
-// begin sets the earliest time of the gaps that begin at or before an event with this number.
+// begin sets the earliest time of the gaps that begin up to this number.
 func (b *borders) begin(number uint64) {
 	for ; len(b.beginning) > 0 && b.gaps[b.beginning[0]].First <= number; b.beginning = b.beginning[1:] {
 		b.times[b.beginning[0]].after = b.stored

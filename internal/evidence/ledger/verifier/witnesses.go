@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// WitnessLag is how much older the cosigned checkpoint may be than the newest one, because
-// witnesses need time to answer.
+// WitnessLag is how much older than the newest one the cosigned checkpoint may be.
 const WitnessLag = time.Minute
 
 // Witnesses reports how much of the ledger the witnesses of a policy have cosigned.
@@ -25,8 +24,8 @@ type Witnesses struct {
 	Reason string                    `json:"reason,omitempty"` // why Met is false
 }
 
-// NewWitnesses checks the cosignatures of checkpoint c against a policy. It also needs the newest
-// checkpoint of the ledger, because c may be too old.
+// NewWitnesses checks the cosignatures of checkpoint c against a policy, and that c is not too old
+// compared with newest.
 func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.Checkpoint) *Witnesses {
 	found := policy.Check(signed)
 	w := &Witnesses{

@@ -19,20 +19,19 @@ const (
 	maxRefusedLogs   = 20      // warnings that name one tenant
 )
 
-// refusedTenants is the content of the file of tenants that Options.Admit refused. Their messages
-// stay in the stream, so that the auditor can read it again and fill the ledger of a listed
-// tenant if Admit accepts the tenant at a later start.
+// refusedTenants is the file of tenants that Options.Admit refused. If a later start accepts one,
+// the auditor reads the stream again and fills its ledger.
 type refusedTenants struct {
 	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message, by tenant
 	More    bool              `json:"more"`    // more tenants were refused than are listed
 
-	// Policy is the [Options.Policy] under which unlisted tenants were refused. They stay refused
-	// until Options.Policy changes.
+	// Policy is the [Options.Policy] that refused unlisted tenants. They stay refused until it
+	// changes.
 	Policy string `json:"policy,omitempty"`
 }
 
 // admissions decides which tenants get a ledger. A refused tenant stays refused until the next
-// start, because its ledger would lack the skipped messages. ledgers.mu guards admissions.
+// start, because its ledger would lack messages. ledgers.mu guards admissions.
 type admissions struct {
 	admit  func(tenant string) error // nil accepts every tenant
 	policy string
@@ -73,8 +72,8 @@ func newAdmissions(o Options) (*admissions, error) {
 	return a, nil
 }
 
-// readAgain reports whether the auditor must read the stream again, because it now accepts a tenant
-// that it refused before. If so, it clears the list of refused tenants.
+// readAgain reports whether the stream must be read again, because a refused tenant is now
+// accepted. It then clears the list.
 func (a *admissions) readAgain() bool {
 	again := a.file.More && (a.policy == "" || a.policy != a.file.Policy)
 	for tenant := range a.file.Tenants {
@@ -123,16 +122,16 @@ func (a *admissions) allows(ctx context.Context, l *ledgers, tenant string, sequ
 	return false
 }
 
-// save stores the refused tenants. It must be called before the stream position is committed.
-// Otherwise a crash could lose a refused tenant.
+// save stores the refused tenants. Call it before committing the stream position, because otherwise
+// a crash could lose one.
 func (a *admissions) save() error {
 	if !a.changed {
 		return nil
 	}
 	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More, Policy: a.file.Policy}
 	if a.before.Tenants != nil {
-		// The stream is not read again yet. With the old policy in the file, a start after a crash
-		// sees the change as well and reads the stream again.
+		// The stream is not read again yet. After a crash, the old policy makes the next start read
+		// it.
 		all.Policy = a.before.Policy
 	}
 	maps.Copy(all.Tenants, a.before.Tenants)
@@ -147,8 +146,7 @@ func (a *admissions) save() error {
 	return nil
 }
 
-// committed removes the tenants that the previous start refused from the file. They are no longer
-// needed there, because the saved stream position is now before their messages.
+// committed removes tenants that the previous start refused. Their messages will now be read.
 func (a *admissions) committed() error {
 	if a.before.Tenants == nil {
 		return nil

@@ -21,8 +21,8 @@ const (
 	syncLatest = 30 * time.Second // interval after a sync that took long
 )
 
-// syncWorkers is the number of tenants that are synced in parallel, so that a tenant with many
-// changes does not delay the others.
+// syncWorkers is the number of tenants synced in parallel, so that a busy one does not delay the
+// others.
 const syncWorkers = 4
 
 const logAgain = time.Minute
@@ -52,8 +52,8 @@ func (s *fileSync) changed(tenant string) {
 	s.pending[tenant] = true
 }
 
-// run syncs the files of changed ledgers until ctx ends. It also calls tick, once at the start and
-// then every renewEvery.
+// run syncs the files of changed ledgers until ctx ends. It also calls tick at the start and then
+// regularly.
 func (s *fileSync) run(ctx context.Context, tick func()) {
 	s.all(ctx)
 	tick()
@@ -102,8 +102,8 @@ func (s *fileSync) all(ctx context.Context) {
 	}
 }
 
-// sync writes the files of all pending tenants. A tenant whose sync fails stays pending for the
-// next call, unless its ledger is damaged.
+// sync writes the files of all pending tenants. After an error a tenant stays pending, unless its
+// ledger is damaged.
 func (s *fileSync) sync(ctx context.Context) error {
 	s.mu.Lock()
 	tenants := slices.Sorted(maps.Keys(s.pending))
@@ -153,8 +153,7 @@ func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
 
 func (s *fileSync) close() error { return s.writer.Close() }
 
-// records makes a ledger an [agentfs.Source]. Its entries have bytes only if they are events that
-// were not erased.
+// records makes a ledger an [agentfs.Source]. Only events that were not erased have bytes.
 type records struct{ *ledger.Reader }
 
 // AgentFSSource returns the ledger of r as the source of AgentFS files.

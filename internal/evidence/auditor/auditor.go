@@ -25,8 +25,8 @@ const (
 	durable        = "auditor"
 	standbyDurable = "auditor-standby"
 
-	// A ledger signs a checkpoint at least every signEvents messages. batchEvents is larger,
-	// because a batch has messages of several tenants.
+	// A ledger signs a checkpoint at least every signEvents messages. A batch has messages of
+	// several tenants.
 	signEvents  = 1000
 	batchEvents = 32 * signEvents
 	batchBytes  = 32 << 20
@@ -41,59 +41,51 @@ type Options struct {
 	DataDir string         // required; ledgers, keys and AgentFS files
 	Tenant  string         // empty means all tenants
 	Drain   bool           // return after all messages that the stream has at the start
-	// Retention says how long payloads are stored. The first matching rule applies, and a payload
-	// that matches no rule is stored permanently.
+	// Retention says how long payloads are stored. The first matching rule applies. Other payloads
+	// stay permanently.
 	Retention []ledger.RetentionRule
-	// Floor is the minimum retention in all ledgers, in whole seconds, unless a ledger already
-	// has a higher floor.
+	// Floor is the minimum retention, in whole seconds. A ledger may have a higher one.
 	Floor time.Duration
-	// Silence is the time without events after which a run counts as ended. The default is 30
-	// minutes.
+	// Silence is the time without events after which a run counts as ended, 30 minutes by default.
 	Silence time.Duration
 
-	// Signer is the place of the signing key, in the syntax of [writer.ParsePlace]. If it is empty,
-	// an existing key stays in its place, and a new key is a file.
+	// Signer is the place of the signing key, see [writer.ParsePlace]. If it is empty, an existing
+	// key stays where it is, and a new one is a file.
 	Signer string
 
-	// CheckpointFile stores the newest checkpoints, so that a rewritten ledger is noticed. Its
-	// disk should therefore not be writable for the users who can write to the ledgers. If
-	// CheckpointFile, Witnesses or the bucket fail, the ledgers continue, and the log and
-	// Progress report the failure.
+	// CheckpointFile stores the newest checkpoints outside the ledgers, so that a rewritten ledger
+	// is noticed. Users who can write to the ledgers should not be able to write there.
 	CheckpointFile anchor.File
 
-	// KnownLedgers is the path of the file that pins the key for the user, see package pins. If it
-	// is empty, the key is not pinned.
+	// KnownLedgers is the file that pins the key for the user, see package pins. If it is empty,
+	// the key is not pinned.
 	KnownLedgers string
 
 	// Witnesses cosign the newest checkpoints.
 	Witnesses *transparency.Policy
 
-	// Timestamps configure how the newest checkpoints get time stamps from a time stamp authority.
-	// The ledgers do not wait for the authority, so they continue if it fails.
+	// Timestamps configure time stamps for the newest checkpoints. If the authority fails, the
+	// ledgers continue.
 	Timestamps anchor.Timestamps
 
-	// NoBucket turns off the bucket in the broker, which otherwise gets a ledger's newest
-	// checkpoint at most once a second. If several auditors have copies of the same key, only the
-	// auditor with the bucket's lease stores checkpoints.
+	// NoBucket turns off the broker's bucket, which otherwise gets the newest checkpoints. Of
+	// several auditors with the same key, only the one with the bucket's lease stores them.
 	NoBucket bool
 
-	// Standby makes this auditor the standby of another auditor. It needs a separate data
-	// directory, and a copy of the other auditor's key so that it can take over.
+	// Standby makes this auditor the standby of another one. It needs its own data directory and a
+	// copy of the key.
 	Standby bool
 
-	// TilesListen is the address on which [tiles.Handler] serves the ledgers. If it is empty,
-	// they are not served.
+	// TilesListen is the address that serves the ledgers, see [tiles.Handler], or empty.
 	TilesListen  string
 	TilesTenants []string // served tenants; empty means Tenant
 
-	// Admit decides whether a new tenant gets a ledger. If it returns an error, the tenant's
-	// messages stay in the stream instead. A nil Admit accepts every tenant. If Tenant is set,
-	// that tenant is always accepted, so Admit is not called.
+	// Admit decides whether a new tenant gets a ledger. After an error, the tenant's messages stay
+	// in the stream. nil accepts all tenants. If Tenant is set, Admit is not called.
 	Admit func(tenant string) error
 
-	// Policy identifies the rules of Admit and must change with them. The auditor lists only a
-	// limited number of refused tenants, so it reads the stream again for unlisted ones only
-	// after Policy changes.
+	// Policy identifies the rules of Admit and must change with them. Only then are unlisted
+	// refused tenants tried again.
 	Policy string
 
 	Reports Reports
@@ -133,8 +125,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// CheckStandby returns an error if this is a standby that cannot run with these options and the
-// broker at url.
+// CheckStandby returns an error if a standby cannot run with these options and the broker at url.
 func (o Options) CheckStandby(url string) error {
 	switch {
 	case !o.Standby:
@@ -178,11 +169,11 @@ func AgentFSDir(dataDir string) string { return filepath.Join(dataDir, "agentfs"
 
 // Run writes the messages of the stream into the ledgers and AgentFS files in o.DataDir. It returns
 // nil when ctx ends. With o.Drain it returns after the messages that the stream has at the start,
-// or with an error if ctx ends earlier. If another auditor runs on the data directory, Run waits
-// until it ends.
+// or with an error if ctx ends earlier. Only one auditor at a time runs on a data directory, so Run
+// may wait.
 //
-// Run suspends a damaged ledger and continues with the others. It reports the error, which wraps
-// [ledger.ErrDamaged], to o.Progress and returns it at the end.
+// A damaged ledger does not stop the others. Run reports it to o.Progress and returns its error,
+// which wraps [ledger.ErrDamaged], at the end.
 func Run(ctx context.Context, o Options) (err error) {
 	o = o.withDefaults()
 	if o.Broker == nil || o.DataDir == "" {
@@ -219,8 +210,8 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 func (o Options) beforeServing(ctx context.Context, err error) error {
-	// A start that was interrupted because ctx ended is a clean stop, unless a drain was requested,
-	// which has then not done its work.
+	// If ctx ends, an interrupted start is a clean stop, except for a drain, which has not done its
+	// work.
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || sqlite.ErrCode(err) == sqlite.ResultInterrupt) {
 		if !o.Drain {
 			return nil

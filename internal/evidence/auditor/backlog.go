@@ -24,9 +24,8 @@ const (
 
 var errDetached = fmt.Errorf("the ledger already has a backlog: %w", writer.ErrScrubLater)
 
-// A backlog queues messages for a slow ledger, so that other tenants need not wait. The state
-// database already counts these messages as written, but after a crash, the next start sees that
-// the ledger is behind and reads the stream again.
+// A backlog queues messages for a slow ledger, so that other tenants need not wait. After a crash,
+// the next start reads them from the stream again.
 type backlog struct {
 	ledger *writer.Ledger
 	append func(context.Context, *writer.Ledger, queued) error
@@ -72,8 +71,8 @@ func (b *backlog) add(q queued) bool {
 	return true
 }
 
-// first returns the first queued messages. If the queue is empty, it returns false and closes
-// done, so that add queues no more messages.
+// first returns the first queued messages. If there are none, it closes done, so that add queues no
+// more.
 func (b *backlog) first() (queued, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,7 +115,7 @@ func (b *backlog) isDone() bool {
 }
 
 // run writes the queued messages and closes done. It retries while the ledger's file is locked.
-// After another error or the end of ctx, it leaves the remaining messages for flush.
+// After other errors, flush must write the rest.
 func (b *backlog) run(ctx context.Context) error {
 	for {
 		q, ok := b.first()
@@ -141,8 +140,8 @@ func (b *backlog) run(ctx context.Context) error {
 	}
 }
 
-// flush writes the messages that are still in the queue. The caller must wait for b.done first,
-// because the goroutine uses the ledger until then.
+// flush writes the remaining messages. The caller must wait for b.done first, because the goroutine
+// uses the ledger until then.
 func (b *backlog) flush(ctx context.Context) error {
 	for len(b.queue) > 0 {
 		if err := b.append(ctx, b.ledger, b.queue[0]); err != nil {

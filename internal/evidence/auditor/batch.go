@@ -31,8 +31,7 @@ func (b *batch) end() { b.ledgers.mu.Unlock() }
 func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []consume.Message) error {
 	byTenant := make(map[string][]ledger.Message)
 	for _, m := range messages {
-		// A message on an unknown subject has no tenant, so the ledger of the empty tenant
-		// quarantines it.
+		// A message on an unknown subject goes to the ledger of the empty tenant, in quarantine.
 		t := m.Address.Tenant
 		if !b.ledgers.admitted.allows(ctx, b.ledgers, t, m.Sequence) {
 			continue
@@ -54,9 +53,8 @@ func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []cons
 	})
 }
 
-// postpone moves the messages of tenants that have a backlog from byTenant to that backlog. If a
-// backlog is full or has stopped, postpone waits until it is written, and leaves the tenant's
-// messages in byTenant.
+// postpone moves messages of tenants that have a backlog to that backlog. If it is full, postpone
+// waits until it is written, and leaves the messages.
 func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map[string][]ledger.Message) error {
 	if err := b.ledgers.attachDone(ctx); err != nil {
 		return err
@@ -79,9 +77,8 @@ func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map
 	return nil
 }
 
-// writeOne writes queued messages to a ledger in the background and waits for the result. If ctx
-// ends, or if the write takes too long and left has room for another backlog, writeOne stops
-// waiting and returns the backlog, which continues the write.
+// writeOne writes messages to a ledger. If this takes too long and there is room for a backlog, it
+// returns the backlog, which continues the write.
 func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *budget) (ledgerPosition, *backlog, error) {
 	own, result := b.ledgers.newBacklog(l, q), make(chan error, 1)
 	b.ledgers.workers.Go(func() { result <- own.run(b.ledgers.workersCtx) })
@@ -104,9 +101,8 @@ func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *
 	}
 }
 
-// each calls fn for all tenants in parallel and stores the results. The ledger is nil for a
-// suspended tenant. If fn reports damage, each suspends the ledger and calls fn again, so that
-// the damage of one ledger does not fail the batch.
+// each calls fn for all tenants in parallel. A damaged ledger is suspended, and fn gets nil
+// instead, so that the batch does not fail.
 func (b *batch) each(
 	ctx context.Context, tenants []string, fn func(string, *writer.Ledger) (ledgerPosition, *backlog, error),
 ) error {

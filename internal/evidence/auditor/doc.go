@@ -1,17 +1,16 @@
 // Package auditor is the service that writes the messages of the stream into the ledgers of all
 // tenants. It also writes the AgentFS files from the ledgers.
 //
-// For each batch of messages, [Run] first commits and signs the ledgers, and then commits its
-// position in the stream and acknowledges the batch. After a crash the stream therefore delivers
-// the messages again, and the ledgers skip the ones that they have. A lock allows only one
-// auditor for each data directory and tenant.
+// For each batch of messages, [Run] first commits and signs the ledgers, then commits its position
+// in the stream, and then acknowledges the batch. After a crash, the stream delivers the messages
+// again, and the ledgers skip those that they have.
 //
 // The AgentFS files and the anchors are updated in the background and never block the ledgers.
-// Auditors with separate data directories and copies of the same key share a lease in the broker's
-// bucket. A standby also reads the stream but publishes no checkpoints until it has the lease.
+// Auditors with copies of the same key share a lease in the broker's bucket. A standby also reads
+// the stream but publishes no checkpoints until it has the lease.
 //
 // A damaged ledger is suspended, and messages for a slow ledger are queued in a backlog, so that
-// other tenants are not affected unless the backlogs exceed 16 ledgers or 48 MiB.
+// other tenants are not affected.
 //
 // [Rebuild] rebuilds ledgers and AgentFS files from the stream.
 //

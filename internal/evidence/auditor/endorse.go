@@ -18,11 +18,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// EndorseFor endorses the issuer of another data directory, and creates its key if it is missing.
-// If the directory has no ledgers, it also gets the verifier key, so that a tracker there obeys
-// the orders that the key signed. The directory may belong to another user, so EndorseFor does
-// not follow links out of it. If root calls EndorseFor, the new files belong to the owner of the
-// directory.
+// EndorseFor endorses the issuer of another data directory, and creates the issuer's key if it is
+// missing. The directory may belong to another user, so links out of it are not followed, and root
+// gives new files to its owner.
 func EndorseFor(dataDir, tenant, public string, signer note.Signer) (err error) {
 	k, err := openOtherKeys(dataDir)
 	if err != nil {
@@ -106,8 +104,8 @@ func (k *otherKeys) give(f *os.File) error {
 	return f.Chown(int(k.owner.Uid), int(k.owner.Gid))
 }
 
-// issuer returns the public key of the issuer, and creates the key if it is missing. A service may
-// create it at the same time, so issuer never replaces an existing key.
+// issuer returns the public key of the issuer, and creates a missing key. It never replaces one
+// that a service creates at the same time.
 func (k *otherKeys) issuer(name string) (public string, err error) {
 	text, err := k.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +129,8 @@ func (k *otherKeys) issuer(name string) (public string, err error) {
 	return pair.PublicKey()
 }
 
-// checkOwner returns an error if the key belongs to another user than the data directory. A key
-// that root made, for example, would not be readable for the directory's owner.
+// checkOwner returns an error if the data directory's owner does not own the key, and may not be
+// able to read it.
 func (k *otherKeys) checkOwner(name string) error {
 	info, err := k.Lstat(name)
 	if err != nil || k.owner == nil {
@@ -152,8 +150,8 @@ func newIssuer() (seed []byte, err error) {
 	return pair.Seed()
 }
 
-// write stores data in a temporary file that belongs to the owner of the data directory, and then
-// calls finish to rename or link this file to name.
+// write stores data in a temporary file of the directory's owner, and calls finish to rename or
+// link it to name.
 func (k *otherKeys) write(name string, data []byte, finish func(from, to string) error) error {
 	tmp := ".new-" + rand.Text()
 	f, err := k.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

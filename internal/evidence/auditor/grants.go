@@ -13,10 +13,8 @@ import (
 
 const grantsWait = 5 * time.Second
 
-// sendGrants sends grants, which enrol producers, for outboxes that could not send theirs before
-// the issuer was endorsed. An import before the first start of the auditor leaves such an outbox.
-// Outboxes that a process has open, or that have waiting events, are skipped, because they send
-// their grants with their next manifest.
+// sendGrants sends the grants of outboxes that could not send theirs before the issuer was
+// endorsed, such as an import's. Outboxes in use send theirs with the next manifest.
 func sendGrants(ctx context.Context, o Options) {
 	path := broker.Issuer(o.DataDir, o.Logger)
 	if path == "" {

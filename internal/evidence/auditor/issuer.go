@@ -17,14 +17,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// EndorseIssuer opens the signing key of the data directory and endorses its issuer, as [Run] does. Call
-// it before an outbox is opened, because a grant without an endorsement does not count.
+// EndorseIssuer opens the signing key and endorses the issuer of the data directory. Call it before
+// opening an outbox, because a grant without an endorsement does not count.
 func EndorseIssuer(ctx context.Context, o Options) error {
 	_, err := openKey(ctx, o.withDefaults())
 	return err
 }
 
-// endorseIssuer endorses the issuer of the data directory, so that its new producers are enrolled.
+// endorseIssuer endorses the issuer of the data directory, which enrols its new producers.
 func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	path, err := broker.IssuerKey(o.DataDir)
 	if err == nil {
@@ -35,8 +35,8 @@ func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	}
 }
 
-// Endorse writes an endorsement of the issuer at path into a file next to it, unless the file has
-// one that the same key signed for the same tenant. An empty tenant means all tenants.
+// Endorse writes an endorsement of the issuer at path into a file next to it, unless it has one. An
+// empty tenant means all tenants.
 func Endorse(path, tenant, public string, signer note.Signer) error {
 	issuer, err := publish.OpenIssuer(path)
 	if err != nil {
@@ -57,8 +57,7 @@ func Endorse(path, tenant, public string, signer note.Signer) error {
 	return nil
 }
 
-// endorsement returns the existing endorsement had if it still counts, and otherwise signs a new
-// one.
+// endorsement returns the endorsement had if it still counts, or a new one.
 func endorsement(had, issuer, tenant, public string, signer note.Signer) (signed string, err error) {
 	verifier, err := ledger.ParseKey(public)
 	if err != nil {

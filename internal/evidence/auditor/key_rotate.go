@@ -11,10 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RotateKey replaces the signing key of a data directory. signer is the place of the new key, in
-// the syntax of [writer.ParsePlace]. If it is empty, the new key is a file, unless the current
-// key is in an ssh-agent, which is an error. RotateKey fails while an auditor runs on the data
-// directory, because the auditor signs with the current key.
+// RotateKey replaces the signing key of a data directory, on which no auditor may run. signer is
+// the place of the new key, see [writer.ParsePlace]. An empty signer means a file, and is an error
+// for a key in an ssh-agent.
 func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer string, destroy bool) (done writer.Rotated, err error) {
 	place, err := placeOfNext(KeyDir(dataDir), signer)
 	if err != nil {
@@ -35,8 +34,8 @@ func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer strin
 	})
 }
 
-// newestOf returns the newest checkpoints of all readable ledgers. It skips unreadable ledgers,
-// because the auditor reports them at its next start.
+// newestOf returns the newest checkpoints of all readable ledgers. The auditor reports the others
+// at its next start.
 func newestOf(ctx context.Context, dataDir string, tenants []string) map[string][]byte {
 	newest := make(map[string][]byte)
 	for _, tenant := range tenants {
@@ -66,9 +65,8 @@ func placeOfNext(dir, signer string) (place writer.Place, err error) {
 	return place, err
 }
 
-// sendKeyChanges sends the signed key changes that a ledger lacks as access records, which the
-// ledger then gets from the stream. It may send the order of a change twice, which does no harm,
-// because an order takes effect only once.
+// sendKeyChanges sends signed key changes that a ledger lacks as access records. Sending one twice
+// does no harm, because an order takes effect only once.
 func (l *ledgers) sendKeyChanges(ctx context.Context) error {
 	if l.opts.Standby {
 		return nil // the stream delivers the other auditor's orders

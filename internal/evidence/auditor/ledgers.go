@@ -13,9 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// ledgers writes to all ledgers. A batch of messages, the renewal of checkpoints and the start of a
-// scrub (which removes erased payloads from a file) each hold mu, so that they run one after the
-// other.
+// ledgers writes to all ledgers. Batches, renewals of checkpoints and starts of scrubs each hold
+// mu, so they run one after the other.
 type ledgers struct {
 	opts     Options
 	state    *state
@@ -45,9 +44,8 @@ func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *a
 	return l
 }
 
-// suspend stops all writes to a damaged ledger until the next start, which reads the skipped
-// messages again. Until then even a restored ledger stays suspended, because it lacks these
-// messages. The caller must hold l.mu.
+// suspend stops writes to a damaged ledger until the next start, which reads the skipped messages
+// again. The caller must hold l.mu.
 func (l *ledgers) suspend(ctx context.Context, tenant string, err error) {
 	if l.suspended[tenant] != nil {
 		return
@@ -110,9 +108,8 @@ func (l *ledgers) queuedBytes() (bytes int) {
 	return bytes
 }
 
-// detach takes a tenant's ledger out of the set, so that a scrub, which can take long, does not
-// delay the other ledgers. It returns a backlog for messages that arrive meanwhile, or nil if the
-// ledger is suspended.
+// detach takes a tenant's ledger out of the set, so that a long scrub does not delay the others. It
+// returns a backlog for new messages, or nil for a suspended ledger.
 func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,9 +157,8 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// attachOne writes the remaining messages of a backlog and puts the backlog's ledger back into the
-// set. The caller must hold l.mu, and b.done must be closed, so that no other goroutine uses the
-// ledger.
+// attachOne writes the remaining messages of a stopped backlog and puts its ledger back into the
+// set. The caller must hold l.mu.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	tenant := b.ledger.Tenant()
 	err := b.flush(ctx)
@@ -188,8 +184,7 @@ func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	return nil
 }
 
-// await waits until a backlog has stopped and puts its ledger back into the set. The caller must
-// hold l.mu.
+// await waits until a backlog has stopped and attaches its ledger. The caller must hold l.mu.
 func (l *ledgers) await(ctx context.Context, b *backlog) error {
 	select {
 	case <-b.done:
@@ -209,8 +204,8 @@ func (l *ledgers) awaitAll(ctx context.Context) error {
 	return nil
 }
 
-// finish waits for all backlogs and puts their ledgers back into the set. It waits without l.mu, so
-// that readiness checks can still report slow ledgers.
+// finish waits for all backlogs and attaches their ledgers. It waits without l.mu, so that
+// readiness checks still work.
 func (l *ledgers) finish(ctx context.Context) error {
 	l.mu.Lock()
 	rest := slices.Collect(maps.Values(l.backlogs))
@@ -252,8 +247,7 @@ func (l *ledgers) logAppended(ctx context.Context, tenant string, done writer.Ap
 		"leaves", done.Leaves, "seen_again", done.Repetitions, "copies", done.Copies)
 }
 
-// close closes all ledgers, and returns an error if a backlog still has messages, because these
-// are not in their ledger.
+// close closes all ledgers. It returns an error if messages of a backlog are not in their ledger.
 func (l *ledgers) close() error {
 	l.stopWorkers()
 	l.workers.Wait()

@@ -9,9 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// lockName is the lock file of a data directory. The auditor of all tenants takes an exclusive
-// lock on it. The auditor of one tenant takes a shared lock on it and an exclusive lock on its
-// tenantLock, so that auditors of several tenants can run in parallel.
+// lockName is the lock file of a data directory. The auditor of all tenants locks it exclusively.
+// Auditors of one tenant share it and lock their tenantLock exclusively.
 const lockName = "auditor.lock"
 
 type locks []*filelock.Lock
@@ -25,8 +24,7 @@ func (t locks) Unlock() error {
 	return errs
 }
 
-// acquire waits for the locks of an auditor. It also completes or removes an interrupted rebuild,
-// so that the auditor never works on half of one.
+// acquire waits for the locks of an auditor. It also finishes an interrupted rebuild.
 func acquire(ctx context.Context, o Options) (_ locks, err error) {
 	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
 		return nil, err
@@ -45,8 +43,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 		}
 		return locks{l}, nil
 	}
-	// Only a process with the exclusive lock may complete a rebuild. If another process has the
-	// lock, there is nothing left to complete, because that process did so first.
+	// Only the holder of the exclusive lock may finish a rebuild. If another process has the lock,
+	// it has done so.
 	if l, err := filelock.Try(path); err == nil {
 		if err := errors.Join(stagingOf(o.DataDir).finish(ctx, o.Logger), l.Unlock()); err != nil {
 			return nil, err
@@ -73,8 +71,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 
 func tenantLock(dataDir, tenant string) (string, error) { return ownFile(dataDir, tenant, ".lock") }
 
-// ownFile returns the path of a file of a tenant's auditor, or of the auditor of all tenants if
-// tenant is empty. The name has a dot, so it is never the name of a ledger folder.
+// ownFile returns the path of a file of a tenant's auditor, or of the auditor of all tenants. The
+// name has a dot, so it cannot be a ledger folder.
 func ownFile(dataDir, tenant, extension string) (string, error) {
 	name, err := subjects.Space{}.Durable(durable, tenant)
 	if err != nil {
@@ -83,8 +81,8 @@ func ownFile(dataDir, tenant, extension string) (string, error) {
 	return filepath.Join(LedgerDir(dataDir), name+extension), nil
 }
 
-// tryLock takes the lock of the auditor of all tenants, or returns an error with the message if
-// another process has it.
+// tryLock takes the lock of the auditor of all tenants. If another process has it, message is the
+// error.
 func tryLock(dataDir, message string) (*filelock.Lock, error) {
 	if err := makeDir(LedgerDir(dataDir)); err != nil {
 		return nil, err

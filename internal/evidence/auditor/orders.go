@@ -10,10 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// GiveOrders signs orders, records them in the outbox and returns their ids. An order that is too
-// large for one event is split, so there may be more ids than orders. The orders with returned
-// ids are durable, even after an error, but take effect only when the ledger gets them from the
-// stream.
+// GiveOrders signs orders, records them in the outbox and returns their ids. Large orders are
+// split, so there may be more ids. Orders with returned ids are durable, even after an error. They
+// take effect when the ledger gets them from the stream.
 func GiveOrders(ctx context.Context, dataDir string, orders []ledger.Order) (ids []string, err error) {
 	if !writer.HasKey(KeyDir(dataDir)) {
 		return nil, fmt.Errorf("signing key not found in %s: orders are signed with it", KeyDir(dataDir))

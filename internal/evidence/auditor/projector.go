@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// A projector is the auditor's [consume.Projection]. Only one goroutine calls its methods, so its
-// fields need no mutex.
+// A projector is the auditor's [consume.Projection]. Only one goroutine calls its methods.
 type projector struct {
 	opts    Options
 	ledgers *ledgers
@@ -61,9 +60,8 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	return nil
 }
 
-// write writes messages, and records holes in the stream, where messages were lost, as breaks in
-// the ledgers. A break costs a commit in every ledger, so only the first and the last hole are
-// recorded. The last break marks all producers as silent.
+// write writes messages, and records holes in the stream as breaks. A break costs a commit in every
+// ledger, so only the first and the last hole are recorded.
 func (p *projector) write(
 	ctx context.Context, b *batch, stream ledger.Stream, messages []consume.Message, holes []consume.Gap,
 ) error {
@@ -86,8 +84,7 @@ func (p *projector) write(
 	return b.write(ctx, stream, messages)
 }
 
-// recordBreak records in every ledger that messages before a position may be missing, because
-// these could be of any tenant.
+// recordBreak records a break in every ledger, because the lost messages could be of any tenant.
 func (p *projector) recordBreak(ctx context.Context, b *batch, at ledger.Position) error {
 	if err := p.ledgers.awaitAll(ctx); err != nil {
 		return err

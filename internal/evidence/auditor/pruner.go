@@ -78,9 +78,8 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 
 func (r *pruner) hasWork() bool { return len(r.opts.Retention) > 0 || r.opts.Floor > 0 }
 
-// orders returns the orders to give now. If the ledger's retention floor is below the floor in the
-// options, this is one order that raises it. Otherwise the orders prune expired records, unless
-// earlier orders to prune still wait for approval.
+// orders returns the orders to give now. Either one raises the ledger's retention floor, or they
+// prune expired records, unless earlier ones wait for approval.
 func (r *pruner) orders(ctx context.Context, reader *ledger.Reader) ([]ledger.Order, error) {
 	in, err := reader.Orders().Rules(ctx)
 	if err != nil {

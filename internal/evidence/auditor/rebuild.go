@@ -26,19 +26,18 @@ type RebuildOptions struct {
 	DataDir string         // required
 	Tenant  string         // empty means all tenants
 
-	// Admit is like [Options.Admit], but must accept every tenant that has a ledger, because
-	// Rebuild fails if it cannot replace one of them.
+	// Admit is like [Options.Admit], but must accept every tenant that has a ledger.
 	Admit func(tenant string) error
 
 	// From lists ledger files, at most one per tenant. Rebuild verifies them and starts with their
-	// records, which the stream may no longer have. They may be the ledgers of the data directory.
+	// records, which the stream may no longer have.
 	From []string
 	// AgentFS rebuilds only the AgentFS files.
 	AgentFS bool
 
 	Logger *slog.Logger
-	// Progress is called with the name of the current step in what. done and total are numbers of
-	// messages during the step "read", and numbers of tenants in later steps.
+	// Progress gets the name of the current step. done and total count messages in the step "read",
+	// and tenants later.
 	Progress func(what string, done, total uint64)
 }
 
@@ -48,24 +47,21 @@ type Rebuilt struct {
 	Leaves     int64     `json:"leaves"`
 	Root       string    `json:"root"`
 	Checkpoint time.Time `json:"checkpoint"`
-	// Compared describes the old ledger's checkpoint that the new ledger continues, and is empty
-	// if the old ledger has no readable checkpoint.
+	// Compared describes the old ledger's checkpoint that the new ledger continues, or is empty.
 	Compared string   `json:"compared,omitempty"`
 	Kept     []string `json:"kept,omitempty"` // AgentFS files with rows of other tools
 }
 
-// ErrLess means that a rebuilt ledger does not continue the ledger that it would replace, because
-// the stream lacks some of the old records.
+// ErrLess means that a rebuilt ledger lacks records of the old ledger.
 var ErrLess = errors.New("the rebuilt ledger does not match the old one")
 
-// Rebuild builds the ledgers and AgentFS files from the stream in a separate folder. It replaces
-// the old files when all new ones are complete. Readers therefore never see a payload that a later
-// order erases. After a crash, the next auditor or Rebuild completes the replacement or removes the
-// folder. Rebuild fails while an auditor runs on the data directory.
+// Rebuild builds the ledgers and AgentFS files from the stream in a separate folder, and replaces
+// the old files when all are complete. After a crash, the next auditor or Rebuild completes or
+// undoes it. Rebuild fails while an auditor runs on the data directory.
 //
-// Rebuild copies the rows of other tools into the new AgentFS files. It replaces nothing in two
-// cases. If a tool writes to a file after the copy, the error wraps [agentfs.ErrChanged]. If a new
-// ledger does not continue the old one's newest readable checkpoint, the error wraps [ErrLess].
+// Rebuild copies the rows of other tools into the new AgentFS files. It replaces nothing if a tool
+// writes after the copy, and the error then wraps [agentfs.ErrChanged]. The same is true if a new
+// ledger does not continue the old one, and the error then wraps [ErrLess].
 func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -212,8 +208,8 @@ func (r *rebuilding) readStream(ctx context.Context) error {
 	return r.staging.add(filepath.Join("ledger", filepath.Base(s.state.db.Path())))
 }
 
-// oldStream returns the newest stream that the old ledgers have read, so that this stream gets the
-// same epoch number in the new ledgers.
+// oldStream returns the newest stream of the old ledgers, which gets the same epoch number in the
+// new ones.
 func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error) {
 	o := Options{DataDir: r.DataDir, Tenant: r.Tenant}
 	tenants, err := o.tenants()

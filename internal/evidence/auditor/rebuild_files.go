@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// agentFiles writes the new AgentFS files from the ledgers in source. The ledgers are complete, so
-// agentFiles knows all erasure orders and omits the erased payloads.
+// agentFiles writes the new AgentFS files from the ledgers in source. These are complete, so erased
+// payloads are left out.
 func (r *rebuilding) agentFiles(ctx context.Context, source string) (err error) {
 	tenants, err := Options{DataDir: source, Tenant: r.Tenant}.tenants()
 	if err != nil {
@@ -65,8 +65,8 @@ func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string,
 	return kept, nil
 }
 
-// unwritten returns an error if another tool has written to an AgentFS file after the tool's rows
-// were copied, because the new file would lack the later rows.
+// unwritten returns an error if another tool has written to an AgentFS file since its rows were
+// copied.
 func (r *rebuilding) unwritten(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.marks)) {
 		if err := agentfs.Unchanged(ctx, filepath.Join(AgentFSDir(r.DataDir), name), r.marks[name]); err != nil {
@@ -76,8 +76,8 @@ func (r *rebuilding) unwritten(ctx context.Context) error {
 	return nil
 }
 
-// replaceFiles lists the replacements for a tenant's AgentFS files. An old file without a new
-// version is removed, unless a tool created it meanwhile.
+// replaceFiles lists the replacements for a tenant's AgentFS files. A file without a new version is
+// removed, unless a tool created it meanwhile.
 func (r *rebuilding) replaceFiles(tenant string) error {
 	made, err := agentfs.List(AgentFSDir(r.staging.fresh()), tenant)
 	if err != nil {

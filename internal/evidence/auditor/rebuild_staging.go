@@ -19,8 +19,7 @@ import (
 //	rebuild/swap    the list of replacements, written when all of them are complete
 //	rebuild/old     the replaced files
 //
-// A rebuild takes effect when rebuild/swap is written. If a crash interrupts the replacements
-// after that, the next process with the auditor's lock completes them.
+// If a crash interrupts the replacements, the next process with the auditor's lock completes them.
 type staging struct {
 	dataDir      string
 	replacements *[]replacement
@@ -78,9 +77,8 @@ func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
 	return s.finish(ctx, logger)
 }
 
-// finish applies the list of replacements and removes the staging folder. Without a list the
-// rebuild is incomplete, so finish only removes the folder. The caller must have the auditor's
-// lock.
+// finish applies the list of replacements and removes the staging folder. Without a list, the
+// rebuild was incomplete. The caller must have the auditor's lock.
 func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	text, err := os.ReadFile(s.list())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,8 +100,7 @@ func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	return s.remove()
 }
 
-// replace moves a new file to its place. It does nothing if this was done before, so that finish
-// can be repeated after a crash.
+// replace moves a new file to its place. After a crash it can be repeated.
 func (s staging) replace(one replacement) error {
 	if !filepath.IsLocal(one.Path) {
 		return errors.New("path is not below the data directory")
@@ -134,8 +131,7 @@ func (s staging) replace(one replacement) error {
 }
 
 func (s staging) remove() error {
-	// Remove the list of replacements first, because a folder with a list looks like a complete
-	// rebuild.
+	// Remove the list first, because a folder with a list looks like a complete rebuild.
 	if err := os.Remove(s.list()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -13,10 +13,8 @@ const (
 	renewMargin = time.Minute // allows for clocks that differ
 )
 
-// renewIdle signs a new checkpoint in each ledger that had no messages for the time of Silence. The
-// verifier judges silence by the time of the checkpoint, so it needs a later one to count open runs
-// as ended. For the same reason, renewIdle signs another one when all open producers count as
-// silent.
+// renewIdle signs new checkpoints in ledgers without recent messages. Without a later checkpoint,
+// the verifier cannot count open runs as ended or open producers as silent.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,7 +27,7 @@ func (l *ledgers) renewIdle(ctx context.Context) {
 		if l.suspended[tenant] != nil || l.backlogs[tenant] != nil || now.Before(l.awaited[tenant]) {
 			continue
 		}
-		// The renewal goes on even if ctx ends, because an interrupted one would be repeated.
+		// The renewal goes on if ctx ends, because an interrupted one would be repeated.
 		failed := l.renew(context.WithoutCancel(ctx), tenant, now)
 		if errors.Is(failed, ledger.ErrDamaged) {
 			l.suspend(ctx, tenant, failed)
@@ -60,8 +58,8 @@ func (l *ledgers) renew(ctx context.Context, tenant string, now time.Time) error
 	return l.state.setRenewed(ctx, tenant, now)
 }
 
-// awaitedUntil returns a time at which all open producers of a tenant count as silent. The
-// checkpoint must be renewed once more then, so that the verifier counts them as silent too.
+// awaitedUntil returns when all open producers of a tenant count as silent, which needs another
+// checkpoint.
 func (l *ledgers) awaitedUntil(ctx context.Context, tenant string) (until time.Time, err error) {
 	r, err := ledger.OpenTenant(LedgerDir(l.opts.DataDir), tenant)
 	if err != nil {

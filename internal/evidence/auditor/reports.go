@@ -32,12 +32,10 @@ const (
 	recordPoll = 100 * time.Millisecond
 )
 
-// Reports are the settings of daily reports, which are made in the background. Failures are
-// logged and retried.
+// Reports are the settings of daily reports. Failures are logged and retried.
 type Reports struct {
-	// Dir is the folder for the reports, or empty for no reports. Each tenant and day in UTC has
-	// the files TENANT/DAY.txt and TENANT/DAY.json in the formats of [daily.Made], which only the
-	// owner can read.
+	// Dir is the folder for the reports, or empty for none. Each tenant and day in UTC has the
+	// files TENANT/DAY.txt and TENANT/DAY.json, see [daily.Made]. Only the owner can read them.
 	Dir string
 	// At is the time of day in UTC after which the previous day is reported.
 	At time.Duration
@@ -115,8 +113,8 @@ func (r *reporter) tenant(ctx context.Context, tenant string) (err error) {
 	return nil
 }
 
-// missingDays returns the days after the newest report in dir, up to yesterday, so that missed
-// reports are made later. If dir has no report, it returns only yesterday.
+// missingDays returns the days from the newest report in dir up to yesterday. Without a report, it
+// returns yesterday.
 func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 	last := now.UTC().Truncate(oneDay).Add(-oneDay)
 	entries, err := os.ReadDir(dir)
@@ -181,8 +179,7 @@ func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, f
 	return nil
 }
 
-// write writes the JSON file of a report first and the text file last, so that a report that has a
-// text is complete.
+// write writes the text file last, so that a report with a text is complete.
 func write(path string, made daily.Made) error {
 	document, err := made.JSON()
 	if err == nil {
@@ -194,9 +191,8 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record puts on record that a report uses the ledger, and waits for a limited time until the
-// ledger has the record. The ledger then has a checkpoint that is newer than the reported day and
-// covers all of it.
+// record records that a report uses the ledger, and waits a while for the record. The newest
+// checkpoint is then later than the reported day and covers all of it.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",

@@ -13,14 +13,13 @@ import (
 type resumption struct {
 	stream ledger.Stream    // stream of the newest ledger
 	start  consume.Position // position before the first message to read
-	// expected is a message that the ledgers have. If the stream is read from its start, it must
-	// contain this message.
+	// expected is a message that the ledgers have. A stream that is read from its start must
+	// contain it.
 	expected consume.Position
 }
 
-// resume decides where to continue reading the stream. Normally this is the position in the state
-// database, but it is earlier if a ledger is behind, and the beginning if the state database is
-// new. Some messages are then read again, but the ledgers skip them.
+// resume decides where to continue reading the stream. This is the stored position, or an earlier
+// one if a ledger is behind. Ledgers skip messages that they have.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
@@ -58,9 +57,8 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest sets r.stream to the newest stream that any ledger has read. If fresh is true, the state
-// database is new, so it has no position with which a replaced stream would be noticed. latest then
-// also sets r.expected to the last message that a ledger has from r.stream.
+// latest sets r.stream to the newest stream of any ledger. For a new state database, it also sets
+// r.expected, with which a replaced stream is noticed.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
 		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor ran later
@@ -88,8 +86,8 @@ func (r *resumption) goBack(have ledger.Position) {
 	}
 }
 
-// positions returns the positions of all ledgers, and zero for each known ledger that was
-// deleted, so that its messages are read again. Damaged ledgers are suspended and left out.
+// positions returns the positions of all ledgers. A deleted ledger has zero, so that its messages
+// are read again. Damaged ledgers are suspended.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {

@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Revocation is an issuer that all present and later ledgers of a data directory revoke. They are
-// listed in the file keys/revoked.json. Fields may be added but never renamed.
+// Revocation is an issuer that all ledgers of a data directory revoke, also later ones. It is
+// stored in JSON, so its fields may never be renamed.
 type Revocation struct {
 	Issuer string    `json:"issuer"`
 	Time   time.Time `json:"time"` // from this time, its grants do not count
@@ -43,8 +43,8 @@ func Revocations(dataDir string) (list []Revocation, err error) {
 	return list, nil
 }
 
-// SetRevocation stores a revocation for all ledgers of a data directory. If trusted is true, it
-// removes the revocation, so that later ledgers trust the issuer again.
+// SetRevocation stores a revocation for all ledgers of a data directory, or removes it if trusted
+// is true.
 func SetRevocation(dataDir string, r Revocation, trusted bool) error {
 	list, err := Revocations(dataDir)
 	if err != nil {

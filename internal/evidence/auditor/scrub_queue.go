@@ -31,8 +31,8 @@ type pendingScrub struct {
 	next  time.Time     // next attempt
 }
 
-// add queues a tenant for a scrub. If the previous scrub failed, the next one waits for a pause,
-// because each attempt writes the whole file.
+// add queues a tenant for a scrub. After a failure there is a pause, because each attempt writes
+// the whole file.
 func (s *scrubQueue) add(tenant string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +83,7 @@ func (s *scrubQueue) list() []string {
 	return slices.Sorted(maps.Keys(s.tenants))
 }
 
-// failure returns an error if a scrub failed or takes too long, but not if it only waits for
-// readers.
+// failure returns an error if a scrub failed or takes too long. Waiting for readers is no failure.
 func (s *scrubQueue) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,8 +30,8 @@ type sender struct {
 
 func newSender(o Options) *sender { return &sender{opts: o} }
 
-// run sends records until ctx ends. It then sends the rest for at most lastSync. run waits while
-// another process has the outbox open.
+// run sends records until ctx ends, and the rest for at most lastSync. It waits while another
+// process has the outbox open.
 func (s *sender) run(ctx context.Context) {
 	s.recordLost(ctx)
 	for pause := firstSendPause; ; pause = min(2*pause, maxSendPause) {
@@ -103,8 +103,7 @@ func (s *sender) failure() error {
 	return nil
 }
 
-// drain sends all access records. If another process has the outbox open, drain waits until that
-// process has sent them.
+// drain sends all access records, or waits until another process has sent them.
 func (s *sender) drain(ctx context.Context) error {
 	s.recordLost(ctx)
 	if err := publish.DrainShared(ctx, s.opts.Broker.Conn(), s.outboxOptions()); err != nil {

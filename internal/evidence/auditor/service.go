@@ -66,8 +66,8 @@ func open(ctx context.Context, o Options) (*service, error) {
 
 func (s *service) close() error { return errors.Join(s.ledgers.close(), s.state.db.Close()) }
 
-// name is the durable name of the auditor. A standby uses the name of the auditor that it can
-// replace, so that both compete for one lease.
+// name is the auditor's durable name. A standby uses the same name, so that both compete for one
+// lease.
 func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	k := anchor.Options{
 		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
@@ -93,8 +93,8 @@ func CheckKey(dataDir string) error {
 	return err
 }
 
-// openKey opens the signing key. It creates a missing key only if there are no ledgers, because a
-// new key could not continue them.
+// openKey opens the signing key. It creates one only if there are no ledgers, which a new key could
+// not continue.
 func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 	dir := KeyDir(o.DataDir)
 	if o.Standby && !writer.HasKey(dir) {
@@ -181,8 +181,8 @@ func (s *service) run(ctx context.Context) error {
 	return errors.Join(err, unsent, s.ledgers.failure())
 }
 
-// finish completes the background work after the last batch. With Options.Drain, it waits for all
-// of this work. Otherwise it stops after lastSync and leaves the rest to the next start.
+// finish completes the background work after the last batch. Without Options.Drain, it takes at
+// most lastSync and leaves the rest to the next start.
 func (s *service) finish(ctx context.Context) error {
 	if s.opts.Drain && ctx.Err() == nil {
 		if err := s.ledgers.finish(ctx); err != nil {

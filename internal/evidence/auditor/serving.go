@@ -36,8 +36,8 @@ func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err err
 	return false, own.Unlock()
 }
 
-// StateOwner looks for the state database of the auditor that writes the tenant's ledger. It
-// returns tenant if this auditor is for only this tenant, or "" if it is for all tenants.
+// StateOwner returns whose auditor writes the tenant's ledger, which is tenant, or "" for the
+// auditor of all tenants.
 func StateOwner(dataDir, tenant string) (string, error) {
 	for _, who := range []string{"", tenant} {
 		path, err := ownFile(dataDir, who, ".db")

@@ -17,9 +17,8 @@ import (
 
 var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
-// stateTables is the schema of the state database, which can be rebuilt from the ledgers. At its
-// start, the auditor compares the stored positions with the ledgers to detect a ledger that was
-// deleted or replaced by an older copy.
+// stateTables is the schema of the state database. Its positions show the auditor at its start that
+// a ledger was deleted or replaced by an older copy.
 const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger (
@@ -37,7 +36,7 @@ CREATE TABLE passed ( -- some of the positions that were passed
 ) STRICT;
 `
 
-// state stores the positions of the auditor and the ledgers. It is safe for concurrent use.
+// state stores the positions of the auditor and the ledgers, safe for concurrent use.
 type state struct {
 	db  *projection.DB
 	now func() time.Time
@@ -123,8 +122,7 @@ func (s *state) setPosition(ctx context.Context, at ledgerPosition) error {
 	})
 }
 
-// idle returns the tenants that have been quiet since the given time, and whose checkpoint was
-// not renewed since their last message.
+// idle returns the tenants that have been quiet since a time, and whose checkpoint was not renewed.
 func (s *state) idle(ctx context.Context, before time.Time) (tenants []string, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT tenant FROM ledger WHERE appended < ? AND renewed < appended",
@@ -149,8 +147,8 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 // latestPassed is the number of newest positions that storePassed never deletes.
 const latestPassed = 16
 
-// storePassed stores a position and deletes an older one, so that old positions become sparse. For
-// each n, about 16 positions between the ages n and 2n remain.
+// storePassed stores a position and deletes an older one. About 16 positions between the ages n and
+// 2n remain, for each n.
 func storePassed(conn *sqlite.Conn, next consume.Position) error {
 	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// ErrStreamBroken means that the stream was replaced, was rolled back or lost messages. It stays in
-// the auditor's progress until the auditor is restarted.
+// ErrStreamBroken means that the stream was replaced, was rolled back or lost messages. It stays
+// until the auditor is restarted.
 var ErrStreamBroken = errors.New("the stream did not continue at the position that was read last")
 
 type streamTracker struct {
@@ -30,8 +30,7 @@ func (t *streamTracker) replaced(reason string) {
 	t.broken = fmt.Errorf("%w: %s (auditor verify shows what is missing)", ErrStreamBroken, reason)
 }
 
-// hole implements consume.Options.OnGap, which reports lost messages. It ignores holes before the
-// position t.at, because the auditor has already read up to there.
+// hole notes lost messages. It implements consume.Options.OnGap.
 func (t *streamTracker) hole(h consume.Gap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Limit is the maximum duration of every wait, which a test reaches only if it hangs.
+// Limit is the maximum duration of every wait.
 const Limit = 3 * time.Minute
 
 // Deadline returns a context that ends after [Limit].
@@ -58,8 +58,7 @@ func Outbox(tb testing.TB, b *broker.Broker, name, tenant string) *publish.Publi
 	return OutboxWith(tb, b, name, tenant, 30*24*time.Hour) // because some tests set the auditor's clock ahead
 }
 
-// OutboxWith is [Outbox] with a heartbeat interval, or with the default interval if heartbeat is
-// 0.
+// OutboxWith is [Outbox] with a heartbeat interval, where 0 is the default.
 func OutboxWith(tb testing.TB, b *broker.Broker, name, tenant string, heartbeat time.Duration) *publish.Publisher {
 	tb.Helper()
 	p, err := publish.Open(Deadline(tb), b.Conn(), publish.Options{

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// Watchers starts three witnesses for the ledgers of the tenants acme and other in a data
-// directory, and writes a policy file that requires two cosignatures.
+// Watchers starts three witnesses for the tenants acme and other, and writes a policy that requires
+// two cosignatures.
 func Watchers(tb testing.TB, dir string) (all []*witnesstest.Witness, policyFile string) {
 	tb.Helper()
 	key, err := writer.OpenKey(filepath.Join(dir, "keys"))

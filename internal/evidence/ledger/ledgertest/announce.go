@@ -6,8 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// pulse is what the manifests of a producer announce about it, such as whether it is open and how
-// often it sends a manifest.
+// pulse is the state and interval that a producer's manifests announce.
 type pulse struct {
 	state    events.State
 	interval time.Duration

@@ -33,8 +33,7 @@ func NewPerson(tb testing.TB, name string) Person {
 	return Person{public, signer}
 }
 
-// SecondPerson returns an order that requires the approval of one of people for all destructive
-// orders.
+// SecondPerson returns an order that requires an approval for destructive orders.
 func SecondPerson(people ...Person) ledger.Order {
 	s := ledger.SecondPerson{For: ledger.SecondPersonActions(), Within: time.Hour}
 	for _, p := range people {

@@ -13,7 +13,7 @@ import (
 )
 
 // Attack executes statements on a copy of a ledger and returns its path, or false if SQLite
-// refused a statement.
+// refused.
 func Attack(tb testing.TB, path string, statements ...string) (string, bool) {
 	tb.Helper()
 	to := CopyFile(tb, path)

@@ -13,10 +13,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrNoBlob is wrapped if a blob, or one of its chunks, is not in the ledger.
+// ErrNoBlob is wrapped if a chunk of a blob is not in the ledger.
 var ErrNoBlob = errors.New("blob is not in the ledger")
 
-// Blob returns the blob with a SHA-256 in hex from the ledger at path, and checks its hash.
+// Blob returns the blob with a SHA-256 in hex, and checks its hash.
 func Blob(path, sha256 string) (content []byte, err error) {
 	whole, err := events.ParseHash(sha256)
 	if err != nil {

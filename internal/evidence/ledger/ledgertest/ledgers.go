@@ -31,7 +31,7 @@ func VerifierOf(key *writer.Key) note.Verifier {
 	return v
 }
 
-// Write appends the messages of f to a ledger below dir in batches, and returns its path.
+// Write appends the messages of f to a ledger below dir, and returns its path.
 func Write(tb testing.TB, dir string, key *writer.Key, f *Feed, batch int) string {
 	tb.Helper()
 	l, err := writer.Open(context.Background(), dir, f.Tenant, writer.Options{Key: key, Now: f.At})

@@ -50,7 +50,7 @@ func EraseRun(run string) ledger.Order {
 	return ledger.Order{Action: events.AuditErase, Selection: ledger.OrderSelection{Run: run}}
 }
 
-// Continued appends the new messages of f to the ledger below dir in batches, and scrubs it.
+// Continued appends the new messages of f to a ledger, and scrubs it.
 func Continued(tb testing.TB, dir string, key *writer.Key, f *Feed, batch int) string {
 	tb.Helper()
 	path := Write(tb, dir, key, f, batch)
@@ -94,7 +94,7 @@ func Checked(tb testing.TB, path string, key *writer.Key) verifier.Report {
 	return Verify(tb, path, key, verifier.Options{})
 }
 
-// Changes publishes the orders that introduce the keys after index position in the chain of key.
+// Changes publishes the orders that introduce the keys after position.
 func (f *Feed) Changes(key *writer.Key, position int) {
 	for _, signed := range key.Changes(f.Tenant, position) {
 		f.Signed(signed)

@@ -7,8 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Form is a payload that two JSON libraries could read differently, for example because a name
-// occurs twice.
+// A Form is a payload that JSON libraries could read differently.
 type Form struct {
 	Kind events.Kind
 	Data string
@@ -42,8 +41,7 @@ func Successes() []Form {
 	)
 }
 
-// OtherForms returns forms of other payloads on which a verdict or a table depends, such as seals
-// and gaps, and of calls that are neither denied nor successful.
+// OtherForms returns forms of other payloads on which a verdict or a table depends.
 func OtherForms() []Form {
 	seals := []string{
 		`{"count":1,"first":1,"last":2,"digest":"00"}`, `{"Count":1,"First":1,"Last":2,"Digest":"00"}`, `{"count":1,"count":2,"last":2,"digest":""}`,

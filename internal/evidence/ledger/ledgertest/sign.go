@@ -52,7 +52,7 @@ func Grant(issuer string, g events.Grant) *events.Grant {
 	return &g
 }
 
-// Enrol makes a producer sign, and adds a grant for its key to the next manifest.
+// Enrol makes a producer sign, and adds a grant to the next manifest.
 func (f *Feed) Enrol(producer, issuer string) {
 	f.Sign(producer)
 	f.Give(producer, Grant(issuer, events.Grant{Tenant: &f.Tenant, Producer: producer, Key: PublicKey(producer)}))

@@ -37,7 +37,7 @@ func WantInvalid(tb testing.TB, path string, key *writer.Key, what string) {
 	}
 }
 
-// Ratios measures how many times faster ours is than limit, and reports the median and the range.
+// Ratios reports the median and the range of how many times faster ours is than limit.
 func Ratios(b *testing.B, limit, ours func() time.Duration) {
 	b.Helper()
 	var all []float64

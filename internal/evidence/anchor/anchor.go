@@ -25,8 +25,8 @@ type Options struct {
 	Bucket     *bucket.Bucket       // stores checkpoints and the lease; may be nil
 	Timestamps Timestamps           // authority that gives time stamps
 
-	// Candidate describes this auditor to the others that compete for the bucket's lease. Only the
-	// holder of the lease uploads.
+	// Candidate describes this auditor to others that compete for the bucket's lease. Only its
+	// holder uploads.
 	Candidate bucket.Candidate
 
 	// Drain makes [Anchors.Finish] wait for the lease, in case a stopped auditor still has it.
@@ -46,16 +46,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Anchors upload the newest checkpoints to places outside the ledgers, such as a file, the bucket
-// or witnesses. Each of these has a separate schedule, so a slow one does not delay the others.
-// Anchors are safe for concurrent use.
+// Anchors upload the newest checkpoints to places outside the ledgers. A slow place does not delay
+// the others. Anchors are safe for concurrent use.
 type Anchors struct {
 	all       []*uploads
 	bucket    *bucketAnchor // nil without a bucket
 	finishing atomic.Bool   // Finish was called
 }
 
-// New returns the anchors that are set in o, which upload nothing before Run or Finish.
+// New returns the anchors in o, which upload nothing before Run or Finish.
 func New(o Options) *Anchors {
 	o = o.withDefaults()
 	a := new(Anchors)
@@ -85,24 +84,23 @@ func New(o Options) *Anchors {
 	return a
 }
 
-// holdTimestamps delays time stamps until the end of a drain. A ledger gets only one time stamp
-// per interval, so an early one would miss the ledger's last events.
+// holdTimestamps delays time stamps until the end of a drain. An early one would miss the last
+// events, because a ledger gets one per interval.
 func (a *Anchors) holdTimestamps() {
 	u := a.all[len(a.all)-1]
 	may := u.mayUpload
 	u.mayUpload = func() bool { return a.finishing.Load() && may() }
 }
 
-// Changed queues the newest checkpoint of tenant. It never blocks, so the ledger does not wait
-// for the anchors.
+// Changed queues the newest checkpoint of tenant. It never blocks.
 func (a *Anchors) Changed(tenant string) {
 	for _, u := range a.all {
 		u.changed(tenant)
 	}
 }
 
-// Run uploads checkpoints until ctx ends. It first uploads the checkpoints of all ledgers, because
-// they may have grown since the last Run.
+// Run uploads checkpoints until ctx ends. It begins with all ledgers, which may have grown since
+// the last Run.
 func (a *Anchors) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	if a.bucket != nil {
@@ -114,8 +112,8 @@ func (a *Anchors) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// Finish uploads the remaining checkpoints and releases the lease, so that another auditor can
-// take it at once. Call it once, after Run has returned.
+// Finish uploads the remaining checkpoints and releases the lease. Call it once, after Run has
+// returned.
 func (a *Anchors) Finish(ctx context.Context) {
 	a.finishing.Store(true)
 	if a.bucket != nil {
@@ -137,8 +135,8 @@ func (a *Anchors) Finish(ctx context.Context) {
 	}
 }
 
-// Failure returns why uploads fail, or nil. Errors wrap [ErrForked] if a ledger does not continue a
-// checkpoint that was uploaded before.
+// Failure returns why uploads fail, or nil. Errors wrap [ErrForked] if a ledger does not continue
+// an uploaded checkpoint.
 func (a *Anchors) Failure() error {
 	var errs error
 	for _, u := range a.all {

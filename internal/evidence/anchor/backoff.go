@@ -15,15 +15,14 @@ const (
 	maxPause   = time.Minute
 )
 
-// target stands for the requests to a witness about the ledger of a tenant, or about all ledgers if
-// the tenant is empty.
+// target is a witness and the ledger of a tenant, or all ledgers if the tenant is empty.
 type target struct {
 	tenant  string
 	witness int
 }
 
-// backoff pauses requests to failing witnesses. It also records in memory how many leaves of each
-// ledger each witness has cosigned, because a request must prove that the ledger continues them.
+// backoff pauses requests to failing witnesses. It also remembers how many leaves each witness has
+// cosigned, because a request must prove that the ledger continues them.
 type backoff struct {
 	now    func() time.Time
 	logger *slog.Logger
@@ -43,9 +42,8 @@ func newBackoff(o Options) *backoff {
 	return &backoff{now: o.Now, logger: o.Logger, sizes: make(map[target]int64), pauses: make(map[target]pause)}
 }
 
-// size returns how many leaves of the ledger the witness has cosigned, or 0 if this is unknown.
-// During the pause after a failure, it returns the error of the failure, so that no request is
-// sent.
+// size returns how many leaves the witness has cosigned, or 0 if unknown. During a pause it returns
+// the error that caused the pause.
 func (b *backoff) size(of target) (size int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,8 +67,8 @@ func (b *backoff) succeeded(ctx context.Context, of target, size int64, name str
 	}
 }
 
-// failed pauses all requests to the witness. If the witness only refused this ledger, failed pauses
-// only the requests for this ledger.
+// failed pauses all requests to the witness, or only those for this ledger if the witness refused
+// it.
 func (b *backoff) failed(ctx context.Context, of target, err error, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

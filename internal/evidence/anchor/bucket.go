@@ -9,12 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// A drain refreshes the lease drainRefreshes times, after which the lease of a stopped auditor
-// has expired.
+// A drain refreshes the lease drainRefreshes times, until a stopped auditor's lease has expired.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
 // bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. Otherwise it
-// compares the checkpoints in the bucket with the local ledgers.
+// compares them with the local ledgers.
 type bucketAnchor struct {
 	leadership *leadership
 	storage    *bucketStorage
@@ -51,8 +50,8 @@ func (b *bucketAnchor) run(ctx context.Context) {
 	}
 }
 
-// refresh refreshes the lease and reports whether this auditor has just taken it. If the holder
-// changed, refresh queues all ledgers, because it does not know the previous holder's uploads.
+// refresh refreshes the lease and reports whether this auditor has just taken it. A new holder
+// queues all ledgers, because the previous holder's uploads are unknown.
 func (b *bucketAnchor) refresh(ctx context.Context) (taken bool) {
 	changed, taken := b.leadership.refresh(ctx)
 	if changed {
@@ -130,8 +129,8 @@ func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.U
 	return batch
 }
 
-// compare checks that the local ledger has the same history as the checkpoint in the bucket. The
-// ledger may have fewer records, because the holder of the lease can be ahead.
+// compare checks that the ledger has the history of the checkpoint in the bucket. It may be behind
+// the holder of the lease.
 func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.storage.forget(tenant)
 	_, _, err := b.anchor.prepare(ctx, tenant)
@@ -141,8 +140,8 @@ func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.uploads.record(ctx, tenant, err)
 }
 
-// awaitLease refreshes the lease once. A drain repeats this until this auditor has the lease or
-// another holder has answered a challenge, because a stopped auditor can still be the holder.
+// awaitLease refreshes the lease once, and for a drain until the holder is known. A stopped auditor
+// may still hold it.
 func (b *bucketAnchor) awaitLease(ctx context.Context) {
 	lease := b.leadership.lease
 	tick := time.NewTicker(bucket.RefreshInterval)

@@ -20,12 +20,12 @@ const tenantMark = "{tenant}"
 // FileUsage is the help text of a flag with a [File] value.
 const FileUsage = "`file` outside the data directory for the newest checkpoint (\"{tenant}\" in its name is replaced by the tenant)"
 
-// File is the path of a file for the newest checkpoint, or "" for none. If the path contains
-// "{tenant}", each tenant has a separate file.
+// File is the path of a file for the newest checkpoint, or "" for none. With "{tenant}" in the
+// path, each tenant has its own file.
 type File string
 
-// Validate returns an error if several tenants would share the file, because they would overwrite
-// each other's checkpoints. tenant is empty if all tenants use the file.
+// Validate returns an error if tenants would overwrite each other's checkpoints. tenant is empty if
+// all tenants use the file.
 func (f File) Validate(tenant string) error {
 	if f != "" && tenant == "" && !strings.Contains(string(f), tenantMark) {
 		return fmt.Errorf("checkpoint file %s: all tenants share one file: put %s into its name, or select one tenant",
@@ -61,8 +61,8 @@ func (f File) load(_ context.Context, tenant string) ([]byte, uint64, error) {
 
 const maxNote = 1 << 20
 
-// readNote reads a file that other users may control. It refuses large files, and also pipes,
-// because they could block.
+// readNote reads a file that other users may control, so it refuses large files, and pipes, which
+// could block.
 func readNote(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -21,8 +21,8 @@ type storage interface {
 	name() string
 	// load returns the stored note, or nil, and its revision.
 	load(ctx context.Context, tenant string) (signed []byte, revision uint64, err error)
-	// store replaces the stored note. In a bucket, it fails if another process has changed the note
-	// since this revision.
+	// store replaces the stored note. A bucket refuses it if somebody changed the note since
+	// revision.
 	store(ctx context.Context, tenant string, signed []byte, revision uint64) error
 }
 
@@ -48,8 +48,8 @@ func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
 	return a.storage.store(ctx, tenant, newest, revision)
 }
 
-// prepare returns the ledger's newest checkpoint if it should replace the stored one, and otherwise
-// nil. It also returns the revision of the stored one.
+// prepare returns the ledger's newest checkpoint if it should replace the stored one, and the
+// revision of that.
 func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -70,16 +70,15 @@ func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []by
 // ErrForked means that a ledger does not continue a checkpoint that was stored outside it.
 var ErrForked = errors.New("the ledger is not what it was when the kept checkpoint was signed")
 
-// errBehind means that the ledger has fewer records than the stored checkpoint because it has read
-// less of the stream.
+// errBehind means that the ledger has read less of the stream than the stored checkpoint.
 var errBehind = errors.New("it is an older copy, or has to catch up")
 
-// errShort means that the ledger has fewer records than the stored checkpoint, although it has read
-// as much of the stream.
+// errShort means that the ledger has fewer records than the stored checkpoint, at the same position
+// of the stream.
 var errShort = errors.New("it is shorter at the same position of the stream: it was cut off, or did not begin with the stream " +
 	"(start a standby from a copy of the other auditor's ledger folder)")
 
-// next returns the checkpoint that should replace the stored note, or nil if that note should stay.
+// next returns the checkpoint that should replace the stored note, or nil.
 func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote []byte) (newest []byte, err error) {
 	err = r.Tree().Read(ctx, func(signed []byte, hashes tlog.HashReader) error {
 		now, err := ledger.OpenCheckpoint(signed, a.keys)
@@ -103,8 +102,7 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote [
 		if err := continues(now, then, hashes); err != nil {
 			return err
 		}
-		// Do not replace a later checkpoint of the same ledger, which another auditor may have
-		// signed.
+		// A later checkpoint may be from another auditor.
 		if now.Arrivals > then.Arrivals || !now.Time.Before(then.Time) {
 			newest = signed
 		}
@@ -113,8 +111,7 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote [
 	return newest, err
 }
 
-// continues returns an error if the newer checkpoint's tree does not begin with the older one's
-// tree.
+// continues returns an error if the newer tree does not begin with the older one.
 func continues(newer, older ledger.Checkpoint, hashes tlog.HashReader) error {
 	if newer.Tenant != older.Tenant {
 		return fmt.Errorf("%w: it is of tenant %q", ErrForked, older.Tenant)

@@ -29,8 +29,8 @@ const (
 // Timestamps configure the time stamps of checkpoints from a time stamp authority (TSA).
 type Timestamps struct {
 	URL *url.URL // nil means none
-	// Interval is the minimum time between two time stamps of one ledger. The default is
-	// [DefaultTimestampInterval].
+	// Interval is the minimum time between two time stamps of a ledger, [DefaultTimestampInterval]
+	// by default.
 	Interval time.Duration
 }
 
@@ -42,9 +42,8 @@ func (t Timestamps) Validate() error {
 	return nil
 }
 
-// timestampAnchor requests time stamps of the newest checkpoints and stores them next to the
-// ledgers. A growing ledger gets one per interval. Time stamps are never replaced or deleted,
-// because each proves that some leaves existed at an earlier time than the next one does.
+// timestampAnchor requests time stamps of growing ledgers and stores them next to the ledgers. It
+// never deletes one, because each proves an earlier time than the next.
 type timestampAnchor struct {
 	uploads   *uploads
 	ledgerDir string
@@ -120,8 +119,8 @@ func (a *timestampAnchor) dueAt(tenant string) (due time.Time, known bool) {
 	return due, known
 }
 
-// setDue sets when a ledger may get its next time stamp. If the clock of the TSA is ahead, the
-// last time stamp is in the future, so the current time counts instead.
+// setDue sets when a ledger may get its next time stamp. The clock of the TSA may be ahead, so last
+// may be in the future.
 func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -132,8 +131,7 @@ func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 }
 
 // next returns the newest checkpoint of a ledger and its size, or nil if the ledger needs no time
-// stamp because it is empty or has not grown since the last one. It returns an error if the
-// ledger does not continue the checkpoint of that time stamp.
+// stamp. It is an error if the ledger does not continue the last one.
 func (a *timestampAnchor) next(ctx context.Context, tenant string, last timestamp.Stored) (newest []byte, size int64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -192,8 +190,8 @@ func (a *timestampAnchor) paused() error {
 	return nil
 }
 
-// After a successful request, record ends the pause. After a failure it starts a longer one,
-// unless a pause has begun already, because concurrent requests fail together.
+// record ends the pause after a success, and starts a longer one after a failure. During a pause,
+// failures do not count, because concurrent requests fail together.
 func (a *timestampAnchor) record(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

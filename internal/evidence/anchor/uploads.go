@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// After each round, uploads pause for four times as long as the round took, so that most of the
-	// machine stays free for the ledgers. These are the shortest and the longest pause.
+	// After each round, uploads pause for four times its duration within these limits, so that the
+	// machine stays free for the ledgers.
 	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )
 
-// uploads schedules the uploads of checkpoints to one anchor, such as a witness. It works in
-// rounds, so that each round can retry the failed uploads of the previous one.
+// uploads schedules the uploads of checkpoints to one anchor. Each round retries the failed uploads
+// of the last one.
 type uploads struct {
 	ledgerDir string
 	tenant    string // empty means all
@@ -35,7 +35,7 @@ type uploads struct {
 	upload  func(ctx context.Context, tenant string) error
 	release func()
 
-	// If uploadAll is set, it is called instead of upload, with all tenants of a round.
+	// uploadAll, if set, replaces upload and gets all tenants of a round.
 	uploadAll func(ctx context.Context, tenants []string)
 	mayUpload func() bool // false while another auditor uploads
 
@@ -120,8 +120,7 @@ func (u *uploads) round(ctx context.Context) {
 	_ = group.Wait() // record has stored the errors
 }
 
-// finish runs rounds until all checkpoints are uploaded, an upload fails or ctx ends. The next
-// start uploads the rest.
+// finish runs rounds until all checkpoints are uploaded, an upload fails or ctx ends.
 func (u *uploads) finish(ctx context.Context) {
 	u.round(ctx)
 	for u.isBehind() && u.failure() == nil && u.mayUpload() {
@@ -149,8 +148,7 @@ func (u *uploads) take() []string {
 	return slices.Concat(tenants[first:], tenants[:first])
 }
 
-// isLate reports whether the time of the round is over. This is not a failure, so isLate only
-// queues the tenants for the next round.
+// isLate reports whether the time of the round is over. It queues the tenants for the next round.
 func (u *uploads) isLate(ctx context.Context, tenants ...string) bool {
 	if ctx.Err() == nil || len(tenants) == 0 {
 		return false

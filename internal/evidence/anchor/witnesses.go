@@ -44,8 +44,8 @@ func ReadPolicy(file string) (*transparency.Policy, error) {
 	return &policy, nil
 }
 
-// witnessAnchor asks witnesses to cosign each ledger's newest checkpoint and stores the cosigned
-// checkpoint next to the ledger.
+// witnessAnchor asks witnesses to cosign each ledger's newest checkpoint, and stores it next to the
+// ledger.
 type witnessAnchor struct {
 	uploads   *uploads
 	ledgerDir string
@@ -112,9 +112,8 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	return w.store(tenant, path, cosigned, kept, errs)
 }
 
-// store writes the cosigned note to disk. Only a note that meets the policy may replace such a
-// note, so that the ledger has one even while witnesses are unreachable. Without enough
-// cosignatures, store returns an error.
+// store writes the cosigned note to disk. Only a note that meets the policy may replace another
+// that does, so that the ledger has one while witnesses are unreachable.
 func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, errs error) error {
 	found := w.policy.Check(cosigned)
 	if !bytes.Equal(cosigned, storedNote) && (found.Met() || !w.policy.Check(storedNote).Met()) {
@@ -129,9 +128,8 @@ func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, 
 	return nil
 }
 
-// ask requests the missing cosignatures and adds them to the note. The error lists the reasons
-// for missing cosignatures and is never nil, so the caller ignores it if the note meets the
-// policy.
+// ask requests the missing cosignatures and adds them to the note. The error is never nil. The
+// caller ignores it if the note meets the policy.
 func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {
@@ -193,8 +191,7 @@ func (w *witnessAnchor) askOne(ctx context.Context, tenant string, number int, c
 			w.backoff.succeeded(ctx, of, c.Size, w.policy.Witnesses[number].Name)
 			return line, nil
 		}
-		// unproved is set if the ledger gave no proof. This is not the fault of the witness, so
-		// requests to it are not paused.
+		// If the ledger gave no proof, this is not the fault of the witness.
 		if ctx.Err() == nil && unproved == nil {
 			w.backoff.failed(ctx, of, err, w.policy.Witnesses[number].Name)
 		}

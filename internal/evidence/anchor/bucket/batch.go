@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Error codes of the NATS server, of which the first two mean that another process wrote to the
-// subject first, or has an open batch for it.
+// Error codes of the NATS server. The first two mean that another process wrote first.
 const (
 	codeWrongLast      = 10071
 	codeWrongLastBatch = 10164
@@ -25,8 +24,8 @@ const (
 // errUnanswered means that the server may or may not have stored a write.
 var errUnanswered = errors.New("no answer")
 
-// write is a message for the bucket. The server stores it only if revision is the sequence of the
-// subject's last message, so that no process overwrites a message that it has not read.
+// write is a message for the bucket. The server refuses it if revision is not the subject's last
+// message, so that nobody overwrites what they have not read.
 type write struct {
 	subject  string
 	data     []byte
@@ -42,8 +41,7 @@ func (b *Bucket) put(ctx context.Context, w write) (uint64, error) {
 	return ack.Sequence, nil
 }
 
-// putAll stores all writes with consecutive revisions, or none of them, and returns the last
-// revision.
+// putAll stores all writes or none of them, and returns the last of the consecutive revisions.
 func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	nc := b.js.Conn()
 	inbox := nc.NewInbox()
@@ -59,7 +57,7 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 			subjects.ExpectedLastSubjectSequence: {strconv.FormatUint(w.revision, 10)},
 		}}
 		if i == 0 {
-			// If the server refuses the batch, it says so in an answer to the first message.
+			// The server refuses a batch in an answer to the first message.
 			msg.Reply = inbox
 		}
 		if i == len(writes)-1 {

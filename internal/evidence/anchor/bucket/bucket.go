@@ -30,14 +30,14 @@ func At(js jetstream.JetStream, space subjects.Space) *Bucket { return &Bucket{j
 // Name returns the name of the bucket, as NATS tools use it.
 func (b *Bucket) Name() string { return b.space.CheckpointBucket() }
 
-// Entry is the value of a key and its revision, or zero for a missing key.
+// Entry is the value of a key and its revision, or zero.
 type Entry struct {
 	Data     []byte // nil if missing or deleted
 	Revision uint64 // 0 if the key never existed
 }
 
-// Newest returns the signed checkpoint of tenant without verifying it. It reads from the stream's
-// leader, because a replica may have an older checkpoint.
+// Newest returns the signed checkpoint of tenant, unverified. It asks the stream's leader, because
+// a replica may be behind.
 func (b *Bucket) Newest(ctx context.Context, tenant string) (Entry, error) {
 	key, subject, err := b.space.CheckpointKey(tenant)
 	if err != nil {
@@ -84,7 +84,7 @@ func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// forget makes the next call look up the stream again, because it may have been recreated.
+// forget makes the next call look up the stream again, which may have been recreated.
 func (b *Bucket) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

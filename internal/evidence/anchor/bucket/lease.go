@@ -17,7 +17,7 @@ const (
 	// RefreshInterval is how often to call [Lease.Refresh].
 	RefreshInterval = 250 * time.Millisecond
 	// HeldFor is how long [Lease.Held] trusts a refresh. It is shorter than TakeoverAfter, so that
-	// two processes never hold the lease at the same time.
+	// two processes never hold the lease.
 	HeldFor = TakeoverAfter - 2*RefreshInterval
 
 	// challengeAfter is the time after which other processes challenge a holder that wrote nothing.
@@ -40,15 +40,14 @@ type Lease struct {
 	standby      bool
 	now          func() time.Time
 
-	// op guards the fields from record to taken. It stays locked during requests to the broker,
-	// so that these do not overlap. Lock op before mu.
+	// op guards the fields from record to taken, and is locked during requests to the broker. Lock
+	// op before mu.
 	op       sync.Mutex
 	record   record // as last read or written
 	revision uint64
 	seen     time.Time // when this revision was first read; zero after an error
-	// challenged is true once this process has challenged the holder of the lease. The first
-	// challenge does not wait for challengeAfter, so that an auditor that has just started soon
-	// knows whether the holder is alive.
+	// challenged is true once this process has challenged the holder. The first challenge does not
+	// wait, so that a new process soon knows whether the holder is alive.
 	challenged bool
 	taken      int // how often this process took the lease
 
@@ -57,8 +56,8 @@ type Lease struct {
 	checked time.Time
 }
 
-// Lease returns a Lease for the candidate, which does not hold it until [Lease.Refresh] takes it.
-// Lease sends no request.
+// Lease returns a Lease for the candidate. It sends no request, and [Lease.Refresh] takes the
+// lease.
 func (b *Bucket) Lease(c Candidate) *Lease {
 	if c.now == nil {
 		c.now = time.Now
@@ -72,24 +71,22 @@ func (b *Bucket) Lease(c Candidate) *Lease {
 	return l
 }
 
-// Held reports whether this process holds the lease, so that no other process can store
-// checkpoints. A suspended process may lose the lease, so Held then returns false until the next
-// Refresh.
+// Held reports whether this process holds the lease. It returns false if the last Refresh is too
+// old, because a suspended process may lose the lease.
 func (l *Lease) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.held && l.now().Sub(l.checked) < HeldFor
 }
 
-// Holder returns the holder of the lease at the last read, and whether it is another process.
+// Holder returns the last known holder, and whether it is another process.
 func (l *Lease) Holder() (name string, other bool) {
 	l.op.Lock()
 	defer l.op.Unlock()
 	return l.record.Holder, l.record.Holder != "" && l.record.Holder != l.id
 }
 
-// Answered reports whether another process holds the lease and has answered a challenge of this
-// process.
+// Answered reports whether another holder has answered a challenge of this process.
 func (l *Lease) Answered() bool {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -104,9 +101,8 @@ func (l *Lease) Taken() int {
 	return l.taken
 }
 
-// Refresh reads the lease and acts on it. The holder answers a challenge, while other processes
-// challenge the holder, or take a lease that is free or expired. Refresh fails only if it cannot
-// read or write the bucket.
+// Refresh reads the lease and acts on it. The holder answers a challenge. Other processes challenge
+// the holder, or take a free or expired lease.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -115,8 +111,7 @@ func (l *Lease) Refresh(ctx context.Context) error {
 	began := l.now()
 	entry, err := l.bucket.read(ctx, l.key, l.subject)
 	if err != nil {
-		// If this process cannot read the bucket, the holder may not reach it either, so the holder
-		// gets the full time to answer again.
+		// The holder may not reach the bucket either, so it gets the full time to answer again.
 		l.seen = time.Time{}
 		return err
 	}
@@ -143,8 +138,7 @@ func (l *Lease) observe(e Entry) {
 			r = record{Holder: "unreadable"} // never answers
 		}
 	}
-	// After the bucket is recreated, another record can have the same revision, so compare the
-	// records too.
+	// A recreated bucket can have another record at the same revision.
 	if e.Revision == l.revision && r == l.record && !l.seen.IsZero() {
 		return
 	}
@@ -194,9 +188,9 @@ type Upload struct {
 // MaxUploads limits the uploads of one [Lease.Put].
 const MaxUploads = 256
 
-// Put stores all checkpoints or none. They are on the broker's disk when it returns nil. Errors
-// wrap [ErrConflict] if another process has written the lease since the last Refresh, or has
-// replaced one of the checkpoints. After any other error, the checkpoints may or may not be stored.
+// Put stores all checkpoints on the broker's disk, or none. Errors wrap [ErrConflict] if another
+// process wrote the lease or a checkpoint meanwhile. After any other error, they may or may not be
+// stored.
 func (l *Lease) Put(ctx context.Context, all []Upload) error {
 	l.op.Lock()
 	defer l.op.Unlock()

@@ -10,8 +10,8 @@ import (
 //
 //	{"holder":"web1-4FjX…","writer":"web1-4FjX…"}
 //
-// A candidate challenges the holder by writing its own name as writer, which the holder answers
-// by writing the holder's name there again. A released lease has an empty holder.
+// A candidate challenges the holder by writing its own name as writer. The holder answers by
+// restoring its name. A released lease has an empty holder.
 type record struct {
 	Holder string `json:"holder"`
 	Writer string `json:"writer"`

@@ -1,6 +1,6 @@
 // Package pins manages the file of keys that a user has seen, similar to known_hosts of SSH. The
-// file is outside the data directories, so an attacker who can only replace ledgers and keys
-// cannot change it. Each line is one entry:
+// file is outside the data directories, so an attacker who can only replace ledgers and keys cannot
+// change it. Each line is one entry:
 //
 //	hooktrail/acme "/var/lib/hooktrail" hooktrail+8f3c1a2b+AXr… 2026-11-20T09:14:07Z
 //

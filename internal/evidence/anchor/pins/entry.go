@@ -59,8 +59,8 @@ func (e Entry) String() string {
 	return fmt.Sprintf("%s %s %s %s", e.Origin, dir, e.Key, e.Seen.UTC().Format(time.RFC3339))
 }
 
-// ParseEntry parses a line of [Entry.String]. It rejects other forms of the line, because [Pin]
-// finds the line of an entry by its text.
+// ParseEntry rejects any line that [Entry.String] would not write, because [Pin] finds entries by
+// their text.
 func ParseEntry(line string) (e Entry, err error) {
 	origin, rest, ok := strings.Cut(line, " ")
 	if !ok {

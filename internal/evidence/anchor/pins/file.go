@@ -26,8 +26,8 @@ func DefaultPath() (string, error) {
 	return filepath.Join(dir, "hooktrail", "known_ledgers"), nil
 }
 
-// Read returns the entries of the file at path. It returns none if the file is missing. An invalid
-// line is an error, because it may be the pin that the caller looks for.
+// Read returns the entries of the file at path, or none if it is missing. An invalid line is an
+// error, because it may be the wanted pin.
 func Read(path string) ([]Entry, error) {
 	_, entries, err := read(path)
 	if err != nil {
@@ -67,19 +67,17 @@ const (
 	Added     Outcome = "added"
 	Unchanged Outcome = "unchanged" // the key was already pinned
 	Replaced  Outcome = "replaced"
-	// Pin did not replace the pinned key, because no signed change leads to the new key.
+	// No signed change leads from the pinned key to the new one.
 	Refused Outcome = "refused"
 )
 
-// Pin adds an entry to the file at path. If another key is pinned for the same origin and data
-// directory, Pin replaces it only if the function follows returns true for that key. before is the
-// entry that was pinned until now.
+// Pin adds an entry to the file at path. It replaces another key for the same origin and data
+// directory only if follows returns true for that key. before is the old entry.
 func Pin(ctx context.Context, path string, e Entry, follows func(key string) bool) (o Outcome, before Entry, err error) {
 	if e.Key, err = Canonical(e.Key); err != nil {
 		return "", before, err
 	}
-	// Usually the key is already pinned, so this check comes first. It needs no lock and works on
-	// a read-only file, unlike the change below.
+	// Usually the key is already pinned. This check needs no lock and works on a read-only file.
 	if _, entries, err := read(path); err == nil {
 		if old, ok := find(entries, e); ok && old.Key == e.Key {
 			return Unchanged, old, nil

@@ -47,7 +47,7 @@ func NewClient(u *url.URL) *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Name returns the scheme and host of the address, because the other parts may contain secrets.
+// Name returns the scheme and host of the address. Other parts may contain secrets.
 func (c *Client) Name() string { return c.url.Scheme + "://" + c.url.Host }
 
 // Stamp requests a token for data from the TSA and checks the answer with [Request.Open].

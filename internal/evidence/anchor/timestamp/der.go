@@ -10,7 +10,7 @@ import (
 )
 
 // der reads the elements of a DER value. After an unexpected element, bad is true and all results
-// are invalid, so that callers need to check for errors only once.
+// are invalid, so one check at the end suffices.
 type der struct {
 	in  cryptobyte.String
 	bad *bool // shared with the values inside
@@ -94,7 +94,7 @@ func (d *der) noParameters() {
 }
 
 // pssParameters reads the parameters of RSASSA-PSS (RFC 4055, 3.1). All hash functions must be h,
-// and the salt must be as long as a hash, because the signature is checked with these values.
+// with a salt of the same length.
 func (d *der) pssParameters(h crypto.Hash) {
 	in := d.enterOnly(tag.SEQUENCE)
 	hash := in.enter(explicit(0))
@@ -117,7 +117,7 @@ func (d *der) checkHash(algorithm der, want crypto.Hash) {
 
 const constructed tag.Tag = 0x20
 
-// isDER reports whether data is a list of elements, also within each element that has others.
+// isDER reports whether data is a list of DER elements, at all levels.
 func isDER(data []byte) bool {
 	for in := cryptobyte.String(data); !in.Empty(); {
 		var content cryptobyte.String
@@ -141,8 +141,8 @@ func isDER(data []byte) bool {
 	return true
 }
 
-// isCertificate reports whether data has the elements of a certificate and no others, because
-// [x509.ParseCertificate] ignores some elements.
+// isCertificate reports whether data has only the elements of a certificate.
+// [x509.ParseCertificate] ignores some others.
 func isCertificate(data []byte) bool {
 	in := newDER(data)
 	cert := in.enterOnly(tag.SEQUENCE)

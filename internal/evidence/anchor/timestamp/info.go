@@ -28,8 +28,7 @@ var (
 	errCritical = errors.New("it has a critical extension, which is not known")
 )
 
-// maxAccuracy is larger than the accuracy of any real TSA, so a token with a larger one is
-// rejected.
+// maxAccuracy is larger than the accuracy of any real TSA.
 const maxAccuracy = 24 * time.Hour
 
 func parseInfo(data []byte) (info Info, err error) {
@@ -61,8 +60,8 @@ func parseInfo(data []byte) (info Info, err error) {
 	return info, readRest(in)
 }
 
-// readRest skips the name of the TSA and the extensions, but rejects critical ones, because a
-// reader that does not know them must not accept the token.
+// readRest skips the TSA's name and extensions. It rejects critical ones, which no reader may
+// ignore.
 func readRest(in der) error {
 	in.skipOptional(explicit(0))
 	var extensions der
@@ -128,5 +127,5 @@ func (info Info) Covers(data []byte) error {
 	return nil
 }
 
-// Latest returns the latest time at which the token was made. The data existed by then.
+// Latest returns the latest time at which the token was made.
 func (info Info) Latest() time.Time { return info.Time.Add(info.Accuracy) }

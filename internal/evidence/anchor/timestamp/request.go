@@ -26,8 +26,8 @@ func NewRequest(data []byte) (Request, error) {
 	return Request{sha256.Sum256(data), nonce}, err
 }
 
-// Encode returns the request in DER. It asks the TSA to include its certificates in the token, so
-// that the token can be verified on its own.
+// Encode returns the request in DER. It asks for the TSA's certificates, so that the token verifies
+// on its own.
 func (r Request) Encode() ([]byte, error) {
 	var b cryptobyte.Builder
 	b.AddASN1(tag.SEQUENCE, func(b *cryptobyte.Builder) {
@@ -48,8 +48,8 @@ func (r Request) Encode() ([]byte, error) {
 // ErrRefused means that the TSA refused to give a token.
 var ErrRefused = errors.New("the time stamp authority refuses")
 
-// Open checks a TSA's answer and returns its token, which must have the hash and nonce of the
-// request and a valid signature. [Token.Verify] also checks who issued the signer's certificate.
+// Open checks a TSA's answer and returns its token, which must fit the request and have a valid
+// signature. [Token.Verify] also checks the signer's certificate.
 func (r Request) Open(answer []byte) (der []byte, t *Token, err error) {
 	if der, err = openAnswer(answer); err != nil {
 		return nil, nil, err
@@ -69,8 +69,8 @@ func (r Request) Open(answer []byte) (der []byte, t *Token, err error) {
 	return der, t, nil
 }
 
-// openAnswer returns the token in a TimeStampResp. Errors contain no text from the TSA, because
-// they end up in the log.
+// openAnswer returns the token in a TimeStampResp. Errors go to the log, so they contain no text
+// from the TSA.
 func openAnswer(answer []byte) ([]byte, error) {
 	outer := newDER(answer)
 	in := outer.enterOnly(tag.SEQUENCE)

@@ -48,8 +48,8 @@ func (s Stored) Encode() []byte {
 
 var errStored = errors.New("it is not a stored time stamp")
 
-// ParseStored parses the text of [Stored.Encode] and rejects every other text, without verifying
-// the token or the note.
+// ParseStored rejects any text that [Stored.Encode] would not write. It verifies neither token nor
+// note.
 func ParseStored(text []byte) (s Stored, err error) {
 	first, rest, _ := bytes.Cut(text, []byte("\n"))
 	line, note, ok := bytes.Cut(rest, []byte("\n\n"))
@@ -70,9 +70,8 @@ func ParseStored(text []byte) (s Stored, err error) {
 // Dir returns the folder with the time stamps of the ledger at path.
 func Dir(ledgerPath string) string { return filepath.Join(filepath.Dir(ledgerPath), folder) }
 
-// Write stores a time stamp next to the ledger at path. size is the number of leaves of its
-// checkpoint. File names sort by size and then by time, so that the newest time stamp comes last.
-// The file is on disk when Write returns nil.
+// Write stores a time stamp next to the ledger at path. size is the number of leaves in its
+// checkpoint. File names sort by size, then by time. When Write returns nil, the file is on disk.
 func Write(ledgerPath string, s Stored, size int64, t *Token) error {
 	dir := Dir(ledgerPath)
 	if err := os.Mkdir(dir, 0o700); err == nil {
@@ -87,8 +86,7 @@ func Write(ledgerPath string, s Stored, size int64, t *Token) error {
 	return atomicfile.Write(filepath.Join(dir, name), s.Encode())
 }
 
-// Names returns the sorted file names of a ledger's time stamps, or none if the folder is
-// missing.
+// Names returns the sorted file names of a ledger's time stamps.
 func Names(ledgerPath string) (names []string, err error) {
 	dir, err := os.Open(Dir(ledgerPath))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,8 +109,7 @@ func Names(ledgerPath string) (names []string, err error) {
 	return names, nil
 }
 
-// Read reads one time stamp of a ledger. An error is in Stored.Err, so that a bad file can be
-// reported with the others.
+// Read reads one time stamp of a ledger. An error is in Stored.Err.
 func Read(ledgerPath, name string) Stored {
 	s, err := read(filepath.Join(Dir(ledgerPath), name))
 	s.Name, s.Err = name, err

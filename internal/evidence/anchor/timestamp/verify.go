@@ -28,8 +28,8 @@ type algorithm struct {
 	is     x509.SignatureAlgorithm
 }
 
-// algorithms are the accepted signature algorithms. The digest is the signer's digest algorithm,
-// because some signature algorithms name no hash function.
+// algorithms are the accepted signature algorithms. digest is the signer's, because some algorithms
+// name no hash function.
 var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 	{oidRSA, crypto.SHA256, x509.SHA256WithRSA},
 	{oidRSA, crypto.SHA384, x509.SHA384WithRSA},
@@ -46,8 +46,8 @@ var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 	{asn1.ObjectIdentifier{1, 3, 101, 112}, crypto.SHA512, x509.PureEd25519},
 }
 
-// Roots reads the user's trusted certificates from PEM. It returns an error if the text has no
-// certificate, or has other PEM blocks, because the user may have named the wrong file.
+// Roots reads the trusted certificates from PEM. Other PEM blocks are an error, because the user
+// may have named the wrong file.
 func Roots(text []byte) (*x509.CertPool, error) {
 	pool, n := x509.NewCertPool(), 0
 	for {
@@ -71,9 +71,8 @@ func Roots(text []byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// CheckSignature checks the signature of the token and returns the signer's certificate. The signed
-// attribute signing-certificate must name this certificate, which must be for time stamping.
-// CheckSignature does not check who issued the certificate.
+// CheckSignature checks the signature of the token and returns the signer's certificate, which must
+// be for time stamping. It does not check who issued the certificate.
 func (t *Token) CheckSignature() (*x509.Certificate, error) {
 	s := t.signer
 	if err := s.checkContent(t.content); err != nil {
@@ -112,7 +111,7 @@ func (s signerInfo) checkContent(content []byte) error {
 }
 
 // signingCert returns the certificate in the signed attribute signing-certificate (RFC 5035, RFC
-// 5816). The signature also names a certificate outside its signed part, which must be the same.
+// 5816). The unsigned part must name the same one.
 func (t *Token) signingCert() (*x509.Certificate, error) {
 	hash, want, err := t.signer.certHash()
 	if err != nil {
@@ -129,8 +128,7 @@ func (t *Token) signingCert() (*x509.Certificate, error) {
 	return nil, errors.New("the token lacks the certificate of its signer")
 }
 
-// certHash returns the hash in the first ESSCertIDv2 or ESSCertID, which identifies the signer's
-// certificate, and its hash function.
+// certHash returns the hash in the first ESSCertIDv2 or ESSCertID, and its hash function.
 func (s signerInfo) certHash() (hash func([]byte) []byte, want []byte, err error) {
 	value, v2 := s.attributes[oidSigningCertV2.String()]
 	if !v2 {
@@ -187,8 +185,7 @@ func checkPurpose(c *x509.Certificate) error {
 }
 
 // Verify checks the signature of the token and returns the name of the TSA. The signer's
-// certificate may have expired since, so its chain must lead to one of the roots at the time of
-// the token.
+// certificate must be valid at the time of the token, not now.
 func (t *Token) Verify(roots *x509.CertPool) (by string, err error) {
 	cert, err := t.CheckSignature()
 	if err != nil {

@@ -28,8 +28,7 @@ const (
 )
 
 var (
-	// ErrForked means that the checkpoint does not continue the tree that the witness has
-	// cosigned, because the log was rewritten or is an older copy.
+	// ErrForked means that the checkpoint does not continue the tree that the witness has cosigned.
 	ErrForked = errors.New("the witness has cosigned another history of this log")
 	// ErrUnknownLog means that the witness does not know the log or its key.
 	ErrUnknownLog = errors.New("the witness does not know this log by this key: register its origin and verifier key there")
@@ -62,10 +61,9 @@ func NewClient() *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Cosign submits a checkpoint to a witness. It returns the line with the verified cosignature,
-// including its line feed. oldSize is the number of leaves that the witness has cosigned, or 0 if
-// unknown. Repeated calls are harmless, but errors that wrap [ErrForked] or [ErrUnknownLog] need
-// an operator.
+// Cosign submits a checkpoint to a witness and returns the line with the verified cosignature.
+// oldSize is the number of leaves that the witness has cosigned, or 0. Repeated calls are harmless.
+// Errors that wrap [ErrForked] or [ErrUnknownLog] need an operator.
 func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoint, oldSize int64) (line []byte, err error) {
 	for range attempts {
 		if oldSize > cp.Size {

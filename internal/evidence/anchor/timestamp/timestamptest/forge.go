@@ -29,8 +29,8 @@ func Content(tb testing.TB, der []byte) []byte {
 	return info.Data.Content.Data
 }
 
-// Redirect changes a token so that it is for other data. It replaces the SHA-256 of the old data
-// and all digests that an attacker can replace without the TSA's key.
+// Redirect changes a token so that it is for other data, as far as an attacker without the TSA's
+// key can.
 func Redirect(tb testing.TB, der, from, to []byte) []byte {
 	tb.Helper()
 	content := Content(tb, der)

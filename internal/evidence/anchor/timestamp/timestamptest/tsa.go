@@ -1,5 +1,5 @@
-// Package timestamptest runs time stamp authorities for tests. They create tokens with openssl
-// ts, so that the tests do not rely on the code that they test.
+// Package timestamptest runs time stamp authorities for tests. They use openssl, so that the tests
+// do not rely on the code that they test.
 package timestamptest
 
 import (
@@ -27,8 +27,8 @@ type TSA struct {
 	answer http.HandlerFunc
 }
 
-// Has reports whether openssl is installed. If it is missing and HOOKTRAIL_TEST_REQUIRE is 1, the
-// test fails, so that it is not skipped unnoticed.
+// Has reports whether openssl is installed. If HOOKTRAIL_TEST_REQUIRE is 1 and it is missing, the
+// test fails.
 func Has(tb testing.TB) bool {
 	tb.Helper()
 	_, err := exec.LookPath("openssl")

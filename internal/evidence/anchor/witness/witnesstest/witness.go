@@ -1,5 +1,5 @@
-// Package witnesstest runs a C2SP witness for tests. It uses libraries of transparency-dev
-// instead of other packages of this module, so that it does not share their errors.
+// Package witnesstest runs a C2SP witness for tests. It uses libraries of transparency-dev, so that
+// it does not share errors of this module.
 package witnesstest
 
 import (
@@ -63,7 +63,7 @@ func New(tb testing.TB, name string) *Witness {
 	return w
 }
 
-// Watch makes the witness cosign the checkpoints of a log with this origin and verifier key.
+// Watch makes the witness cosign the log with this origin and verifier key.
 func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	tb.Helper()
 	key, err := note.NewVerifier(strings.TrimSpace(vkey))

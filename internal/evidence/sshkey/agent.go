@@ -16,23 +16,20 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// SocketVariable is the environment variable with the path of the agent's socket, which ssh uses
-// too.
+// SocketVariable is the environment variable with the agent's socket.
 const SocketVariable = "SSH_AUTH_SOCK"
 
-// answerTime limits how long the agent may take to answer, which includes the time until a user
-// touches a hardware token.
+// answerTime limits an answer of the agent, for which a user may have to touch a hardware token.
 const answerTime = 10 * time.Second
 
-// ErrAgent means that the agent is unreachable or does not sign with the key. A retry can
-// succeed, because the user may have unlocked the agent meanwhile.
+// ErrAgent means that the agent is unreachable or does not sign. A retry can succeed, for example
+// after the user unlocked it.
 var ErrAgent = errors.New("ssh-agent does not sign")
 
 const agentRemedy = "start the agent, add the key with ssh-add, and set " + SocketVariable + " for this process"
 
-// Find returns the Ed25519 key with this fingerprint in the agent of [SocketVariable]. If
-// fingerprint is empty, the agent must have exactly one Ed25519 key, because otherwise the choice
-// would be arbitrary.
+// Find returns the Ed25519 key with this fingerprint in the agent. If fingerprint is empty, the
+// agent must have exactly one Ed25519 key.
 func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 	var found []string
 	err = ask(answerTime, func(a agent.Agent) error {
@@ -65,8 +62,7 @@ func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 	return public, nil
 }
 
-// Signer signs with a key in the ssh-agent at the socket in [SocketVariable]. It is safe for
-// concurrent use.
+// Signer signs with a key in the ssh-agent. It is safe for concurrent use.
 type Signer struct {
 	name   string
 	hash   uint32
@@ -90,8 +86,8 @@ func (s *Signer) Name() string { return s.name }
 // KeyHash implements [note.Signer].
 func (s *Signer) KeyHash() uint32 { return s.hash }
 
-// Sign implements [note.Signer]. It makes a new connection for each signature, so that it works
-// after the agent was restarted or unlocked. It returns an error if the agent's signature is wrong.
+// Sign implements [note.Signer]. It connects each time, so that it works after the agent was
+// restarted. A wrong signature is an error.
 func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	key, err := ssh.NewPublicKey(s.public)
 	if err != nil {
@@ -111,7 +107,7 @@ func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	return signature, err
 }
 
-// Ready returns nil if the agent has the key, and otherwise the reason. It signs nothing.
+// Ready returns nil if the agent has the key. It signs nothing.
 func (s *Signer) Ready() error {
 	fingerprint, err := Fingerprint(s.public)
 	if err != nil {

@@ -67,7 +67,7 @@ func keyHash(v string) (uint32, error) {
 }
 
 // ReadFile returns a signer with the key in an OpenSSH file, and its verifier key. name is the
-// name of the signer. The file must not have a passphrase, because ReadFile cannot ask for one.
+// signer's. The file must not have a passphrase.
 func ReadFile(path, name string) (note.Signer, string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -27,8 +27,7 @@ type Use struct {
 	// OrderedBy is the person who gave the order, if another person approved it.
 	OrderedBy string `json:"ordered_by,omitempty"`
 
-	// Unreadable means that the payload is invalid, which is possible because any producer can
-	// send such an event.
+	// Unreadable means that the payload is invalid, because any producer can send such an event.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 
@@ -60,8 +59,7 @@ func List(ctx context.Context, r *ledger.Reader, f Filter) ([]Use, error) {
 	return list, nil
 }
 
-// Read decodes the record of a use. If the payload is invalid, it sets Unreadable instead of the
-// fields from the payload.
+// Read decodes the record of a use. If the payload is invalid, it sets Unreadable.
 func Read(e ledger.Entry) Use {
 	a := Use{Leaf: e.Leaf, ID: e.ID, Time: e.Time, Producer: e.Producer}
 	event, err := events.Decode(e.Bytes)

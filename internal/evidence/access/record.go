@@ -22,11 +22,10 @@ const source = "/auditor"
 // Outbox returns the path of the outbox for access records in a data directory.
 func Outbox(dataDir string) string { return filepath.Join(dataDir, "outbox", Producer) }
 
-// Record records a use of a tenant's evidence and returns the stored event. Call it before you
-// use the evidence, and do not use the evidence if it fails, because every use must be on record.
+// Record records a use of a tenant's evidence and returns the stored event. Call it before the use,
+// and do not use the evidence if it fails.
 //
-// The event is on disk in the outbox when Record returns, and the auditor sends it from there.
-// Several processes may call Record at the same time.
+// The event is on disk when Record returns. Several processes may call Record at the same time.
 func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedData) (events.Event, error) {
 	d.User = osuser.Current()
 	e, err := events.New(events.AuditAccessed, source, d)
@@ -35,8 +34,7 @@ func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedD
 	}
 	e.Tenant = tenant
 	stored, err := publish.AppendShared(ctx, Outbox(dataDir), publish.SharedOptions{
-		// An access record can contain a signed order or a search text, which redaction would
-		// break or hide.
+		// Redaction would break a signed order, or hide a search text.
 		Name: Producer, Redactor: publish.NoRedaction,
 		Durability: publish.DiskDurability, Full: publish.Fail, Journal: publish.JournalDir(dataDir),
 	}, e)

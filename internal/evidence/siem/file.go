@@ -15,13 +15,13 @@ type lines struct {
 	file *os.File // nil if the sink is not a file
 }
 
-// Lines returns a function that opens a sink, which writes one line per record to w.
+// Lines returns a function that opens a sink, which writes lines to w.
 func Lines(w io.Writer) func(context.Context) (Sink, error) {
 	return func(context.Context) (Sink, error) { return lines{bufio.NewWriter(w), nil}, nil }
 }
 
-// File returns a function that opens a sink, which appends one line per record to the file at
-// path. A missing file is created with mode 0600.
+// File returns a function that opens a sink, which appends lines to the file at path. Only the
+// owner can read a new file.
 func File(path string) func(context.Context) (Sink, error) {
 	return func(context.Context) (Sink, error) {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

@@ -33,8 +33,7 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// A Sink sends records to a receiver. Only one goroutine calls Send and Flush, so these need no
-// mutex.
+// A Sink sends records to a receiver. Only one goroutine calls Send and Flush.
 type Sink interface {
 	// Send may buffer the record.
 	Send(e ledger.Entry, line []byte) error
@@ -44,9 +43,9 @@ type Sink interface {
 	Close() error
 }
 
-// Follow sends the records after the stored position. It returns nil when ctx ends. If the sink
-// fails, Follow opens it again after a pause, which grows each time. It returns an error if it
-// cannot read the ledger, for example because a record was altered or is missing.
+// Follow sends the records after the stored position until ctx ends, and then returns nil. If the
+// sink fails, Follow opens it again after a pause. It returns an error if it cannot read the
+// ledger.
 func Follow(ctx context.Context, o Options) error {
 	at, err := readPosition(o.Position)
 	if err == nil {
@@ -80,8 +79,7 @@ func Follow(ctx context.Context, o Options) error {
 	}
 }
 
-// sinkError is an error of the sink. It may not occur again after a new connection, so the export
-// tries one.
+// sinkError is an error of the sink, which a new connection may solve.
 type sinkError struct{ err error }
 
 func (e *sinkError) Error() string { return e.err.Error() }

@@ -47,8 +47,7 @@ type syslog struct {
 }
 
 // Syslog returns a function that connects to a syslog receiver (RFC 5424). config is for [TLS]
-// only. Each record that had to be cut because it is too long for a datagram causes a warning in
-// the log.
+// only. Records that are too long for a datagram are cut, with a warning in the log.
 func Syslog(transport Transport, address string, config *tls.Config, logger *slog.Logger) func(context.Context) (Sink, error) {
 	return func(ctx context.Context) (Sink, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialLimit)
@@ -83,8 +82,7 @@ func hostname() string {
 	return printable(name, 255)
 }
 
-// printable returns at most limit bytes of text for the syslog header. It replaces forbidden
-// bytes with "_" and an empty text with "-", which means that there is no value.
+// printable returns at most limit bytes of text for the syslog header, where "-" means no value.
 func printable(text string, limit int) string {
 	out := []byte(text)[:min(len(text), limit)]
 	for i, c := range out {
@@ -129,9 +127,8 @@ const (
 	minDatagram = 480   // every receiver accepts this size, see RFC 5426
 )
 
-// sendDatagram sends the message in one datagram. If the message is too long for the socket,
-// sendDatagram cuts it and logs a warning, because a retry would fail too and delay all later
-// records.
+// sendDatagram sends the message in one datagram. It cuts a message that is too long, because a
+// retry would fail too and delay all later records.
 func (s *syslog) sendDatagram(leaf int64) error {
 	_, err := s.conn.Write(s.message)
 	for size := maxDatagram; errors.Is(err, syscall.EMSGSIZE) && size >= minDatagram; size /= 2 {
@@ -148,8 +145,8 @@ func (s *syslog) sendDatagram(leaf int64) error {
 	return err
 }
 
-// Flush implements [Sink]. It waits until the receiver's machine has acknowledged all bytes,
-// unless the transport is UDP.
+// Flush implements [Sink]. Unless the transport is UDP, it waits until the receiver's machine has
+// acknowledged all bytes.
 func (s *syslog) Flush(ctx context.Context) error {
 	if s.tcp == nil {
 		return nil
@@ -173,8 +170,8 @@ func (s *syslog) Flush(ctx context.Context) error {
 	}
 }
 
-// alive returns an error if the receiver has closed the connection. The receiver may then have
-// discarded acknowledged bytes.
+// alive returns an error if the receiver has closed the connection, and may have discarded
+// acknowledged bytes.
 func (s *syslog) alive() error {
 	if err := s.conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		return err

@@ -4,6 +4,5 @@ package siem
 
 import "net"
 
-// unacknowledged returns 0, because this operating system does not report how many bytes the
-// receiver has not acknowledged yet.
+// unacknowledged returns 0, because this operating system does not report the number of bytes.
 func unacknowledged(*net.TCPConn) (int, error) { return 0, nil }

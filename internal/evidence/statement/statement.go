@@ -1,7 +1,7 @@
 // Package statement signs statements about a ledger with the ledger's key and verifies them.
 //
-// A statement is a C2SP signed note with exactly one signature. Its header names its kind, so
-// that a signature is valid for only one kind.
+// A statement is a C2SP signed note with exactly one signature. Its header names its kind, so that
+// a signature is valid for only one kind.
 package statement
 
 import (
@@ -17,8 +17,8 @@ import (
 // ErrOtherKey means that the signing key did not sign the newest checkpoint of the ledger.
 var ErrOtherKey = errors.New("the signing key is not the key that signed the newest checkpoint")
 
-// InCharge returns nil if public is the signer's verifier key and this key signed the checkpoint.
-// Otherwise the error wraps [ErrOtherKey].
+// InCharge returns nil if public is the signer's verifier key and signed the checkpoint. Otherwise
+// the error wraps [ErrOtherKey].
 func InCharge(signer note.Signer, public string, checkpoint []byte) error {
 	key, _, err := ledger.ParseVerifier(public)
 	if err != nil {
@@ -33,8 +33,7 @@ func InCharge(signer note.Signer, public string, checkpoint []byte) error {
 	return nil
 }
 
-// Sign returns text as a signed note. Errors wrap [ErrOtherKey] if public is not the signer's
-// verifier key.
+// Sign returns text as a signed note. Errors wrap [ErrOtherKey] if public is of another signer.
 func Sign(text string, signer note.Signer, public string) ([]byte, error) {
 	signed, err := note.Sign(&note.Note{Text: text}, signer)
 	if err != nil {
@@ -52,8 +51,7 @@ func Sign(text string, signer note.Signer, public string) ([]byte, error) {
 
 var errNote = errors.New("it is not a signed statement")
 
-// Open verifies a statement, which must have exactly one signature, made by one of keys, and
-// returns its text.
+// Open returns the text of a statement with exactly one signature, by one of keys.
 func Open(signed []byte, keys note.Verifiers) (text string, err error) {
 	n, err := note.Open(signed, keys)
 	if _, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {

@@ -18,7 +18,7 @@
 //	runtree       folds the events of a run into its steps and tool calls
 //
 // The writer stores a record and signs a checkpoint that covers it. The auditor then copies the
-// record to AgentFS files and the checkpoint to the anchors. The verifier compares the ledger
-// with the anchors, and shares no code with the writer, so that it does not repeat the writer's
-// errors. The packages in internal/tracking read the same stream independently.
+// record to AgentFS files and the checkpoint to the anchors. The verifier compares the ledger with
+// the anchors. It never imports the writer, so that it does not repeat the writer's errors. The
+// packages in internal/tracking read the same stream independently.
 package evidence

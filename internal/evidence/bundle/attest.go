@@ -18,12 +18,11 @@ import (
 // ErrOtherKey is [statement.ErrOtherKey].
 var ErrOtherKey = statement.ErrOtherKey
 
-// ErrInvalid means that the ledger was changed after it was signed, so a signed statement about
-// it would confirm the changes.
+// ErrInvalid means that the ledger was changed after it was signed. A signed statement about it
+// would confirm the changes.
 var ErrInvalid = errors.New("the ledger is INVALID: auditor verify shows the problems")
 
-// maxGaps limits the gaps in bundle.json, because one gap is enough to make the bundle
-// incomplete.
+// maxGaps limits the gaps in bundle.json. One is enough to make the bundle incomplete.
 const maxGaps = 1000
 
 // Seal identifies the event with which a producer ended its part of a run.
@@ -45,9 +44,8 @@ func (s seals) list() []Seal {
 	return slices.SortedFunc(maps.Values(s), func(a, b Seal) int { return cmp.Compare(a.Producer, b.Producer) })
 }
 
-// verify checks the whole ledger before its key signs a statement about a selection, because the
-// statement would otherwise confirm any changes. It also adds facts about a run that only the
-// whole ledger shows.
+// verify checks the whole ledger before its key signs a statement, which would otherwise confirm
+// any changes. It also adds facts about a run that only the whole ledger shows.
 func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	if err := statement.InCharge(b.opts.Signer, b.opts.Key, signed); err != nil {
 		return err
@@ -139,8 +137,8 @@ const (
 	unsigned   = "the ledger's key did not sign it, so records may have been left out: verify the ledger, or export it where the key is"
 )
 
-// attested opens the signed statement and compares it with the files of the bundle. Only the number
-// of events that arrived again is left to walk.agrees, which runs after all files were read.
+// attested opens the signed statement and compares it with the files of the bundle, except for
+// counts that need all records.
 func (c *checker) attested() {
 	if c.report.Bundle.Format == formatV1 {
 		c.report.NotAttested = unsignedV1
@@ -184,8 +182,8 @@ func (c *checker) compareStatement(s Statement) {
 	}
 }
 
-// agrees compares the records with bundle.json, the HTML page and the statement. It needs all
-// records, so call it after the last leaf.
+// agrees compares the records with bundle.json, the HTML page and the statement. Call it after the
+// last leaf.
 func (w *walk) agrees() error {
 	a := w.report.Bundle
 	if a.Format != formatV1 && !slices.Equal(w.seals.list(), a.Seals) {
@@ -198,8 +196,8 @@ func (w *walk) agrees() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", pageFile, err)
 	}
-	// Another version of Hooktrail may have written the page, so it may differ from ours. If it is
-	// signed, the digest in the statement confirms it.
+	// Another version of Hooktrail may have written the page. If it is signed, the statement
+	// confirms it.
 	if w.digests[pageFile] != page && w.signed == nil {
 		w.report.AddProblem("%s shows something else than the records", pageFile)
 	}

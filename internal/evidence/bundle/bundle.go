@@ -27,22 +27,21 @@ var ErrNothing = errors.New("the ledger has no records of that run and time")
 type Options struct {
 	Selection ledger.Selection // only Run, From, To and Stored are used
 	Key       string           // verifier key to include
-	// Signer signs the [Statement] about the selection with the private half of Key. Without a
-	// signature, records may have been left out, so [Check] never reports the bundle as complete.
+	// Signer signs the [Statement] with the private half of Key. Without it, [Check] never reports
+	// the bundle as complete.
 	Signer note.Signer
-	// Changes are the key changes in the key folder. The newest key signs the bundle, so the bundle
-	// also contains the changes that the ledger has not recorded yet.
+	// Changes are the key changes in the key folder, some of which the ledger may not have recorded
+	// yet.
 	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
 }
 
-// WriteBundle writes a bundle of the selected records up to the newest checkpoint. A bundle of a
-// run also has the manifests that list its events. Errors wrap [ErrNothing] if the selection is
-// empty. After an error the output is not a valid bundle.
+// WriteBundle writes a bundle of the selected records up to the newest checkpoint. Errors wrap
+// [ErrNothing] if the selection is empty. After an error the output is not a valid bundle.
 //
-// If opts has a signer, WriteBundle first verifies the whole ledger. It returns [ErrInvalid] if the
-// ledger was changed after it was signed. Errors wrap [ErrOtherKey] if the signer does not have the
-// ledger's current key. In both cases nothing is written.
+// If opts has a signer, WriteBundle first verifies the whole ledger. It writes nothing and returns
+// [ErrInvalid] if the ledger was changed after it was signed. Errors wrap [ErrOtherKey] if the
+// signer does not have the ledger's current key.
 func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Options) error {
 	signed, c, err := r.Signed(ctx)
 	if err != nil {
@@ -92,8 +91,8 @@ type bundle struct {
 	done      int64
 }
 
-// ErrErasedMeanwhile means that a later order erased a record while the bundle was written. The
-// caller should write a new bundle.
+// ErrErasedMeanwhile means that an order erased a record while the bundle was written. A new bundle
+// can be written.
 var ErrErasedMeanwhile = errors.New("records were erased while it was written: export again")
 
 const passes = 5 // verify, count, leaves, records and page
@@ -206,8 +205,8 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 	return b.zip.Close()
 }
 
-// create begins a file in the zip. All files have the time of the checkpoint. The same selection
-// therefore gives the same bytes.
+// create begins a file in the zip. Its time is that of the checkpoint, so that the same selection
+// gives the same bytes.
 func (b *bundle) create(name string) (io.Writer, error) {
 	modified := b.newest.Time.UTC().Truncate(time.Second)
 	return b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
@@ -244,9 +243,8 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// again writes the repetitions, which are events that arrived a second time. Only a verdict on
-// completeness needs them. The records of a time range allow no such verdict, so again then writes
-// none.
+// again writes the repetitions, which are events that arrived a second time. A time range has none,
+// because they only matter for completeness.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if b.about.extent() == verifier.TimeRange {
 		return nil

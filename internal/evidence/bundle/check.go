@@ -21,8 +21,8 @@ import (
 
 // CheckOptions are the settings of [Check].
 type CheckOptions struct {
-	// Key must have signed the bundle. If Key is nil, Check uses the key in the bundle. The result
-	// then shows that the bundle is consistent, but not who made it.
+	// Key must have signed the bundle. If it is nil, Check uses the key in the bundle, which does
+	// not show who made the bundle.
 	Key     note.Verifier
 	Anchor  *verifier.Anchoring // why the key can be trusted; nil if the caller trusts it
 	Tenant  string              // required tenant; empty accepts any
@@ -30,14 +30,13 @@ type CheckOptions struct {
 	// Trusted is a signed checkpoint from another source that the caller trusts, or nil.
 	Trusted        []byte
 	RequireTrusted bool
-	// RequireEnrolled reports a bundle as incomplete if it has producers that are not enrolled.
+	// RequireEnrolled reports a bundle with producers that are not enrolled as incomplete.
 	RequireEnrolled bool
 	// AllowAcknowledged leaves acknowledged findings out of the exit status.
 	AllowAcknowledged bool
 	// Witnesses is the required witness policy, or nil.
 	Witnesses *transparency.Policy
-	// TSA has the user's trusted certificates for time stamps. If it is nil, Check does not verify
-	// who issued a time stamp.
+	// TSA has the user's trusted certificates for time stamps. nil leaves the issuers unchecked.
 	TSA      *x509.CertPool
 	Progress func(done, total int64)
 }
@@ -50,7 +49,7 @@ type Report struct {
 	OwnKey bool  `json:"own_key"` // checked with the key in the bundle
 
 	// Attested means that the ledger's key signed the selection. Otherwise records may have been
-	// left out, so the bundle is never complete, and NotAttested has the reason.
+	// left out, and NotAttested says why it is not.
 	Attested    bool   `json:"attested"`
 	NotAttested string `json:"not_attested,omitempty"`
 }
@@ -65,22 +64,21 @@ var (
 	errTooLarge = errors.New("it is too large")
 )
 
-// maxReadings limits how often Check reads a bundle. Each reading may find more foreign records,
-// which the key of their producer does not cover, and the next reading ignores these.
+// maxReadings limits how often Check reads a bundle. Each reading ignores the foreign records that
+// the one before it found.
 const maxReadings = 4
 
-// Limits of files that Check reads into memory. bundle.json may be larger because it lists
-// producers.
+// Limits of files that Check reads into memory.
 const (
 	maxSmallFile = 1 << 20
 	maxAboutFile = 16 << 20
 )
 
 // Check verifies the bundle at path with its hashes, the signed checkpoint and the signed
-// selection, and checks completeness. A bundle contains all proofs, so Check works offline.
+// selection, and checks completeness. It works offline.
 //
 // The report lists the problems of the bundle. Check returns an error only if it cannot read the
-// file or cannot compare it with the trusted checkpoint.
+// file or compare it with the trusted checkpoint.
 func Check(ctx context.Context, path string, opts CheckOptions) (report Report, err error) {
 	c := &checker{opts: opts, report: Report{Report: verifier.NewReport(path)}}
 	if opts.Trusted != nil {
@@ -104,7 +102,7 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 		return report, fmt.Errorf("check bundle %s: %w", path, err)
 	}
 	for readings := 1; !c.found.IsEmpty() && readings < maxReadings; readings++ {
-		// Foreign events must not affect the verdict, so read the bundle again and ignore them.
+		// Foreign events must not affect the verdict, so read again without them.
 		c = &checker{
 			opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, trustedNote: c.trustedNote,
 			foreign: c.foreign.With(c.found),

@@ -44,9 +44,8 @@ func (w *walk) complete() error {
 	return nil
 }
 
-// runAlone judges a run by its records and the facts in bundle.json. It is for bundles of earlier
-// versions, which contain no verdict of the ledger, and for bundles that are not attested, in which
-// the verdict may be forged.
+// runAlone judges a run by its records and bundle.json. It is for bundles without a verdict of the
+// ledger, and for unsigned ones, whose verdict may be forged.
 func (w *walk) runAlone() {
 	r := &w.report
 	if w.silent(r.Bundle.SilentProducers); r.Attested {
@@ -62,9 +61,8 @@ func (w *walk) runAlone() {
 	r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
 }
 
-// runOfLedger uses the signed verdict of the ledger on the run. It still compares the producers'
-// seals with the records, so that someone who has only the ledger's key cannot leave out events of
-// a sealed run.
+// runOfLedger uses the ledger's signed verdict on the run. It still compares the producers' seals,
+// so that a thief of the ledger's key cannot leave out events.
 func (w *walk) runOfLedger() {
 	r := &w.report
 	own := r.Gaps
@@ -84,8 +82,8 @@ func (r *Report) doubt(isDoubtful bool) {
 	}
 }
 
-// silent marks producers that sent nothing after a break of the stream. The ledger may lack some of
-// their events, so the bundle is not complete.
+// silent marks producers that sent nothing after a break of the stream. Their events may be
+// missing, so the bundle is not complete.
 func (w *walk) silent(names []string) {
 	r := &w.report
 	for i := range r.Producers {

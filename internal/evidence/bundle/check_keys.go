@@ -13,9 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// open verifies the signature of the checkpoint. The signer must be the given key, or a later key
-// in the bundle's signed key changes. A key that a pending change replaced has no authority over
-// the checkpoint, although it signed the same tree.
+// open verifies the signature of the checkpoint. The signer must be the given key, or a later one
+// by the bundle's signed key changes.
 func (c *checker) open(key note.Verifier, signed []byte) error {
 	said, err := ledger.ReadCheckpoint(signed)
 	if err != nil {
@@ -45,16 +44,16 @@ func (c *checker) trustedByOther() string {
 	return cmp.Or(verifier.OtherKey(err, c.keys, c.trusted.Size), err.Error())
 }
 
-// mayBeOrder reports whether a line of leaves.jsonl can be about an event with an order, so that
-// other records need not be parsed.
+// mayBeOrder reports whether a line of leaves.jsonl can be about an order. Other records need not
+// be parsed.
 func mayBeOrder(line []byte) bool {
 	return slices.ContainsFunc([]string{string(events.AuditAccessed), `\u`, "leaf_base64"}, func(text string) bool {
 		return bytes.Contains(line, []byte(text))
 	})
 }
 
-// keyOrders returns the orders about the key and the orders about issuers. The walk over the
-// records needs these from its start, so keyOrders reads the records before they are verified.
+// keyOrders returns the orders about the key and about issuers. The walk needs them from its start,
+// so they are still unverified.
 func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	records, err := c.files[recordsFile].Open()
 	if err != nil {
@@ -88,7 +87,7 @@ func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 }
 
 // recordedOrder returns the order in a record, with its leaf and action. action is empty if there
-// is no order. A record whose leaf does not have class "event" counts as a record without an order.
+// is none.
 func recordedOrder(index, line []byte) (leaf int64, signed string, action events.AuditAction, err error) {
 	if !mayBeOrder(index) {
 		return 0, "", "", nil

@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// walk reads the files of leaves, records, repeated events and subtrees side by side, and computes
-// the root of the tree from them.
+// walk reads the files of a bundle side by side, and computes the root of the tree from them.
 type walk struct {
 	*checker
 	leaves, records, subtrees, seen *lineReader
@@ -165,8 +164,8 @@ func (w *walk) count(class ledger.Class) {
 	}
 }
 
-// selected reports whether the bundle should contain a leaf, either because the selection
-// includes it, or because every bundle contains leaves of this kind.
+// selected reports whether the bundle should contain a leaf, by the selection or because every
+// bundle does.
 func (w *walk) selected(index int64, l ledger.Leaf, stored time.Time) bool {
 	a, at := w.report.Bundle, l.Time
 	if a.Times == storedTimes {
@@ -222,8 +221,7 @@ func (w *walk) compareHere() {
 	}
 }
 
-// end compares the root with the signed root after the last leaf, and checks the counts and that
-// no lines are left.
+// end compares the root and the counts with the signed ones, and checks that no lines are left.
 func (w *walk) end() error {
 	if err := w.subtreesBefore(w.newest.Size); err != nil {
 		return err

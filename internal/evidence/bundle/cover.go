@@ -11,8 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// span is a range of leaves, such as a gap between the leaves of the bundle. It starts with first
-// and ends before next.
+// span is a range of leaves, without next.
 type span struct{ first, next int64 }
 
 type subtree struct {
@@ -38,8 +37,7 @@ func appendSubtree(dst []byte, t subtree, hash tlog.Hash) []byte {
 
 var errSubtree = errors.New("not a line of a level, a number and a hash")
 
-// parseSubtree parses a line of tree.txt, such as "3 5 CsUYapGG…", which must be in the canonical
-// form.
+// parseSubtree parses a canonical line of tree.txt, such as "3 5 CsUYapGG…".
 func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	fields := bytes.Split(line, []byte(" "))
 	if len(fields) != 3 {
@@ -62,8 +60,7 @@ func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	return t, hash, nil
 }
 
-// fold computes the root of a tree from its subtrees and leaves, which must be added from left to
-// right.
+// fold computes the root of a tree from subtrees and leaves, added from left to right.
 type fold struct {
 	size  int64
 	roots []node

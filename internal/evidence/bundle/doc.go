@@ -19,6 +19,6 @@
 // docs/formats.md describes the lines of these files.
 //
 // The same ledger and selection give the same bytes. Writing and checking keep only a few records
-// in memory, so a bundle can be large. No file name in a bundle comes from a record, so a record
-// cannot choose where a file is unpacked.
+// in memory, so a bundle can be large. File names are constant, so a record cannot choose where a
+// file is unpacked.
 package bundle

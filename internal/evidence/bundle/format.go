@@ -33,12 +33,12 @@ var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
 	aboutFile, checkpointFile, keyFile, witnessedFile, stampFile, leavesFile, recordsFile, againFile, treeFile, pageFile, selectionFile, sumsFile,
 }
 
-// storedTimes means that From and To are times of storage at the server, while in bundles of
-// earlier versions they are times in the events.
+// storedTimes means that From and To are times of storage. Earlier versions use the times in the
+// events.
 const storedTimes = "stored"
 
-// About is the content of bundle.json. The [Statement] has its digest, so it cannot be changed
-// later, and [Check] compares it with the other files.
+// About is the content of bundle.json. [Check] compares it with the other files, and the
+// [Statement] has its digest.
 type About struct {
 	Format string    `json:"format"`
 	Tenant string    `json:"tenant"`
@@ -50,19 +50,17 @@ type About struct {
 	Size   int64     `json:"size"`            // number of leaves in the ledger
 	// Stamped means that a bundle of version 5 has timestamp.txt.
 	Stamped bool `json:"stamped,omitempty"`
-	// SilentProducers are producers that sent nothing after a break of the stream. A bundle of a
-	// run lists only producers of that run.
+	// SilentProducers sent nothing after a break of the stream. A bundle of a run lists only its
+	// producers.
 	SilentProducers []string `json:"unheard,omitempty"`
 	// Seals are the newest seals of a run, one per producer.
 	Seals []Seal `json:"seals,omitempty"`
-	// Gaps are missing sequence numbers that may belong to the run, which the records of one run
-	// do not show.
+	// Gaps are missing sequence numbers that may belong to the run.
 	Gaps []verifier.Gap `json:"gaps,omitempty"`
-	// Acknowledged are the orders that acknowledge findings about a run. A bundle of the whole
-	// ledger has them among its records instead.
+	// Acknowledged are the orders that acknowledge findings about a run. Other bundles have them
+	// among the records.
 	Acknowledged []AcknowledgeOrder `json:"acknowledged,omitempty"`
-	// Absent are producers of the run that went silent or lost their outboxes, which the records
-	// of one run do not show.
+	// Absent are producers of the run that went silent or lost their outboxes.
 	Absent []Absent `json:"absent,omitempty"`
 	// Unsealed means that the ledger does not count the run as sealed.
 	Unsealed bool `json:"unsealed,omitempty"`
@@ -72,8 +70,7 @@ type About struct {
 	Window *Window `json:"window,omitempty"`
 }
 
-// AcknowledgeOrder is a signed order and the leaf of its event, which the bundle need not
-// contain.
+// AcknowledgeOrder is a signed order and the leaf of its event, which may be outside the bundle.
 type AcknowledgeOrder struct {
 	Leaf  int64  `json:"leaf"`
 	Order string `json:"order"`
@@ -103,8 +100,8 @@ type leafLine struct {
 	Epoch  uint64    `json:"epoch"`
 	Stream uint64    `json:"stream"`
 	Stored time.Time `json:"stored,omitzero"`
-	// If the payload was destroyed, Removed says how and Order is the leaf of the responsible
-	// order. The record's line in records.jsonl is then null.
+	// If the payload was destroyed, Removed says how, and Order is the leaf of the order. The line
+	// in records.jsonl is then null.
 	Removed ledger.Word `json:"removed,omitempty"`
 	Order   int64       `json:"order,omitempty"`
 }
@@ -149,8 +146,7 @@ func lineOfAgain(a ledger.Repetition) againLine {
 
 const noRecord = "null"
 
-// appendRecord appends a line of records.jsonl without the line feed. A nil record was erased, so
-// its line is null.
+// appendRecord appends a line of records.jsonl without the line feed. An erased record is null.
 func appendRecord(dst, record []byte) []byte {
 	if record == nil {
 		return append(dst, noRecord...)

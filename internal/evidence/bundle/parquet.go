@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A row group is compressed in memory, so it ends when its rows reach one of these limits.
+// A row group is compressed in memory, so its size has these limits.
 const (
 	rowsPerGroup  = 128 << 10
 	bytesPerGroup = 32 << 20
@@ -25,8 +25,8 @@ const (
 
 const maxDictionary = 1 << 20
 
-// parquetRow has times in microseconds, because every reader supports this unit. The column
-// "record" has the original times. Missing values are null.
+// parquetRow has times in microseconds, which every reader supports. The column "record" has the
+// original times.
 type parquetRow struct {
 	Leaf     int64  `parquet:"leaf"`
 	Class    string `parquet:"class,dict"`
@@ -122,7 +122,7 @@ func parquetRowOf(e ledger.Entry) parquetRow {
 	}
 }
 
-// eventOf returns the event of an entry, or an event with only the fields of the leaf.
+// eventOf returns the event of an entry, or one with only the fields of the leaf.
 func eventOf(e ledger.Entry) events.Event {
 	event, err := events.Decode(e.Bytes)
 	if err != nil || e.Class == ledger.ClassQuarantine {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// pending lists the changes of the key that the ledger had not recorded at the checkpoint. A reader
-// who only trusts the new key needs them to accept the signatures of older keys.
+// pending lists the changes of the key that the ledger had not recorded. A reader who only trusts
+// the new key needs them to accept older signatures.
 func (b *bundle) pending(ctx context.Context) error {
 	changes, err := b.reader.Orders().PendingKeys(ctx, b.newest.Tenant, b.opts.Changes, b.newest.Size)
 	if err != nil {
@@ -34,9 +34,9 @@ func (b *bundle) pending(ctx context.Context) error {
 	return nil
 }
 
-// withPending adds the pending changes of bundle.json to the recorded ones. The new key must have
-// signed a checkpoint that the bundle's checkpoint continues. Otherwise a thief of the old key
-// could use the order to sign another history.
+// withPending adds the pending key changes of bundle.json to the recorded ones. The bundle must
+// continue a checkpoint of the new key. Otherwise a thief of the old key could sign another
+// history.
 func (r *Report) withPending(recorded []ledger.KeyOrder, said ledger.Checkpoint) []ledger.KeyOrder {
 	var pending []ledger.KeyOrder
 	for i, p := range r.Bundle.Pending {

@@ -16,8 +16,8 @@ import (
 var errPath = errors.New("leaves and hashes do not lead to the root of the checkpoint: auditor verify shows the problem")
 
 // Prove returns the proof that an event is in the ledger, from the bundle at path. It does not
-// check the signature of the checkpoint, which is left to the reader of the proof. Errors wrap
-// [ledger.ErrNoLeaf] if the event is not in the bundle.
+// check the signature of the checkpoint. Errors wrap [ledger.ErrNoLeaf] if the event is not in the
+// bundle.
 func Prove(ctx context.Context, path, event string) (p ledger.Proof, err error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// siblings computes the sibling hashes on the path from a leaf to the root, which prove that the
-// tree contains the leaf.
+// siblings computes the hashes beside the path from a leaf to the root, which prove that the tree
+// contains the leaf.
 type siblings struct {
 	leaf  int64
 	spans []span // leaf ranges of the siblings, the lowest first
@@ -18,7 +18,7 @@ type siblings struct {
 func newSiblings(leaf, size int64) *siblings {
 	s := &siblings{leaf: leaf}
 	for all := (span{0, size}); all.next-all.first > 1; {
-		// The left subtree has the largest power of two less than the number of leaves (RFC 6962).
+		// The left subtree has the largest power of two below the number of leaves (RFC 6962).
 		middle := all.first + 1<<(bits.Len64(uint64(all.next-all.first-1))-1)
 		left, right := span{all.first, middle}, span{middle, all.next}
 		if leaf < middle {

@@ -10,10 +10,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// stamped returns the content of timestamp.txt, or nil if no time stamp fits. The content is the
-// newest time stamp and a proof that the bundle's checkpoint continues the time stamped checkpoint.
+// stamped returns the content of timestamp.txt, or nil if no time stamp fits. It has the newest
+// time stamp and a proof that the bundle continues the stamped checkpoint.
+//
 // Anyone who can write to the folder can add a time stamp, so a key of the ledger must have signed
-// the time stamped checkpoint. stamped checks the hash in the token, but not the token's signature.
+// its checkpoint.
 func (b *bundle) stamped(ctx context.Context) ([]byte, error) {
 	names, err := timestamp.Names(b.reader.Path())
 	if err != nil || len(names) == 0 {
@@ -45,7 +46,7 @@ func (b *bundle) covers(c ledger.Checkpoint) bool {
 	return c.Tenant == b.newest.Tenant && c.Size >= 1 && c.Size <= b.newest.Size
 }
 
-// keys returns the keys of the ledger, as far as the orders in the bundle prove them to its reader.
+// keys returns the keys of the ledger, as far as orders in the bundle prove them.
 func (b *bundle) keys(ctx context.Context) (ledger.Keys, error) {
 	key, _, err := ledger.ParseVerifier(b.opts.Key)
 	if err != nil {
@@ -64,8 +65,7 @@ func (b *bundle) keys(ctx context.Context) (ledger.Keys, error) {
 	return ledger.LinkKeys(key, b.newest.Tenant, orders), nil
 }
 
-// isSigned reports whether signed has the signature of a key that was valid when the ledger had
-// size leaves.
+// isSigned reports whether a key that was valid at size has signed the checkpoint.
 func isSigned(signed []byte, size int64, keys ledger.Keys) bool {
 	_, err := ledger.OpenCheckpoint(signed, keys.At(size))
 	return err == nil

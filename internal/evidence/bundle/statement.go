@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// statementHeader differs from the first line of checkpoints and orders. A signature is therefore
-// valid for only one kind of text.
+// statementHeader differs from the first line of checkpoints and orders, so no signature is valid
+// for both.
 const statementHeader = "hooktrail/selection/v1\n"
 
 // Statement describes the contents of a bundle. The ledger's key signs it, because the tree does
@@ -35,10 +35,9 @@ const statementHeader = "hooktrail/selection/v1\n"
 //	bundle 6b86b273…
 //	page d4735e3a…
 //
-// The order of the lines is fixed. The lines run, from and to are present only if the selection has
-// these limits. If the line times is present, from and to are times of storage at the server.
-// Otherwise they are the times in the events. leaves and again have the number of lines and the
-// SHA-256 of leaves.jsonl and again.jsonl. The last three lines have the SHA-256 of checkpoint.txt,
+// The lines run, from and to are optional. Without the line times, from and to are the times in the
+// events, not of storage. leaves and again have the number of lines and the SHA-256 of the files
+// leaves.jsonl and again.jsonl. The last three lines have the SHA-256 of checkpoint.txt,
 // bundle.json and index.html.
 type Statement struct {
 	Origin   string
@@ -92,8 +91,7 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(rest, s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// Encoding the statement again detects fields in the wrong order, repeated fields and needless
-	// escapes.
+	// The comparison rejects fields in the wrong order, repeated fields and needless escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}
@@ -139,7 +137,7 @@ func parseCounted(value string) (c counted, err error) {
 	return c, err
 }
 
-// openStatement verifies and parses a statement, which exactly one of the keys must have signed.
+// openStatement verifies and parses a statement that exactly one of the keys has signed.
 func openStatement(signed []byte, keys note.Verifiers) (Statement, error) {
 	text, err := statement.Open(signed, keys)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxEntries limits the entries of all lists in bundle.json, because a short entry in the file can
-// need much memory. A file of maxAboutFile bytes with real entries has fewer.
+// maxEntries limits the entries of all lists in bundle.json, because a short entry can need much
+// memory.
 const maxEntries = 100_000
 
 var aboutShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[About]()) })
 
-// parseAbout parses bundle.json. Readers of JSON differ in how they treat unknown names, names in
-// another case, repeated names and invalid text, so parseAbout rejects all of these.
+// parseAbout parses bundle.json. It rejects forms that readers of JSON treat differently, such as
+// unknown or repeated names.
 func parseAbout(text []byte) (a About, err error) {
 	switch {
 	case len(text) > maxAboutFile:
@@ -76,14 +76,14 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// strictReader compares JSON with a shape. It keeps nothing of the JSON in memory.
+// strictReader compares JSON with a shape, without keeping it in memory.
 type strictReader struct {
 	*json.Decoder
 
 	entries int // of all lists so far
 }
 
-// value reads a value. The types of texts, numbers and flags are left to json.Unmarshal.
+// value reads a value. json.Unmarshal checks the types of texts, numbers and flags.
 func (s *strictReader) value(want *shape) error {
 	token, err := s.Token()
 	switch {

@@ -18,8 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Format is an output format of [WriteTable] for analysis. Unlike a bundle, a table is not
-// signed, so it proves nothing.
+// Format is an output format of [WriteTable]. A table is not signed, so it proves nothing.
 type Format string
 
 // The formats.
@@ -31,8 +30,8 @@ const (
 )
 
 // WriteTable writes the selected records up to the newest checkpoint. Errors wrap [ErrNothing] if
-// there are none, and the output is then empty or has only the column names. If a record is missing
-// in the file, WriteTable writes nothing, and the error wraps [ledger.ErrDamaged].
+// there are none. If a record is missing in the file, it writes nothing, and the error wraps
+// [ledger.ErrDamaged].
 func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
 	if err := r.CheckLeaves(ctx); err != nil {
 		return err
@@ -68,8 +67,8 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	return nil
 }
 
-// below yields the selected records before s.Before. If s.Before is 0, it yields none, because
-// Select would treat 0 as no limit.
+// below yields the selected records before s.Before. For 0 it yields none, while Select would yield
+// all.
 func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
 	if s.Before == 0 {
 		return func(func(ledger.Entry, error) bool) {}
@@ -112,7 +111,7 @@ func (t *lineTable) write(e ledger.Entry) (err error) {
 
 func (t *lineTable) end() error { return nil }
 
-// AppendLine appends the line of an entry, without a line feed, in the format [JSONL] or [OCSF].
+// AppendLine appends the line of an entry in the format [JSONL] or [OCSF], without a line feed.
 func AppendLine(line []byte, format Format, tenant string, e ledger.Entry) ([]byte, error) {
 	if format != OCSF {
 		return appendJSON(line, e)
@@ -210,12 +209,10 @@ func (t *csvTable) end() error {
 	return t.w.Error()
 }
 
-// formulaSigns can begin a formula in a spreadsheet. They include white space, because a
-// spreadsheet may remove it before a formula.
+// formulaSigns can begin a formula in a spreadsheet, which may first remove white space.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
 // harmless puts an apostrophe before a possible formula, so that a spreadsheet shows it as text.
-// It also replaces invalid UTF-8 and NUL bytes.
 func harmless(cell string) string {
 	cell = strings.ToValidUTF8(cell, "\ufffd")
 	cell = strings.ReplaceAll(cell, "\x00", "\ufffd")

@@ -8,11 +8,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// Any change of the format needs a new version, so that earlier versions of Hooktrail reject the
-// bundle. Version 1 has no selection.txt. Version 2 has no time stamp. Version 3 has
-// timestamp.txt. Version 4 selects by times of storage and may have timestamp.txt. Version 5 is
-// of a run, or of a range by times of storage, and has the verdict of the ledger with its
-// findings about records. It may have timestamp.txt.
+// A changed format needs a new version, so that earlier versions of Hooktrail reject the bundle.
+// Version 2 added selection.txt, and version 3 timestamp.txt. Version 4 selects by times of
+// storage. Version 5 has the verdict of the ledger, for a run or such a range.
 const (
 	formatV1 = "hooktrail/bundle/v1"
 	formatV2 = "hooktrail/bundle/v2"
@@ -27,8 +25,7 @@ func filesOf(format string) []string {
 	})
 }
 
-// formatOf returns the format of a bundle, as far as its files show it. The function has reports
-// whether a file is in the bundle.
+// formatOf returns the format of a bundle by its files.
 func formatOf(has func(name string) bool) string {
 	switch {
 	case has(stampFile):

@@ -9,9 +9,8 @@ import (
 // maxProducers limits the producers of a [Window], so that bundle.json stays small.
 const maxProducers = 10_000
 
-// Window is the verdict of the ledger on a time range or run, which the ledger's key signs with
-// the selection. The bundle's records cannot show it, because a run can continue outside the
-// range, the manifest of an event may come later, and a record outside can contradict one inside.
+// Window is the ledger's verdict on a time range or run. The bundle's records cannot show it,
+// because a run can continue outside, or a record outside can contradict one inside.
 type Window struct {
 	Completeness verifier.Completeness `json:"completeness"`
 	Producers    []verifier.Producer   `json:"producers"`
@@ -21,16 +20,15 @@ type Window struct {
 	Unsealed     []string              `json:"unsealed_runs,omitempty"` // the first ones
 	Unproven     []string              `json:"unproven_because,omitempty"`
 
-	// Acknowledged has the acknowledgements of findings about a time range. A run has their orders.
+	// Acknowledged is for a time range. A run has the orders instead.
 	Acknowledged *Acknowledged `json:"acknowledged,omitempty"`
 
-	// RecordFindings are the findings of the ledger, of which version 4 has only the foreign
-	// records.
+	// RecordFindings are the ledger's. Version 4 has only foreign records.
 	verifier.RecordFindings
 }
 
-// Acknowledged has the findings about a time range that can be acknowledged, because the records of
-// the range do not show all of them.
+// Acknowledged has the findings about a time range that can be acknowledged. The records do not
+// show all of them.
 type Acknowledged struct {
 	Matters []verifier.Matter `json:"findings"` // the first ones
 	Known   int64             `json:"acknowledged_count"`
@@ -65,8 +63,8 @@ const (
 	windowOfEvents  = "it was selected by the times in the events, which cuts runs and manifests: export it again"
 )
 
-// window uses the signed verdict of the ledger on the time range. Without one, the report says why
-// the records of the range are not proven to be complete.
+// window uses the signed verdict of the ledger on the time range. Without one, completeness is
+// unproven.
 func (w *walk) window() {
 	r := &w.report
 	w.export.Findings(&r.Report)
@@ -88,8 +86,7 @@ func (r *Report) takeAcknowledged(a *Acknowledged) {
 	}
 }
 
-// takeOver replaces the verdict that the bundle's records alone gave by the signed verdict of the
-// ledger.
+// takeOver replaces the verdict on the bundle's records by the ledger's.
 func (w *walk) takeOver() {
 	r, said := &w.report, w.report.Bundle.Window
 	r.Completeness, r.Producers, r.Gaps, r.Runs = said.Completeness, said.Producers, said.Gaps, said.Runs

@@ -30,8 +30,8 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// prove returns the lines of a proof that the bundle's checkpoint continues the tree of the first
-// size leaves, followed by an empty line.
+// prove returns a proof that the bundle continues the tree of the first size leaves, with an empty
+// line after it.
 func (b *bundle) prove(ctx context.Context, size int64) ([]byte, error) {
 	proof, err := b.proveTree(ctx, size)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *checker) openContinued(text []byte) (signed []byte, then ledger.Checkpo
 	return signed, then, err
 }
 
-// cutProof parses a proof, which ends at an empty line. rest is the text after that line.
+// cutProof parses a proof up to an empty line. rest is the text after that.
 func cutProof(text []byte) (proof tlog.TreeProof, rest []byte, err error) {
 	head, rest, ok := bytes.Cut(append([]byte("\n"), text...), []byte("\n\n"))
 	if !ok {
@@ -97,8 +97,8 @@ func cutProof(text []byte) (proof tlog.TreeProof, rest []byte, err error) {
 	return proof, rest, nil
 }
 
-// continues verifies an earlier signed checkpoint, which a key of the ledger must have signed and
-// the bundle's checkpoint must continue.
+// continues verifies an earlier checkpoint, which a key of the ledger must have signed and the
+// bundle must continue.
 func (c *checker) continues(proof tlog.TreeProof, signed []byte) (then ledger.Checkpoint, err error) {
 	if then, err = ledger.ReadCheckpoint(signed); err == nil {
 		then, err = ledger.OpenCheckpoint(signed, c.keys.At(then.Size))

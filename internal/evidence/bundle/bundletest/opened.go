@@ -98,7 +98,7 @@ func (o *Opened) SetLines(name string, lines []string) {
 	}
 }
 
-// Edit calls edit for every line of a file of JSON objects and stores the changed lines.
+// Edit calls edit for every line of a file of JSON objects.
 func (o *Opened) Edit(name string, edit func(line map[string]any)) {
 	o.tb.Helper()
 	lines := o.Lines(name)

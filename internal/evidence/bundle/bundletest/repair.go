@@ -50,8 +50,7 @@ func (o *Opened) Leaves() []Leaf {
 	return list
 }
 
-// Drop removes the records for which drop returns true. It repairs tree.txt, index.html and
-// bundle.json. Only the missing signature then shows the removal.
+// Drop removes records and repairs the other files, so that only the missing signature shows it.
 func (o *Opened) Drop(drop func(Leaf) bool) (dropped []Leaf) {
 	o.tb.Helper()
 	var leaves, records []string
@@ -140,7 +139,7 @@ func (o *Opened) Downgrade() {
 	})
 }
 
-// Resign corrects the statement after a change and signs it with a key of the attacker.
+// Resign corrects the statement and signs it with a key of the attacker.
 func (o *Opened) Resign(signer note.Signer) {
 	o.tb.Helper()
 	text, _, ok := strings.Cut(o.Files["selection.txt"], "\n\n")

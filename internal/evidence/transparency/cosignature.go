@@ -34,9 +34,8 @@ type cosigner struct {
 	key  ed25519.PublicKey
 }
 
-// NewCosigner returns a verifier for a witness (C2SP tlog-cosignature with Ed25519). The form of
-// vkey is NAME+ID+KEY, where ID is the key id in hex, and KEY is the base64 of the byte 4 and the
-// public key.
+// NewCosigner returns a verifier for a witness (C2SP tlog-cosignature with Ed25519). vkey is
+// NAME+ID+KEY, where ID is the key id in hex, and KEY the base64 of the byte 4 and the public key.
 func NewCosigner(vkey string) (note.Verifier, error) {
 	c, alg, err := parseVerifierKey(vkey)
 	if err != nil {

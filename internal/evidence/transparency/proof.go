@@ -19,8 +19,8 @@ const (
 	maxProofPath  = 63
 )
 
-// Proof is a C2SP tlog-proof, which proves that a record is in a log. It has all hashes, so a
-// reader needs only the key of the log to check it.
+// Proof is a C2SP tlog-proof that a record is in a log. A reader needs only the key of the log to
+// check it.
 //
 //	c2sp.org/tlog-proof@v1
 //	extra aG9va3RyYWlsL2xlYWYvdjEKY2xhc3MgZXZlbnQK…
@@ -35,8 +35,8 @@ const (
 //
 //	— hooktrail hI2DJw…
 type Proof struct {
-	// Extra is the record in a proof from a ledger. It is not signed, so readers must hash it to
-	// check that it is the record at Index.
+	// Extra is the record, if the proof is from a ledger. It is not signed, so readers must hash
+	// it.
 	Extra      []byte
 	Index      int64
 	Path       []tlog.Hash // from the sibling of the record to the child of the root
@@ -61,8 +61,8 @@ func (p Proof) Encode() []byte {
 
 var errProof = errors.New("not a tlog-proof")
 
-// ParseProof parses the text of [Proof.Encode] and rejects every other text, without verifying
-// the checkpoint.
+// ParseProof rejects any text that [Proof.Encode] would not write. It does not verify the
+// checkpoint.
 func ParseProof(text []byte) (Proof, error) {
 	var p Proof
 	head, note, ok := bytes.Cut(text, []byte("\n\n"))
@@ -111,7 +111,7 @@ func (p *Proof) parse(lines []string) (err error) {
 }
 
 // Check returns an error if record is not in the tree with this size and root, which the caller
-// must verify.
+// verifies.
 func (p Proof) Check(record []byte, size int64, root tlog.Hash) error {
 	if p.Index >= size {
 		return fmt.Errorf("record %d is not among the %d of the checkpoint", p.Index, size)

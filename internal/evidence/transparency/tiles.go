@@ -19,8 +19,8 @@ const (
 // CheckpointPath is the path of the newest checkpoint of a log.
 const CheckpointPath = "checkpoint"
 
-// A Tile identifies a static file of a tlog-tiles log, which has up to 256 consecutive hashes of
-// one level, or up to 256 entries.
+// A Tile identifies a static file of a tlog-tiles log, with up to 256 consecutive hashes of one
+// level or entries.
 //
 //	tile/0/x001/x234/067        a full tile of leaf hashes
 //	tile/1/004.p/12             the last tile of level 1, with 12 hashes
@@ -48,13 +48,12 @@ func (t Tile) hashes() tlog.Tile {
 // First returns the index of the first entry below the tile.
 func (t Tile) First() int64 { return t.Number << (tileHeight * (t.Level + 1)) }
 
-// In reports whether the tile lies completely inside a tree with the given number of leaves.
+// In reports whether the tile lies completely inside a tree with size leaves.
 func (t Tile) In(size int64) bool {
 	return (size>>(tileHeight*t.Level))-t.Number<<tileHeight >= int64(t.Width)
 }
 
-// Hashes returns the content of a tile of hashes, or the hashes of the entries in a tile of
-// entries.
+// Hashes returns the content of a tile of hashes, or the hashes of the entries.
 func (t Tile) Hashes(stored tlog.HashReader) ([]byte, error) {
 	return tlog.ReadTileData(t.hashes(), stored)
 }
@@ -97,8 +96,8 @@ func Tiles(size int64) []Tile {
 	return all
 }
 
-// EncodeEntries returns the content of a tile of entries, in which each entry follows its length
-// in two bytes.
+// EncodeEntries returns the content of a tile of entries. Each entry follows its length in two
+// bytes.
 func EncodeEntries(entries [][]byte) ([]byte, error) {
 	var data []byte
 	for _, e := range entries {

@@ -37,8 +37,8 @@ func (c Cosigned) String() string {
 }
 
 // Check returns the witnesses of the policy that have cosigned a note. It ignores invalid
-// cosignatures, because anyone can add one. The caller must verify that the note is a checkpoint
-// of the right log.
+// cosignatures, which anyone can add. The caller must verify that the note is a checkpoint of the
+// right log.
 func (p *Policy) Check(signed []byte) Cosigned {
 	c := Cosigned{Of: len(p.Witnesses), Log: p.isOfLog(signed)}
 	met := make([]bool, len(p.Witnesses))
@@ -75,8 +75,7 @@ func (p *Policy) met(c component, witnesses []bool) bool {
 	return n >= g.threshold
 }
 
-// isOfLog reports whether a log of the policy has signed the note. It ignores names, because
-// several logs may share a key.
+// isOfLog reports whether a log of the policy has signed the note, under any name.
 func (p *Policy) isOfLog(signed []byte) bool {
 	if len(p.logs) == 0 {
 		return true

@@ -151,7 +151,7 @@ func (m *mapper) lifecycle(activity int) {
 	m.judged(d)
 }
 
-// ended sets the outcome of a run or a step, or nothing if the event's payload is invalid.
+// ended sets the outcome of a run or a step. An invalid payload has none.
 func (m *mapper) ended() {
 	if len(m.event.Data) == 0 {
 		return

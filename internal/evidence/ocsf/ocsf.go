@@ -13,15 +13,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxArguments is the maximum size in bytes of a call's arguments. Larger arguments are left out
-// and marked as truncated, because syslog receivers limit lines.
+// maxArguments is the maximum size in bytes of a call's arguments. Larger ones are left out,
+// because syslog receivers limit lines.
 const maxArguments = 4 << 10
 
 // maxText is the maximum size of every other text in bytes.
 const maxText = 1 << 10
 
-// Row returns the OCSF line of a record in a tenant's ledger, without a line feed. The same record
-// gives the same bytes. Row escapes characters that could control a terminal.
+// Row returns the OCSF line of a record, without a line feed. The same record gives the same bytes.
+// Characters that could control a terminal are escaped.
 func Row(tenant string, e ledger.Entry) ([]byte, error) {
 	origin, err := ledger.Origin(tenant)
 	if err != nil {
@@ -40,8 +40,7 @@ func Row(tenant string, e ledger.Entry) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// eventOf returns the event of an entry, or an empty one if the entry has no event or the event
-// was erased.
+// eventOf returns the event of an entry, or an empty one if there is none.
 func eventOf(e ledger.Entry) events.Event {
 	if e.Class != ledger.ClassEvent || e.Removal.Done() {
 		return events.Event{}

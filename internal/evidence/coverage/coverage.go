@@ -1,4 +1,4 @@
-// Package coverage reports by hour which events a ledger has received and what happened to them.
+// Package coverage reports by hour which events a ledger has received.
 package coverage
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// Report is the coverage of a ledger. A record counts in the hour in which the server stored it.
+// Report is the coverage of a ledger. Records count in the hour in which the server stored them.
 type Report struct {
 	Tenant string    `json:"tenant"`
 	From   time.Time `json:"from,omitzero"` // inclusive
@@ -50,8 +50,8 @@ type Report struct {
 	Exit int `json:"exit"` // status of auditor verify
 }
 
-// Hour is the coverage of one hour. A run counts in the hour of its last event. A gap counts in the
-// hour in which it was noticed.
+// Hour is the coverage of one hour. A run counts in the hour of its last event, a gap when it was
+// noticed.
 type Hour struct {
 	ledger.Hour
 
@@ -65,8 +65,8 @@ type Hour struct {
 	Accesses  []access.Use   `json:"accesses"`  // uses of evidence
 }
 
-// Of returns the coverage of a ledger for times with from <= time < to, where a zero from or to
-// means no limit. report is the result of [verifier.Verify] for this ledger.
+// Of returns the coverage of a ledger from from, inclusive, to to, exclusive. Zero means no limit.
+// report is the result of [verifier.Verify].
 func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to time.Time) (Report, error) {
 	c := builder{r: r, from: from, to: to, hours: make(map[int64]*Hour)}
 	c.Report = Report{

@@ -21,13 +21,12 @@ const (
 	Differs  Compared = "DIFFERS"  // the ledger has that state but gives another report
 )
 
-// maxLastingOrders limits the orders in a report of the verifier. If the ledger has more, a new
-// report may lack the orders of an old one, so the two cannot be compared.
+// maxLastingOrders limits the orders in a report of the verifier. With more, an old and a new
+// report cannot be compared.
 const maxLastingOrders = 1000
 
-// Compare compares a report with a ledger. verified is the result of [verifier.Verify] for this
-// ledger, which must have the time range and silence of the statement, because otherwise the
-// reports differ.
+// Compare compares a report with a ledger. verified is the result of [verifier.Verify] with the
+// statement's time range and silence.
 func (s Statement) Compare(ctx context.Context, r *ledger.Reader, verified verifier.Report) (Compared, error) {
 	origin, err := ledger.Origin(r.Tenant())
 	if err != nil {

@@ -2,8 +2,8 @@
 // of time, such as a day.
 //
 // A [Report] has the verdicts of the verifier about that time, the coverage by hour, and counts of
-// the records. A report contains nothing that depends on the reader, such as why the key is
-// trusted. The same state of the ledger therefore gives the same bytes.
+// the records. It contains nothing that depends on the reader, so the same state of the ledger
+// gives the same bytes.
 //
 // A [Statement] about the report is signed with the ledger's key. It contains the size and root of
 // the ledger's tree, the digest of the report as JSON, and the report as text. [Parse] reads a

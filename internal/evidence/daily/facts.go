@@ -51,7 +51,7 @@ func (f *Facts) count(ctx context.Context, r *ledger.Reader, during ledger.Store
 	return err
 }
 
-// read counts finished runs and denied actions in the payloads, so it skips erased records.
+// read counts finished runs and denied actions. Erased records do not count.
 func (f *Facts) read(ctx context.Context, r *ledger.Reader, during ledger.Stored) error {
 	counted := make(map[callID]bool)
 	for e, err := range r.StoredEvents(ctx, during, append([]events.Kind{events.RunFinished}, judged...)...) {
@@ -82,8 +82,7 @@ func (f *Facts) read(ctx context.Context, r *ledger.Reader, during ledger.Stored
 
 type callID struct{ run, call string }
 
-// refused counts a call that the agent reports as refused, unless the call was counted before, for
-// example because our hooks denied it.
+// refused counts a call that the agent reports as refused, unless it was counted before.
 func (f *Facts) refused(e ledger.Entry, counted map[callID]bool, limit int) {
 	event, err := events.Decode(e.Bytes)
 	id := callID{e.Run, event.ToolCall}

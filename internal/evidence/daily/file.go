@@ -20,14 +20,14 @@ const UnsignedEnd = "\nNot signed: the private key of the ledger was not at hand
 // Made is a report in both forms, for programs and for people.
 type Made struct {
 	Report Report
-	// Note is the statement with the text for people, which is signed if Signed is true.
+	// Note is the statement with the text for people, with a signature if Signed is true.
 	Note   []byte
 	Signed bool
 }
 
-// Make returns a report as JSON and as text for people, which the function text renders. If
-// signer is nil, the report is unsigned. Otherwise public is the signer's verifier key, and
-// errors wrap [statement.ErrOtherKey] if that key did not sign the ledger's newest checkpoint.
+// Make returns a report as JSON and as text for people, which the function text renders. Without a
+// signer, the report is unsigned. public is the signer's verifier key. Errors wrap
+// [statement.ErrOtherKey] if it did not sign the newest checkpoint.
 func Make(rep Report, text func(Report) string, signer note.Signer, public string) (Made, error) {
 	s, err := StatementOf(rep, text(rep))
 	if err != nil {
@@ -91,8 +91,7 @@ func Parse(data []byte) (File, error) {
 		return File{}, errFile
 	}
 	f := File{note: []byte(d.Note), report: d.Report}
-	// Encoding again rejects JSON with two members of the same name, which readers may interpret
-	// differently.
+	// Encoding again rejects repeated names in JSON, which readers may interpret differently.
 	written, err := d.encode()
 	if _, signed := f.split(); err != nil || d.Signed != signed || !isSameJSON(written, data) {
 		return File{}, errChanged
@@ -107,8 +106,7 @@ func isSameJSON(a, b []byte) bool {
 	return err == nil && bytes.Equal(first.Bytes(), second.Bytes())
 }
 
-// Claims returns the unverified tenant and tree size in the file, so that the caller can find the
-// ledger, and reports whether the file has a signature.
+// Claims returns the tenant and tree size in the file, unverified, and whether it has a signature.
 func (f File) Claims() (tenant string, size int64, signed bool) {
 	text, signed := f.split()
 	s, err := ParseStatement(text)
@@ -148,17 +146,17 @@ func (f File) IsSignedBy(keys note.Verifiers) bool {
 	return err == nil
 }
 
-// Unchecked returns the statement of a file without checking the signature, because no key is
-// known. Like Check, it compares the other parts of the file with the statement.
+// Unchecked is like Check, but without a key. It does not check the signature.
 func (f File) Unchecked(text func(Report) string) (Statement, error) {
 	content, signed := f.split()
 	return f.agrees(content, signed, text)
 }
 
 // Check returns the statement of the file, and whether the file is signed. One of keys must have
-// made the signature, and JSON in the file must match the statement. If the file is unsigned,
-// anyone could have changed its text, so Check also renders the JSON with the function text and
-// compares the result.
+// made the signature, and JSON in the file must match the statement.
+//
+// Anyone could have changed an unsigned text, so Check compares it with the JSON as text renders
+// it.
 func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement, signed bool, err error) {
 	content, signed := f.split()
 	if signed {
@@ -185,8 +183,7 @@ func (f File) agrees(content string, signed bool, text func(Report) string) (s S
 	if err := json.Unmarshal(f.report, &rep); err != nil {
 		return s, errFile
 	}
-	// A signature covers both the text and the JSON, and another version of Hooktrail may have
-	// rendered the signed text, so only an unsigned one is compared.
+	// Another version of Hooktrail may have rendered a signed text, and the signature covers it.
 	if !signed && text(rep) != s.Body {
 		return s, errors.New("its text says something else than its JSON")
 	}

@@ -18,8 +18,7 @@ import (
 // Format is the name and version of the report format.
 const Format = "hooktrail/report/v1"
 
-// Maximum lengths of the lists, because agents control the number of entries. The counts include
-// all entries.
+// Maximum lengths of the lists, because agents control them. The counts include all entries.
 const (
 	maxGaps  = 1000
 	maxUses  = 1000
@@ -28,9 +27,8 @@ const (
 	maxKinds = 100
 )
 
-// Report describes the records that a ledger received in a time range, and what happened to them.
-// A record belongs to the range if the server stored it then, because producers choose the times
-// in events.
+// Report describes the records that a ledger received in a time range. The times of storage count,
+// because producers choose the times in events.
 type Report struct {
 	Format  string        `json:"format"`
 	Tenant  string        `json:"tenant"`
@@ -41,12 +39,11 @@ type Report struct {
 	// Ended means that the checkpoint is from the end of the range or later.
 	Ended bool `json:"ended"`
 
-	// Verdict is the report of the verifier. Its integrity is about the whole ledger, and its
-	// completeness is about the range. The anchor and all comparisons are empty, because they would
-	// differ for each reader.
+	// Verdict is the report of the verifier, with integrity of the whole ledger and completeness of
+	// the range. It has nothing that would differ for each reader.
 	Verdict  verifier.Report `json:"verdict"`
 	GapCount int             `json:"gap_count"`
-	// OpenCount and UnsealedCount count all such runs, while the lists in Verdict may be shorter.
+	// OpenCount and UnsealedCount count all runs. The lists in Verdict may be shorter.
 	OpenCount     int `json:"open_count"`
 	UnsealedCount int `json:"unsealed_count"`
 
@@ -90,7 +87,7 @@ type Finished struct {
 	CutOff    int64 `json:"cut_off,omitempty"` // interrupted, or with an unknown end
 }
 
-// Denied is an action, such as a call or prompt, that a hook or a person refused.
+// Denied is an action, such as a call, that a hook or a person refused.
 type Denied struct {
 	Leaf     int64       `json:"leaf"`
 	Time     time.Time   `json:"time"`
@@ -99,7 +96,7 @@ type Denied struct {
 	Agent    string      `json:"agent,omitempty"`
 	Tool     string      `json:"tool,omitempty"`
 	ToolCall string      `json:"tool_call,omitempty"`
-	// By is the source of a refusal that the agent reports. It is empty for a verdict of our hooks.
+	// By is the source of a refusal that the agent reports. Our own hooks leave it empty.
 	By events.DeniedBy `json:"by,omitempty"`
 }
 
@@ -117,9 +114,9 @@ type Order struct {
 	Approver string `json:"approver,omitempty"`
 }
 
-// Of returns the report of a ledger. verified is the result of [verifier.Verify] for the same
-// ledger, time range and silence. Call Of before [verifier.Report.SetAsOf] changes it, because a
-// report must not depend on when it is made.
+// Of returns the report of a ledger. verified is the result of [verifier.Verify] for the same time
+// range and silence, before [verifier.Report.SetAsOf], because a report must not depend on when it
+// is made.
 func Of(ctx context.Context, r *ledger.Reader, verified verifier.Report, silence time.Duration) (Report, error) {
 	c, err := checkpointOf(verified)
 	rep := Report{
@@ -157,7 +154,7 @@ func (rep *Report) setVerdict(v verifier.Report, c ledger.Checkpoint) {
 }
 
 // JSON returns the report as a line of JSON without control characters. Equal reports give equal
-// bytes, so that a digest identifies a report.
+// bytes.
 func (rep Report) JSON() ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(termtext.SafeJSON(&out))

@@ -43,10 +43,10 @@ func (s Statement) AllowsAcknowledged() bool { return s.Allow == allowAcknowledg
 //
 //	the text for people
 //
-// The lines are in this order. The line allow is present only if exit leaves out acknowledged
-// findings. checkpoint has the number and the SHA-256 of the signed checkpoint. witnessed has the
-// numbers of leaves and cosignatures of the newest cosigned checkpoint. lasting is the SHA-256 of
-// the facts that do not change when the ledger grows. json is the SHA-256 of the report as JSON.
+// The line allow is present only if exit leaves out acknowledged findings. checkpoint has the
+// number and the SHA-256 of the signed checkpoint. witnessed has the leaves and cosignatures of the
+// newest cosigned checkpoint. lasting is the SHA-256 of the facts that do not change when the
+// ledger grows, and json of the report as JSON.
 type Statement struct {
 	Origin       string
 	Size         int64
@@ -67,7 +67,7 @@ type Statement struct {
 	Body string // for people
 }
 
-// StatementOf returns the statement about a report, of which body is the text for people.
+// StatementOf returns the statement about a report. body is the text for people.
 func StatementOf(rep Report, body string) (Statement, error) {
 	c, err := checkpointOf(rep.Verdict)
 	if err != nil {
@@ -147,8 +147,7 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(fields+"\n", s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// Encoding the statement again detects fields in the wrong order, repeated fields and needless
-	// escapes.
+	// The comparison rejects fields in the wrong order, repeated fields and needless escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}

@@ -28,9 +28,8 @@ type Options struct {
 	NotAsked  string              // why JetStream is nil
 	Space     subjects.Space
 
-	// Wait limits how long [Ask] waits for the ledger, and how long Answer counts events. Ask
-	// waits only if Written says that an auditor is writing to the ledger, because otherwise the
-	// ledger does not grow.
+	// Wait limits how long [Ask] waits for the ledger, and how long Answer counts events. Ask only
+	// waits if Written says that an auditor is writing.
 	Wait    time.Duration
 	Written bool
 
@@ -45,9 +44,8 @@ type Question struct {
 	notAsked string
 }
 
-// Ask notes how far the stream and the outboxes reach now, and then gives the ledger some time to
-// catch up, so that a verdict can say as of when it holds. If the broker cannot be reached, Ask
-// still returns, because the ledger can be verified without it.
+// Ask notes how far the stream and the outboxes reach now, and gives the ledger some time to catch
+// up. It also returns if the broker cannot be reached.
 func Ask(ctx context.Context, o Options) *Question {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}
@@ -68,8 +66,7 @@ func Ask(ctx context.Context, o Options) *Question {
 	return q
 }
 
-// awaitLedger waits until the ledger has all messages up to q.end. It ignores errors, because
-// Answer and the verifier report them.
+// awaitLedger waits until the ledger has all messages up to q.end. Answer reports errors.
 func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 	for asked := (ledger.Position{}); ; {
 		c, err := q.opts.Ledger.Newest(ctx)
@@ -101,8 +98,7 @@ func pause(ctx context.Context, deadline time.Time) bool {
 	}
 }
 
-// Answer counts the events that existed at the time of [Ask] and that the checkpoint does not
-// cover.
+// Answer counts the events at the time of [Ask] that the checkpoint does not cover.
 func (q *Question) Answer(ctx context.Context, c ledger.Checkpoint) verifier.AsOf {
 	a := verifier.AsOfCheckpoint(c)
 	a.NotAsked = q.notAsked

@@ -59,8 +59,8 @@ func inspect(o Options) outboxes {
 
 func (b *outbox) counts() bool { return b.now.Events+b.now.Lost+b.now.Damaged > 0 }
 
-// inspect reads the state of the outbox. The first call sets b.last to the number of the last
-// event, and later calls ignore the events after it.
+// inspect reads the state of the outbox. The first call sets b.last, and later calls ignore newer
+// events.
 func (b *outbox) inspect(tenant string) error {
 	name := filepath.Base(b.dir)
 	s, err := publish.Inspect(b.dir)
@@ -91,7 +91,7 @@ func (b *outbox) inspect(tenant string) error {
 	return nil
 }
 
-// await waits until all events are in the stream. It skips outboxes without a sending process.
+// await waits until all events are in the stream, except in outboxes that no process sends.
 func (o *outboxes) await(ctx context.Context, deadline time.Time) {
 	for i := range o.list {
 		b := &o.list[i]
@@ -117,9 +117,8 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 	return list, unread
 }
 
-// missing returns the lost outboxes that had events of the tenant. It omits a loss that was already
-// recorded, unless access records wait to be sent. The record of the loss may then be one of these,
-// so that the ledger lacks it.
+// missing returns the lost outboxes that had events of the tenant. A recorded loss is only missing
+// if its record may still wait to be sent.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil
@@ -137,8 +136,8 @@ func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	return list
 }
 
-// spoolFolder has events of hooks that could not reach the shared outbox, so the ledger lacks
-// these too. It must equal hookclient.SpoolDir.
+// spoolFolder has events of hooks that could not reach the outbox. It must equal
+// hookclient.SpoolDir.
 const spoolFolder = "hook-spool"
 
 func (o *outboxes) spooled(folder string) {

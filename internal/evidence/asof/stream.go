@@ -54,8 +54,8 @@ func askStream(ctx context.Context, o Options) (*streamEnd, error) {
 	return e, nil
 }
 
-// isOther reports whether the ledger has read another stream, because the server is the wrong
-// one, or because its stream was replaced and no auditor has read it yet.
+// isOther reports whether the ledger has read another stream than this one, which may be on the
+// wrong server or new.
 func (e *streamEnd) isOther(at ledger.Position) bool {
 	return !at.Stream.IsZero() && !at.Stream.Equal(e.created)
 }
@@ -83,9 +83,9 @@ func (e *streamEnd) later(ctx context.Context, at ledger.Position) (l verifier.L
 
 var errTooMany = errors.New("the stream has too many messages to compare them in time")
 
-// missing calls found for each message that follows the position at and is not in the ledger, until
-// found returns false. If the stream is not the stream of the ledger, missing starts at the first
-// message, because a restored stream repeats messages.
+// missing calls found for each message after the position at that is not in the ledger, until found
+// returns false. In another stream it starts at the first message, because a restored stream
+// repeats messages.
 func (e *streamEnd) missing(ctx context.Context, at ledger.Position, found func(manifest bool) bool) error {
 	after := at.Sequence
 	if !at.Stream.Equal(e.created) {
@@ -131,7 +131,7 @@ func (e *streamEnd) get(ctx context.Context, from uint64, filter string) (*jetst
 }
 
 // received reports whether the ledger has msg, and whether msg is a manifest. It looks for the
-// content, because an exact copy of a message does not change the ledger's position.
+// content, because a copy does not change the ledger's position.
 func (e *streamEnd) received(ctx context.Context, msg *jetstream.RawStreamMsg) (has, manifest bool, err error) {
 	address, err := e.space.Parse(msg.Subject)
 	if err != nil {

@@ -12,13 +12,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// Export writes a ledger to the folder dir as static files of a C2SP tlog-tiles log. dir must be
-// empty or missing. The checkpoint is written last, so that a folder with a checkpoint is
-// complete. A failed Export removes its files. progress gets the number of written files and the
-// number of all files.
+// Export writes a ledger to the empty or missing folder dir as static files of a C2SP tlog-tiles
+// log. The checkpoint is written last, so a folder with a checkpoint is complete. After an error,
+// the files are removed. progress gets the numbers of written and of all files.
 //
-// Export also compares each record with its leaf. If a record was altered, it returns a
-// [ledger.RecordError].
+// An altered record is an error, which is a [ledger.RecordError].
 func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
 	entries, err := os.ReadDir(dir)
 	switch {

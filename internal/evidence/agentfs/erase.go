@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// readOrders reads the tenant's new erasure orders and marks the files of the erased runs, so
-// that catchUp later erases the data there.
+// readOrders reads new erasure orders and marks the files of the erased runs for catchUp.
 func (s *session) readOrders(ctx context.Context) error {
 	r := s.tenant.routes
 	last := r.orders
@@ -38,8 +37,8 @@ func (s *session) readOrders(ctx context.Context) error {
 	return r.commit()
 }
 
-// erase removes all data from f that erasure orders destroyed in the ledger, and commits. It saves
-// the number of the last order at the end, so that a crash repeats the erasure.
+// erase removes all erased data from f and commits. It saves the number of the last order at the
+// end, so that a crash repeats the erasure.
 func (s *session) erase(ctx context.Context, f *file, state *fileState) error {
 	runs, err := s.erasedRuns(ctx, f.orders, state)
 	if err != nil {

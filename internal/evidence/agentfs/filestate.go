@@ -16,8 +16,8 @@ type fileState struct {
 	saved progress
 }
 
-// progress is the part of a fileState that is stored. If a user restores an old copy of the file,
-// the fields done, cleaned and listed are too high for this copy.
+// progress is the stored part of a fileState. After a user restores an old copy of the file, done,
+// cleaned and listed are too high.
 type progress struct {
 	name    string
 	last    int64 // last leaf whose event belongs in the file
@@ -106,8 +106,8 @@ func (r *routes) add(s *fileState, leaf int64, e events.Event) error {
 	return nil
 }
 
-// addFile registers a new file. Each file of an agent contains a list of all files of the agent, so
-// addFile updates the number of files in the state of each.
+// addFile registers a new file. Each file of an agent lists them all, so it updates their number in
+// each state.
 func (r *routes) addFile(name string) error {
 	n := parseName(name)
 	for part := 1; n.part > 1 && part <= n.part; part++ {
@@ -127,8 +127,8 @@ type partList struct {
 
 const partsKey = "hooktrail:parts"
 
-// If the agent has several files, listParts writes a list of their ids into f. The list has time 0,
-// so that a rebuilt file is identical.
+// listParts writes the list of an agent's files into f, if there are several. Its time is 0, so
+// that a rebuilt file is identical.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

@@ -20,8 +20,7 @@ const (
 	rootInode  = 1
 )
 
-// fileSystem owns the tables of the AgentFS file system, and hooktrail_files with the paths that
-// this package wrote.
+// fileSystem owns the AgentFS file system tables, and hooktrail_files with our own paths.
 type fileSystem struct{ conn *sqlite.Conn }
 
 func (f *fileSystem) write(path string, content []byte, at time.Time) error {
@@ -45,7 +44,7 @@ func (f *fileSystem) truncate(ino int64) error {
 }
 
 // writeAt writes content at an offset, a multiple of [chunkSize]. It does not truncate the file,
-// because the file may already have later chunks.
+// which may have later chunks.
 func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) error {
 	size := offset + int64(len(content))
 	for index := offset / chunkSize; len(content) > 0; index++ {
@@ -61,8 +60,8 @@ func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) er
 	return nil
 }
 
-// link makes path a second name of the file at target, so that a payload need not be copied. If
-// path is the name of another file, link removes that name first.
+// link makes path a second name of the file at target, so that a payload need not be copied. It
+// first removes path from another file.
 func (f *fileSystem) link(target, path string, at time.Time) error {
 	ino, ok, err := f.lookup(target)
 	if err != nil || !ok {
@@ -84,8 +83,8 @@ func (f *fileSystem) link(target, path string, at time.Time) error {
 	return f.addEntry(folder, name, ino, path)
 }
 
-// create returns an inode for new content at path. It reuses the inode at path if that inode has no
-// other name. Otherwise the old content must stay readable under the other name.
+// create returns an inode for new content at path. An old inode with another name stays, because
+// its content must stay readable there.
 func (f *fileSystem) create(path string, at time.Time) (int64, error) {
 	ino, ok, err := f.lookup(path)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// foreignCounts count the rows and files of other tools, after reset has removed those of this
-// package. Folders do not count, because reset does not remove them.
+// foreignCounts count the rows and files of other tools after reset, which does not remove folders.
 var foreignCounts = []string{
 	`SELECT count(*) FROM tool_calls`,
 	`SELECT count(*) FROM kv_store`,
@@ -28,10 +27,9 @@ type Mark struct {
 	written time.Time
 }
 
-// Foreign copies only the rows and files of other tools from the AgentFS file at path to a new
-// file out, because the ledger cannot restore these. If there are none, it returns false and
-// creates no file. The returned mark lets [Unchanged] detect later writes. Errors wrap [ErrBusy]
-// if another process has the file open.
+// Foreign copies the rows and files of other tools, which the ledger cannot restore, from the file
+// at path to a new file out. If there are none, it returns false and creates no file. [Unchanged]
+// takes the returned mark. Errors wrap [ErrBusy] if another process has the file open.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
@@ -59,8 +57,8 @@ func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err e
 	return kept, mark, nil
 }
 
-// Unchanged returns an error that wraps [ErrChanged] if the file at path was written after the call
-// of [Foreign] that returned mark. The error wraps [ErrBusy] if another process has the file open.
+// Unchanged returns an error that wraps [ErrChanged] if the file at path was written since
+// [Foreign] returned mark, or [ErrBusy] if another process has it open.
 func Unchanged(ctx context.Context, path string, mark Mark) error {
 	err := read(ctx, path, leaveTimeout, func(r *reader) error {
 		now, err := markOf(r.conn, path)
@@ -76,7 +74,7 @@ func Unchanged(ctx context.Context, path string, mark Mark) error {
 }
 
 // markOf returns the mark of the open file at path. It first runs a SQLite checkpoint, which would
-// otherwise run on close and change the file.
+// otherwise change the file on close.
 func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err
@@ -88,8 +86,7 @@ func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	return Mark{bytes: info.Size(), written: info.ModTime()}, nil
 }
 
-// strip removes the rows of this package from the file at path, and reports whether rows or files
-// of other tools are left.
+// strip removes our rows from the file at path, and reports whether others are left.
 func strip(ctx context.Context, path string) (left bool, err error) {
 	f, err := openFile(ctx, path)
 	if err != nil {
@@ -112,6 +109,6 @@ func strip(ctx context.Context, path string) (left bool, err error) {
 	return left, f.compact()
 }
 
-// Routes returns the path of the database that says in which file each run of a tenant is. The path
-// is relative to the folder of the files.
+// Routes returns the path, below the folder of the files, of the database that says which file each
+// run is in.
 func Routes(tenant string) string { return filepath.Join(".routes", escapeID(tenant)+".db") }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// maxPart is the maximum length of an escaped id in bytes, so that a file name of 255 bytes has
-// room for two ids, the separators and a suffix such as "-wal".
+// maxPart is the maximum length of an escaped id in bytes. A file name of 255 bytes has room for
+// two.
 const maxPart = 112
 
 // FileName returns the name of an agent's first AgentFS file. AgentFS tools open the file by the
@@ -137,8 +137,7 @@ var keyEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 func keyPart(id string) string { return keyEscaper.Replace(text(id)) }
 
-// text replaces invalid UTF-8 and NUL bytes, because SQLite and the AgentFS clients do not accept
-// them.
+// text replaces invalid UTF-8 and NUL bytes, which SQLite and the AgentFS clients refuse.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

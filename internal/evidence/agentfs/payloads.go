@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxInline is the maximum size of a payload in a row. Larger payloads become files, because
-// AgentFS clients load all rows.
+// maxInline is the maximum size of a payload in a row. AgentFS clients load all rows, so larger
+// ones become files.
 const maxInline = 64 << 10
 
 type reference struct {
@@ -24,8 +24,8 @@ type reference struct {
 	Missing bool   `json:"missing,omitempty"` // the content never arrived
 }
 
-// Ids in paths are escaped, so that they cannot lead into another folder. An escaped id has no dot,
-// unlike file names outside the folder "=blobs", so the two never collide.
+// Ids in paths are escaped, so that they cannot lead into another folder. Escaped ids have no dot,
+// so they cannot collide with file names.
 func runPath(run string) string        { return "/runs/" + pathPart(run) }
 func stepPath(run, step string) string { return runPath(run) + "/" + pathPart(step) }
 func blobPath(run, sum string) string  { return runPath(run) + "/=blobs/" + pathPart(sum) }
@@ -90,8 +90,8 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	return context, nil
 }
 
-// field returns value as it is stored in a row, which is a reference to a file at path if value
-// is too large or arrived in chunks.
+// field returns value as it is stored in a row. If it is too large or arrived in chunks, this is a
+// reference to a file at path.
 func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
 		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
@@ -114,8 +114,8 @@ func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, err
 	return object(ref), err
 }
 
-// errorText returns message as it is stored in a row. A long message goes into a file instead,
-// and the row has only its first 1,024 bytes and the path.
+// errorText returns message as it is stored in a row. A long message goes into a file, and the row
+// has its beginning and the path.
 func (p *payloads) errorText(message, path string, at time.Time) (string, error) {
 	if len(message) <= maxInline {
 		return message, nil
@@ -133,8 +133,7 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 }
 
 // blob returns a reference to a payload that arrived in chunks. If the file at chunksPath has the
-// right hash, path becomes its second name and the reference names it. Otherwise the reference says
-// that the payload is missing.
+// right hash, path becomes its second name. Otherwise the payload counts as missing.
 func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
 	ino, ok, err := p.files.lookup(chunksPath)
@@ -154,8 +153,8 @@ func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at tim
 	return ref, p.files.link(chunksPath, path, at)
 }
 
-// addChunk writes a chunk of a payload without checking the payload's hash. blob does this later,
-// because the event that refers to the payload comes after all chunks.
+// addChunk writes a chunk of a payload. blob checks the hash later, because the referring event
+// comes after all chunks.
 func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil
@@ -172,8 +171,7 @@ func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if err != nil {
 		return err
 	}
-	// blob gives a file a second name when the hash is right, so another chunk could only damage
-	// the file.
+	// A second name means that the hash is right, so another chunk could only damage the file.
 	if links, err := p.files.links(ino); err != nil || links > 1 {
 		return err
 	}

@@ -32,8 +32,8 @@ var projections = []projection{
 	{events.BlobChunk, decoded((*projector).blobChunk)},
 }
 
-// decoded returns a function that decodes an event's payload and calls apply. It ignores
-// unreadable payloads, because any producer can send one.
+// decoded returns a function that decodes the payload and calls apply. Unreadable payloads are
+// ignored, because any producer can send one.
 func decoded[T any](apply func(*projector, events.Event, T) error) func(*projector, events.Event) error {
 	return func(p *projector, e events.Event) error {
 		payload, err := events.Payload[T](e)
@@ -126,8 +126,7 @@ func (p *projector) runFinished(e events.Event, data events.RunFinishedData) err
 func metaKey(run string) string       { return "runs:" + keyPart(run) + ":meta" }
 func stepKey(run, step string) string { return "steps:" + keyPart(run) + ":" + keyPart(step) }
 
-// mergeMeta merges the fields of the run's start and end. If both have a field, the end wins,
-// because it is newer.
+// mergeMeta merges the fields of the run's start and end. The end wins, because it is newer.
 func (p *projector) mergeMeta(e events.Event, change func(*sources)) error {
 	key := metaKey(e.Run)
 	s, err := p.values.sources(key)

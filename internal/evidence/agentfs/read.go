@@ -15,16 +15,15 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// ErrErased means that a file still has data that an erasure order destroyed in the ledger.
+// ErrErased means that a file still has data that the ledger has erased.
 var ErrErased = errors.New("file still has erased data")
 
-// leaveTimeout is how long to wait for a file that another process has open. A commit takes less,
-// so a running auditor is no obstacle.
+// leaveTimeout is how long to wait for a file that is in use. A running auditor leaves it sooner.
 const leaveTimeout = 10 * time.Second
 
 const lookTimeout = 2 * time.Second
 
-// A File is one of the SQLite files in the AgentFS format that the auditor writes for each agent.
+// A File is an AgentFS file that the auditor writes for an agent.
 type File struct {
 	Name  string
 	Agent string // agent id; a shortened id ends with "…"
@@ -35,8 +34,7 @@ type File struct {
 // ID returns the id by which AgentFS tools open the file.
 func (f File) ID() string { return strings.TrimSuffix(f.Name, ".db") }
 
-// List returns the AgentFS files of a tenant in dir, sorted by agent and part, or none if dir
-// does not exist.
+// List returns the AgentFS files of a tenant in dir, sorted by agent and part.
 func List(dir, tenant string) ([]File, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -73,8 +71,8 @@ type Contents struct {
 	HasRun bool // the file has rows of the given run
 }
 
-// Inspect describes the file at path. If run is not empty, it also looks for rows of that run.
-// Errors wrap [ErrBusy] if another process has the file open.
+// Inspect describes the file at path, and looks for rows of run, if any. Errors wrap [ErrBusy] if
+// another process has the file open.
 func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	c := Contents{Leaf: -1}
 	err := read(ctx, path, lookTimeout, func(r *reader) (err error) {
@@ -103,9 +101,9 @@ func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	return c, err
 }
 
-// Copy copies the file at path to a new file out with mode 0600 and without a write-ahead log. A
-// failed Copy leaves no file. Erased data must not spread, so errors wrap [ErrErased] if the file
-// still has such data. They wrap [ErrBusy] if another process has it open.
+// Copy copies the file at path to a new file out that only its owner can read. A failed Copy leaves
+// no file. Errors wrap [ErrErased] if the file still has erased data, which must not spread, and
+// [ErrBusy] if another process has it open.
 func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("%s exists: choose another file or remove it", out)
@@ -144,9 +142,8 @@ func removed(path string) error {
 	return nil
 }
 
-// Unerased returns the names of a tenant's files in dir with data that the ledger has erased. It
-// cannot look into files that other processes have open, so the error wraps [ErrBusy] and names
-// them.
+// Unerased returns the names of a tenant's files in dir that still have erased data. Files in use
+// cannot be read, so the error wraps [ErrBusy] and names them.
 func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
 	files, err := List(dir, tenant)
 	if err != nil {
@@ -200,9 +197,8 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	return fn(r)
 }
 
-// notWritable returns the operating system's error if this process may not write the file,
-// because SQLite's error would be vague. Even readers need write permission, because they lock
-// the file.
+// notWritable replaces SQLite's vague error if this process may not write the file. Even readers
+// need that, because they lock the file.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
@@ -231,9 +227,8 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	return false, nil
 }
 
-// hasBefore reports whether the file has rows of the erased run that are older than the order. The
-// id of a row shows this, because it contains the row's leaf. For a run without rows, hasBefore
-// looks for payload files.
+// hasBefore reports whether the file has rows or payload files of the erased run from before the
+// order. The id of a row contains its leaf.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

@@ -16,12 +16,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rowsPerFile is the default limit of rows in a file, because AgentFS clients load all rows of a
-// file.
+// rowsPerFile is the default limit of rows in a file, because AgentFS clients load all of them.
 const rowsPerFile = 100_000
 
-// routes records the file of each run and the records that each file has, so that Sync only reads
-// new records. It can be rebuilt from the ledger. tenant.mu guards all fields.
+// routes records which file each run is in, and what each file has. It can be rebuilt from the
+// ledger. tenant.mu guards all fields.
 type routes struct {
 	conn   *sqlite.Conn
 	tenant string
@@ -35,8 +34,8 @@ type routes struct {
 	states map[string]*fileState // loaded since the last commit
 }
 
-// routesVersion is the version of the routes database. openRoutes discards the routes of any other
-// version, so that Sync computes them again.
+// routesVersion is the version of the routes database. Routes of any other version are computed
+// again.
 const routesVersion = 2
 
 var routesSchema = []string{
@@ -49,8 +48,8 @@ var routesSchema = []string{
 
 var dropRoutes = []string{`DROP TABLE IF EXISTS state`, `DROP TABLE IF EXISTS runs`, `DROP TABLE IF EXISTS files`}
 
-// openRoutes opens or creates a tenant's routes database. It replaces a damaged database, because
-// the ledger has the same facts.
+// openRoutes opens or creates a tenant's routes database. It replaces a damaged one, which can be
+// rebuilt.
 func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, error) {
 	folder := filepath.Join(dir, ".routes")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -61,8 +61,8 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checkFiles clears the states of missing files, so that catchUp writes these files again. After a
-// start, any file could be an old copy, so erased runs are erased from their files again.
+// checkFiles clears the states of missing files. After a start, any file could be an old copy, so
+// erased runs are erased again.
 func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	return order, false, nil
 }
 
-// decode decodes the event of a record, and returns false if the record has no event or run. An
-// unreadable record is only logged, because the verifier reports it.
+// decode decodes the event of a record, or returns false if there is none. The verifier reports
+// unreadable records, so they are only logged.
 func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) {
 	if entry.Event == nil {
 		return events.Event{}, false
@@ -225,7 +225,7 @@ func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 			return err
 		}
 	}
-	// No later record belongs in the file, even if the stored routes name a later leaf.
+	// No later record belongs in the file, whatever the stored routes say.
 	state.last = f.pos.leaf
 	return nil
 }

@@ -15,8 +15,7 @@ func failureText(failure *events.Failure, others ...string) string {
 	return cmp.Or(others...)
 }
 
-// resultText returns the result of a tool as text, because some tools put their error message
-// there.
+// resultText returns the result of a tool as text. Some tools put their error message there.
 func resultText(result json.RawMessage) string {
 	if len(result) == 0 || bytes.Equal(result, []byte("null")) {
 		return ""
@@ -39,7 +38,7 @@ func raw(value json.RawMessage) any {
 	return value
 }
 
-// object encodes a value as JSON. It cannot fail, because the values come from decoded JSON.
+// object encodes a value as JSON, which never fails for decoded JSON.
 func object(value any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

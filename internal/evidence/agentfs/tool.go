@@ -8,9 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolBefore writes the row of a tool call, or completes the row if the result came first. A call can
-// have two such events, from hooks and from a transcript. A denied call becomes a failed row, and
-// its result does not change that.
+// toolBefore writes the row of a tool call. Hooks and a transcript can both report the call, even
+// after its result. A denied call stays a failed row.
 func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
 	key := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID))
 	path := toolPath(e)
@@ -41,8 +40,8 @@ func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error
 	return p.calls.put(r)
 }
 
-// merge combines r with the row that another event of the same call has stored. If patched is true,
-// hooks changed the arguments in r, so r keeps its arguments.
+// merge combines r with the stored row of the same call. If patched is true, hooks changed the
+// arguments, so r keeps its own.
 func (r *row) merge(old storedRow, patched bool) {
 	if !patched && len(old.parameters) > 0 {
 		r.parameters = old.parameters
@@ -87,7 +86,7 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 const deniedText = "denied"
 
 // isStronger reports whether the stored outcome of a call counts more than r. A denial by hooks
-// counts most, and of several results the strongest.
+// counts most.
 func isStronger(old storedRow, r row) bool {
 	if old.status == pending || isDenial(old.failure) {
 		return old.status != pending
@@ -101,8 +100,7 @@ func isDenial(failure string) bool {
 	return failure == deniedText || strings.HasPrefix(failure, deniedText+": ")
 }
 
-// outcomeOf returns the status of a call's result, given its row's status and failure. If the call
-// failed, outcomeText has made the text of failure.
+// outcomeOf returns the status of a call's result from the stored row, see outcomeText.
 func outcomeOf(s status, failure string) events.ToolStatus {
 	switch {
 	case s == success:
@@ -115,8 +113,7 @@ func outcomeOf(s status, failure string) events.ToolStatus {
 	return events.ToolError
 }
 
-// knownName chooses between the names of a call in two events and returns the first in the
-// alphabet. It ignores the placeholder for an unknown tool.
+// knownName returns one name for a call that two events name differently.
 func knownName(a, b string) string {
 	switch unknown := toolName(""); unknown {
 	case a:
@@ -127,9 +124,8 @@ func knownName(a, b string) string {
 	return events.ToolName(a, b)
 }
 
-// outcomeText returns the error text of a call without success. The format has no status for a call
-// that was refused or interrupted, so the text begins with that word, as for calls that our hooks
-// denied.
+// outcomeText returns the error text of a call without success. It begins with "denied" or
+// "interrupted", because the format has no such status.
 func outcomeText(data events.ToolResultData) string {
 	text := failureText(data.Error, resultText(data.Result), "tool failed")
 	switch data.Status {

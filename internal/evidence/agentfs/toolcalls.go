@@ -8,9 +8,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// idsPerLeaf is the distance between the row ids of two leaves in tool_calls. Since a row's id
-// depends on its leaf alone, a rebuilt file has the same ids, and other tools can insert rows in
-// between. JavaScript represents the ids of 2³³ leaves exactly.
+// idsPerLeaf is the distance between the row ids of two leaves. A rebuilt file has the same ids,
+// and other tools can insert rows in between. JavaScript represents the ids of 2³³ leaves exactly.
 const idsPerLeaf = 1 << 20
 
 type status string
@@ -21,7 +20,7 @@ const (
 	failed  status = "error"
 )
 
-// row is a new row of tool_calls. It stores either result or failure, depending on the status.
+// row is a new row of tool_calls, with either result or failure.
 type row struct {
 	key        string // see rowKey
 	name       string
@@ -101,7 +100,7 @@ func (t *toolCalls) put(r row) error {
 	return nil
 }
 
-// setCall sets the tool and the arguments of a row that already has a result or a denial.
+// setCall sets the tool and the arguments of a row that already has an outcome.
 func (t *toolCalls) setCall(id int64, r row) error {
 	var parameters any
 	if len(r.parameters) > 0 {
@@ -144,8 +143,8 @@ func (t *toolCalls) removeAll() error {
 	})
 }
 
-// columns returns the columns after the id as AgentFS clients expect them. Times are therefore
-// whole seconds, JSON is never empty, and a finished row has either a result or an error.
+// columns returns the columns after the id as AgentFS clients expect them, with whole seconds, JSON
+// that is never empty, and either a result or an error.
 func (r row) columns() []any {
 	var parameters, result, failure any
 	if len(r.parameters) > 0 {

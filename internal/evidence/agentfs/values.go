@@ -12,9 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// sources are the two JSON documents from which a value is merged, such as the start and the end of
-// a run, and the events that contained them, so that a newer event can replace one of the
-// documents. If a value comes from a single event, only finishedBy is set.
+// sources are the JSON documents from which a value is merged, such as the start and the end of a
+// run, and their events. A value from one event only has finishedBy.
 type sources struct {
 	started, finished     []byte
 	startedBy, finishedBy origin
@@ -27,8 +26,8 @@ type origin struct {
 
 func originOf(e events.Event) origin { return origin{e.Producer, e.Sequence} }
 
-// isNewer reports whether o is a later event than other of the same producer. For different
-// producers it returns false, so the order in the ledger decides.
+// isNewer reports whether o is a later event of the same producer. Otherwise the order in the
+// ledger decides.
 func (o origin) isNewer(other origin) bool {
 	return o.producer == other.producer && o.sequence > other.sequence
 }

@@ -18,13 +18,13 @@ import (
 
 // Source reads a tenant's ledger.
 type Source interface {
-	// After yields the records after a leaf in ledger order, or all records for -1. The caller
-	// collects entries, so the source must not reuse their bytes.
+	// After yields the records after a leaf in ledger order, or all for -1. Their bytes must not be
+	// reused.
 	After(ctx context.Context, leaf int64) iter.Seq2[Entry, error]
 	// Run yields the records of a run in ledger order.
 	Run(ctx context.Context, run string) iter.Seq2[Entry, error]
-	// Erased yields the runs that orders after the leaf order have erased, in ledger order, or
-	// the runs of all orders for -1.
+	// Erased yields the runs that orders after the leaf order have erased, or all for -1, in ledger
+	// order.
 	Erased(ctx context.Context, order int64) iter.Seq2[Erasure, error]
 }
 
@@ -35,7 +35,7 @@ type Entry struct {
 	Event []byte      // nil if the record has no event or was erased
 }
 
-// An Erasure says that an erasure order, whose leaf is Order, erased payloads of a run.
+// An Erasure says that the order at leaf Order erased payloads of a run.
 type Erasure struct {
 	Order int64
 	Run   string
@@ -43,14 +43,13 @@ type Erasure struct {
 
 // Options are the settings of a [Writer].
 type Options struct {
-	// Interval is the minimum time between two commits of a file during one Sync, so that other
-	// processes can open the file in between. The default is one second.
+	// Interval is the minimum time between two commits of a file, one second by default. Other
+	// processes can open the file in between.
 	Interval time.Duration
-	// RowsPerFile is the number of rows after which new runs go into the agent's next file. The
-	// default is 100,000.
+	// RowsPerFile is the number of rows after which new runs go into the next file, 100,000 by
+	// default.
 	RowsPerFile int64
-	// ChunkEvents and ChunkBytes limit the size of a commit. The defaults are 20,000 events and 32
-	// MiB.
+	// ChunkEvents and ChunkBytes limit a commit, to 20,000 events and 32 MiB by default.
 	ChunkEvents int
 	ChunkBytes  int
 	Logger      *slog.Logger
@@ -76,7 +75,7 @@ func (o Options) withDefaults() Options {
 }
 
 // A Writer updates the AgentFS files in a folder from the ledgers of all tenants. It is safe for
-// concurrent use, but calls for the same tenant run one after the other.
+// concurrent use, one call per tenant at a time.
 type Writer struct {
 	dir  string
 	opts Options
@@ -86,8 +85,7 @@ type Writer struct {
 	calls   uint64
 }
 
-// maxRoutes limits the number of open routes databases, because each needs file descriptors and
-// memory.
+// maxRoutes limits the open routes databases, which need file descriptors and memory.
 const maxRoutes = 32
 
 type tenant struct {
@@ -98,17 +96,14 @@ type tenant struct {
 	checked map[string]bool // names of files that belong to this ledger
 }
 
-// Open returns a writer for the AgentFS files in dir, which may be missing. Only one process may
-// write to dir.
+// Open returns a writer for the AgentFS files in dir. Only one process may write there.
 func Open(dir string, opts Options) *Writer {
 	return &Writer{dir: dir, opts: opts.withDefaults(), tenants: map[string]*tenant{}}
 }
 
 // Sync applies all new records of src to the files of the tenant called name. The changes are
-// durable when it returns. Sync skips files that it cannot write, retries them in the next call,
-// and therefore names them in the error. This wraps [ErrBusy] if another process has such a file
-// open. With many records, Sync commits a file several times, at most once per
-// [Options.Interval].
+// durable when it returns. Files that it cannot write are in the error and wait for the next call.
+// The error wraps [ErrBusy] if another process has one open.
 func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	t := w.tenant(name)
 	t.mu.Lock()
@@ -183,7 +178,7 @@ func (w *Writer) evict() error {
 	return errors.Join(errs...)
 }
 
-// open loads the stored routes of a tenant, but discards them if they belong to another ledger.
+// open loads the stored routes of a tenant, unless they belong to another ledger.
 func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) error {
 	if t.routes != nil {
 		return nil
@@ -207,9 +202,8 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. The first
-// event of a run decides its file, so the new routes may name another file if that event was
-// erased.
+// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. A run whose
+// first event was erased may belong in another file now.
 func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {

@@ -20,8 +20,7 @@ func (t *tracer) called(x *fact) {
 	}
 }
 
-// again merges another event of the same call into its row, for example because both the hooks and
-// the transcript have reported the call.
+// again merges another report of the same call, such as from hooks and from the transcript.
 func (r *Row) again(x *fact, p call, detail string) {
 	r.mark(x)
 	r.Name = events.ToolName(r.Name, p.name)
@@ -54,8 +53,7 @@ func (t *tracer) relative(detail string) string {
 }
 
 // approved applies a person's answer about a call. If a hook asked and no person allowed the call,
-// it counts as denied. An answer without a verdict changes nothing, because the question came from
-// the tool and not from a hook.
+// it counts as denied. An answer without a verdict changes nothing, because the tool asked.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]
@@ -98,8 +96,8 @@ func (t *tracer) answered(x *fact) {
 	}
 }
 
-// result merges a result of the call into its row. If there are several results, the strongest
-// status counts, and the other results only add facts that are still missing.
+// result merges a result of the call into its row. The strongest status counts, and others only add
+// missing facts.
 func (r *Row) result(x *fact, p answer) {
 	weaker := r.answered && r.Status.Stronger(p.status) == r.Status
 	if !weaker || r.Status == p.status && r.ExitCode == nil {
@@ -126,8 +124,7 @@ func (t *tracer) delegated(x *fact) {
 	row.Run = t.subRun(x, p.id)
 }
 
-// subRun returns the run id of a sub-agent, which is SESSION/ID, or ID if only that run has
-// events.
+// subRun returns the run id of a sub-agent, which is SESSION/ID, or ID if only that has events.
 func (t *tracer) subRun(x *fact, id string) string {
 	below := x.session + "/" + id
 	if t.all.runs[below] == nil && t.all.runs[id] != nil {

@@ -32,8 +32,7 @@ func detail(args json.RawMessage) string {
 	return OneLine(strings.Join(parts, " "))
 }
 
-// abbreviate returns a short form of an argument's value, such as "=3", or "[4]" for a list of
-// four.
+// abbreviate returns a short form of an argument's value, such as "=3", or "[4]" for a list.
 func abbreviate(value json.RawMessage) string {
 	var list []json.RawMessage
 	switch {
@@ -52,7 +51,7 @@ func OneLine(s string) string {
 	return Clip(strings.Join(strings.Fields(Clip(s, 4*maxDetail)), " "), maxDetail)
 }
 
-// Clip cuts s to at most width characters, of which the last one is then an ellipsis.
+// Clip cuts s to at most width characters and ends it with an ellipsis.
 func Clip(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s

@@ -3,8 +3,8 @@
 //
 // Events may be added in any order and more than once, because events and calls are identified by
 // id and sorted by time. Only the latest run.finished of a run counts, as does only the latest
-// step.finished of a step and response.completed of a response. An event without a step belongs
-// to the step of the latest prompt before it.
+// step.finished of a step and response.completed of a response. An event without a step belongs to
+// the step of the latest prompt before it.
 //
 // The memory of a [Fold] grows with the number of events but not with the size of the payloads.
 package runtree

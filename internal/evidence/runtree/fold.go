@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Fold collects the events of a tenant's runs for [Fold.Trace]. The zero Fold is empty. A Fold is
-// not safe for concurrent use.
+// A Fold collects the events of a tenant's runs for [Fold.Trace]. The zero Fold is empty. It is not
+// safe for concurrent use.
 type Fold struct {
 	Tenant string
 	runs   map[string]*run
@@ -48,8 +48,7 @@ type fact struct {
 	denies, succeeds bool // of the call, whatever the form of the payload
 }
 
-// Add adds an event. If its payload is invalid, the trace shows the event without the facts from
-// the payload.
+// Add adds an event. If its payload is invalid, the trace lacks facts from the payload.
 func (f *Fold) Add(e events.Event) {
 	if f.runs == nil {
 		f.runs = map[string]*run{}
@@ -99,8 +98,8 @@ func untimed(e events.Event) bool {
 	return bytes.Contains(e.Data, []byte(`"untimed"`)) && json.Unmarshal(e.Data, &common) == nil && common.Untimed
 }
 
-// AddRemoved adds an event whose payload an order destroyed. The word says how, such as erased.
-// Traces include such an event in their counts, but in no step.
+// AddRemoved adds an event whose payload was destroyed, as word says. Traces count it, but it is in
+// no step.
 func (f *Fold) AddRemoved(e events.Event, word string) {
 	f.Add(e)
 	if x := f.runs[e.Run].byID[e.ID]; x != nil {
@@ -108,8 +107,8 @@ func (f *Fold) AddRemoved(e events.Event, word string) {
 	}
 }
 
-// AddAltered adds an event whose record differs from its leaf. The event's id, kind, run and time
-// must match the leaf.
+// AddAltered adds an event whose record differs from its leaf. Id, kind, run and time must be the
+// leaf's.
 func (f *Fold) AddAltered(e events.Event, a Altered) {
 	f.Add(e)
 	r := f.runs[e.Run]
@@ -119,8 +118,7 @@ func (f *Fold) AddAltered(e events.Event, a Altered) {
 	}
 }
 
-// Doubt marks an event, which must have been added before, as doubtful. It sets the id and kind
-// in d.
+// Doubt marks an added event as doubtful. It sets the id and kind in d.
 func (f *Fold) Doubt(e events.Event, d Doubt) {
 	r := f.runs[e.Run]
 	d.ID, d.Kind = e.ID, e.Kind()
@@ -130,17 +128,15 @@ func (f *Fold) Doubt(e events.Event, d Doubt) {
 	}
 }
 
-// SetApart adds a doubt about a record that the ledger does not treat as an event of the run. The
-// trace therefore has the doubt, but no event for it.
+// SetApart adds a doubt about a record that is not an event of the run.
 func (f *Fold) SetApart(run string, d Doubt) {
 	if r := f.runs[run]; r != nil {
 		r.doubts = append(r.doubts, d)
 	}
 }
 
-// merge merges another copy of the event into x. The earliest time and the strictest verdict win.
-// An agent with two sets of hooks may report one call under two names, so if the verdicts are
-// equal, the first name in the alphabet wins.
+// merge merges another copy of the event into x. The earliest time and the strictest verdict win,
+// and then the first name in the alphabet, because two sets of hooks may name a call differently.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.call == e.ToolCall {
 		x.denies, x.succeeds = x.denies || e.DeniesCall(), x.succeeds || e.CallSucceeded()
@@ -170,7 +166,7 @@ func rank(v events.Verdict) int {
 // Runs returns the sorted ids of all runs.
 func (f *Fold) Runs() []string { return slices.Sorted(maps.Keys(f.runs)) }
 
-// Subagents returns the possible run ids of a run's sub-agents, of which some may have no events.
+// Subagents returns the possible run ids of a run's sub-agents. Some may have no events.
 func (f *Fold) Subagents(id string) []string {
 	r := f.runs[id]
 	if r == nil {

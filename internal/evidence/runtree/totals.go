@@ -30,8 +30,8 @@ func (t *tracer) finish() {
 	}
 }
 
-// endSteps sets the status of steps without a step.finished event in a finished run. The last
-// step ended like the run, but nothing says how the others ended.
+// endSteps sets the status of unfinished steps in a finished run. The last one ended like the run,
+// and the others are unknown.
 func (t *Trace) endSteps() {
 	if !t.Finished && t.RemovedAs == "" {
 		return
@@ -47,9 +47,8 @@ func (t *Trace) endSteps() {
 	}
 }
 
-// markDeniedResults marks the calls that have a successful result although a verdict denied them. A
-// call that a hook left to a person, who neither denied nor allowed it, is not marked, because no
-// verdict denied it.
+// markDeniedResults marks the calls that succeeded although a verdict denied them. A call that a
+// hook left to a person without an answer is not denied.
 func (t *tracer) markDeniedResults() {
 	for call, row := range t.calls {
 		if row.DeniedResult = t.denied[call] && t.succeeded[call]; row.DeniedResult {
@@ -81,8 +80,7 @@ func (t *Trace) count(row *Row) {
 	}
 }
 
-// dropStarts removes the row of a sub-agent's start if the tool call for the sub-agent has a row
-// too, so that each sub-agent has only one row.
+// dropStarts removes the row of a sub-agent's start if the tool call has a row too.
 func (t *tracer) dropStarts() {
 	linked := map[string]bool{}
 	for _, row := range t.calls {
@@ -93,8 +91,8 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses adds the tokens of responses to steps whose step.finished event has none.
-// Responses from telemetry count only if there are no other responses and no step has tokens.
+// countResponses adds the tokens of responses to steps without token counts. Telemetry counts only
+// if nothing else has tokens.
 func (t *tracer) countResponses() {
 	others := slices.ContainsFunc(t.trace.Steps, func(s *Step) bool { return s.counts })
 	for _, x := range t.responses {

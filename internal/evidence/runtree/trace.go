@@ -7,7 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Trace is a run with its steps. Never rename its fields, because `run show --json` prints them.
+// A Trace is a run with its steps. Its fields must never be renamed, because `run show --json`
+// prints them.
 type Trace struct {
 	Run         string           `json:"run"`
 	Tenant      string           `json:"tenant"`
@@ -55,7 +56,7 @@ const (
 	Contradicted = "CONTRADICTED" // another record with this id or number has other content
 )
 
-// Doubt is a record of a run that may not be from the producer that it names.
+// Doubt is a record of a run that may not be from the producer in it.
 type Doubt struct {
 	Leaf   int64       `json:"leaf"`
 	ID     string      `json:"id"`
@@ -106,7 +107,7 @@ type Step struct {
 	counts   bool // step.finished has token counts
 }
 
-// A Row is an entry of a step, such as a tool call, an error or a compaction.
+// A Row is an entry of a step, such as a tool call or an error.
 type Row struct {
 	// Kind is tool.before for a call, and for example error for another row.
 	Kind       events.Kind       `json:"kind"`
@@ -126,7 +127,7 @@ type Row struct {
 	Altered    bool              `json:"altered,omitempty"` // a record of the row differs from its leaf
 	Doubt      string            `json:"doubt,omitempty"`   // status of a [Doubt] about a record of the row
 
-	// DeniedResult means that a denied call has a successful result, because the denial had no
+	// DeniedResult means that a denied call has a successful result. Either the denial had no
 	// effect or the result is forged.
 	DeniedResult bool `json:"denied_result,omitempty"`
 
@@ -136,7 +137,7 @@ type Row struct {
 	patched  bool // hooks changed the arguments
 }
 
-// Denied reports whether the row is a call that hooks denied, or that the tool refused to run.
+// Denied reports whether hooks denied the call, or the tool refused it.
 func (r *Row) Denied() bool {
 	return r.Kind == events.ToolBefore && r.Verdict == events.VerdictDeny || r.Status == events.ToolDenied
 }

@@ -30,8 +30,8 @@ func newTracer(all *Fold, id string) *tracer {
 	}
 }
 
-// fold builds the trace of a run. It reads results in a second pass, because they may arrive before
-// their calls.
+// fold builds the trace of a run. Results may arrive before their calls, so it reads them in a
+// second pass.
 func (t *tracer) fold(r *run) {
 	facts := slices.SortedStableFunc(slices.Values(r.facts), byTime)
 	for _, x := range facts {
@@ -91,8 +91,8 @@ func (t *tracer) identify(x *fact) {
 	}
 }
 
-// stepOf returns the step id of an event. An event without one belongs to the latest prompt
-// before it, or otherwise to the first prompt.
+// stepOf returns the step id of an event, by default of the latest prompt before it, or the first
+// one.
 func (t *tracer) stepOf(x *fact) string {
 	if x.step != "" || len(t.prompts) == 0 {
 		return x.step

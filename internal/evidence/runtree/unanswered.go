@@ -23,15 +23,14 @@ func foldCase(r rune) rune {
 	return least
 }
 
-// unanswered has the calls of one tool with the same arguments. A client can send many of them, so
-// the time to find one does not grow with their number.
+// unanswered has the calls of one tool with the same arguments. Finding one takes constant time,
+// because a client can send many.
 type unanswered struct {
 	begun []*Row // calls that began before the last question, the latest last; of equal times, the first last
 	later []*Row // other calls, by time
 }
 
-// addUnanswered adds a call. It expects the calls in the order of time, so that it need not sort
-// them.
+// addUnanswered adds a call. Calls must come in the order of time.
 func (t *tracer) addUnanswered(row *Row) {
 	key := likenessOf(row.Name, row.Detail)
 	if t.alike[key] == nil {
@@ -40,9 +39,8 @@ func (t *tracer) addUnanswered(row *Row) {
 	t.alike[key].later = append(t.alike[key].later, row)
 }
 
-// unansweredCall finds the call of a question without a call id, which is the latest earlier call
-// that has the same tool and arguments but no result. The questions must come in the order of
-// time, because begin never goes back.
+// unansweredCall finds the call of a question without a call id, which is the latest earlier one
+// with the same tool and arguments but no result. Questions must come in the order of time.
 func (t *tracer) unansweredCall(x *fact, p call) *Row {
 	u := t.alike[likenessOf(p.name, t.relative(p.detail))]
 	if u == nil {

@@ -54,8 +54,8 @@ func askStream(ctx context.Context, o Options) (*streamEnd, error) {
 	return e, nil
 }
 
-// isOther reports whether the ledger has read another stream than this one, which may be on the
-// wrong server or new.
+// isOther reports whether the ledger has read another stream, for example because this is the wrong
+// server.
 func (e *streamEnd) isOther(at ledger.Position) bool {
 	return !at.Stream.IsZero() && !at.Stream.Equal(e.created)
 }

@@ -75,7 +75,7 @@ func (a AsOf) Behind() bool {
 	return false
 }
 
-// SetAsOf sets AsOf in the report. If the ledger lacks events, it is at best [Unproven].
+// SetAsOf sets AsOf in the report. If the ledger lacks events, the report is at best [Unproven].
 func (r *Report) SetAsOf(a AsOf) {
 	r.AsOf = &a
 	if !a.Behind() {

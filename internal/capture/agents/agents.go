@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tool reads the hook payloads of one coding agent and encodes the answers. It is safe
-// for concurrent use.
+// Tool translates the hook payloads and answers of one coding agent. It is safe for concurrent use.
 type Tool struct {
 	name  string
 	read  func(in object, b *builder)
@@ -40,7 +39,7 @@ func Names() []string {
 	return names
 }
 
-// Named returns the tool with this name. It fails if the name is not in [Names].
+// Named returns the tool with this name, which must be in [Names].
 func Named(name string) (*Tool, error) {
 	for _, t := range tools {
 		if t.name == name {
@@ -64,17 +63,15 @@ type Context struct {
 
 // Payload is a parsed hook payload.
 type Payload struct {
-	// Events contains at least one event. After hooks have decided, record the events of
-	// [Payload.Decided] instead.
+	// Events contains at least one event. After a decision, record [Payload.Decided] instead.
 	Events []events.Event
 	// Decides reports whether the tool waits for an answer.
 	Decides bool
-	// Document is the input of the hooks. Its Point is empty if no hook point fits the
-	// payload.
+	// Document is the input of the hooks. Its Point is empty if no hook can see the payload.
 	Document hooks.Document
 	// Cwd is the working folder of the agent; empty if unknown.
 	Cwd string
-	// Event is the name that the tool gives to the hook event. It is empty if unknown.
+	// Event is the agent's name for the hook event, or empty.
 	Event string
 
 	tool      *Tool
@@ -93,14 +90,13 @@ type Reply struct {
 	Exit   int
 }
 
-// Parse reads a payload. It fails only if the payload is not a JSON object, and the caller should
-// then record the events of [Tool.Unreadable], so that nothing is lost.
+// Parse reads a payload. If it is not a JSON object, record the events of [Tool.Unreadable], so
+// that nothing is lost.
 func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
 
-// parse reads a payload like Parse. It calls identified, if it is not nil, before the first event,
-// because the ids of events depend on the identity that the function may set.
+// parse is Parse with a function that may set the identity of the payload before ids depend on it.
 func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
@@ -133,8 +129,8 @@ func (t *Tool) builder(c Context) *builder {
 	return b
 }
 
-// Unreadable returns a Payload with one custom event for bytes that Parse rejects. The
-// event contains the first 16 MiB, in base64 if they are not UTF-8.
+// Unreadable returns a Payload with one event for bytes that Parse rejects. The event has the first
+// 16 MiB.
 func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	b := t.builder(c)
 	b.p.Event = ingest.Clip(c.Event, ingest.MaxID)
@@ -142,11 +138,8 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	return b.p
 }
 
-// Decided returns the events to record after the hooks have decided, and marks a denied call in
-// CallIDs. The events state what the tool will do. So an ask becomes a deny if the tool cannot ask
-// a person, and a deny that the tool would ignore becomes a reason without a verdict. If the event
-// id is derived from the payload, it also depends on the outcome, because the same payload with
-// another outcome is another event.
+// Decided returns the events to record after the hooks have decided. They state what the tool will
+// do, for example if it cannot ask a person.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events
@@ -171,8 +164,8 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	return list
 }
 
-// answerKey returns the parts of an outcome on which the event id depends, as one text. It is empty
-// if the outcome has none of them.
+// answerKey returns the parts of an outcome that change the event id. Another outcome is another
+// event.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
 	if o.Verdict == hooks.None { // None and an empty verdict mean the same
@@ -215,8 +208,7 @@ func (p Payload) supported(o hooks.DocumentOutcome) hooks.DocumentOutcome {
 	return o
 }
 
-// Reply encodes the outcome of the hooks for the tool. The reply is empty if the tool does not wait
-// for an answer, or if the hooks changed nothing.
+// Reply encodes the outcome of the hooks for the tool. It is empty if the tool waits for no answer.
 func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	if !p.Decides {
 		return Reply{}
@@ -224,9 +216,8 @@ func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	return t.reply(p, p.supported(o))
 }
 
-// FailClosed returns an answer that denies the payload because no decision was possible.
-// It is empty if the tool cannot deny at this hook point. An unreadable payload is denied
-// with exit status 2, which every tool understands.
+// FailClosed returns an answer that denies the payload because no decision was possible. It is
+// empty if the tool cannot deny it.
 func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	if len(p.raw) == 0 {
 		return Reply{Stderr: reason, Exit: 2}
@@ -234,8 +225,8 @@ func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	return t.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: reason})
 }
 
-// Closed returns an answer that denies every payload of the event. A hook prints it if its program
-// cannot run, so that nobody has decided. It is empty if the tool cannot deny at this event.
+// Closed returns an answer that denies every payload of the event, or an empty one if the tool
+// cannot deny it. Hooks use it if their program cannot run.
 func (t *Tool) Closed(event, reason string) Reply {
 	p, err := t.Parse([]byte(`{"tool_name":"any"}`), Context{Event: event})
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// ident returns s if it is valid as an event attribute. Otherwise it returns a hash of
-// s.
+// ident returns s, or a hash of s if it is not valid as an attribute.
 func ident(s string) string {
 	if ingest.Usable(s) {
 		return s

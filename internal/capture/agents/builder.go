@@ -58,9 +58,8 @@ func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	b.p.Events = append(b.p.Events, e)
 }
 
-// deriveID derives an event id from the identity of the payload and the secret key, if there is
-// one. Without the key, a client could predict the id and use it for another event first, so that
-// the real event would look like a duplicate.
+// deriveID derives an event id from the payload and a secret key. Otherwise a client could use the
+// id first, and the real event would look like a duplicate.
 func (b *builder) deriveID(parts ...string) string {
 	id := events.DeriveID(append([]string{b.context.Tenant, "hook", b.tool.name, b.identity}, parts...)...)
 	if len(b.context.IDKey) == 0 {
@@ -75,8 +74,7 @@ func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle calls the function identified once, before the first event is added, so that it can still
-// set a missing identity.
+// settle calls identified before the first event, whose id depends on the identity.
 func (b *builder) settle() {
 	if b.identified != nil {
 		identified := b.identified
@@ -114,8 +112,7 @@ func (b *builder) custom() {
 	b.withoutHooks()
 }
 
-// identify sets the identity of the payload to a hash of the values, which must be unique to the
-// payload when taken together.
+// identify sets the identity of the payload. The values together must be unique to it.
 func (b *builder) identify(values ...string) {
 	sum := sha256.New()
 	for _, v := range values {
@@ -127,8 +124,8 @@ func (b *builder) identify(values ...string) {
 
 func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// begin begins the step of a prompt, because the tool sends no id for it. The package runtree
-// assigns later events to the step by time.
+// begin begins the step of a prompt without an id. Package runtree assigns later events to the step
+// by time.
 func (b *builder) begin(prompt string) {
 	b.settle()
 	k := Key{Session: b.session(), Call: ingest.PromptKey(prompt)}

@@ -7,17 +7,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// CallIDs assigns ids to tool calls and steps without an id, so that a call and its result have the
-// same one. If several calls have the same key, the first result belongs to the first call. Calls and
-// results may arrive in any order, and more than once. The methods are safe for concurrent use.
+// CallIDs gives a call and its result the same id if the agent sends none. Payloads may arrive in
+// any order, and repeatedly. The methods are safe for concurrent use.
 type CallIDs interface {
 	callPairs
 	promptSteps
 }
 
 type callPairs interface {
-	// Call returns the id of a call. Payloads with the same identity are copies of each other, so
-	// they get the same id, while an empty identity always means a new call.
+	// Call returns the id of a call, the same for copies with the same identity. An empty identity
+	// always means a new call.
 	Call(k Key, identity string) string
 	// Result returns the id of the call to which a result belongs.
 	Result(k Key, identity string) string
@@ -28,7 +27,7 @@ type callPairs interface {
 }
 
 type promptSteps interface {
-	// Prompt returns the step of a prompt, and makes it the latest step of the session.
+	// Prompt returns the step of a prompt, which becomes the latest of the session.
 	Prompt(k Key, identity string) string
 	// Began makes the step the latest one of the session.
 	Began(session, step string)
@@ -95,8 +94,7 @@ func (c *calls) find(known, free func(slot) bool) int {
 	return len(*c) - 1
 }
 
-// denied marks a call as denied. Calls with an id from the tool have no slot, so denied
-// adds one.
+// denied marks a call as denied, and adds it if it is unknown.
 func (c *calls) denied(k Key, id string) {
 	for i := range *c {
 		if callID(k, i) == id {

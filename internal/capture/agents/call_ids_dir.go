@@ -12,10 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// SharedCallIDs returns CallIDs for processes that each read only one payload. The
-// processes pair calls with results through a folder for each session and a file for each
-// key. If another process locks the file for 50 ms, the call is not paired. Folders
-// without a new key are deleted after a week.
+// SharedCallIDs returns CallIDs for processes that each read only one payload. They share files in
+// dir.
 func SharedCallIDs(dir string) CallIDs { return &folder{dir: dir} }
 
 type folder struct{ dir string }

@@ -9,8 +9,8 @@ import (
 // maxKeys bounds the keys in memory. A key takes about 300 bytes.
 const maxKeys = 100_000
 
-// NewCallIDs returns CallIDs in memory, for a process that reads many payloads. Above
-// 100,000 keys, it forgets the least recently used key.
+// NewCallIDs returns CallIDs in memory, for a process that reads many payloads. It forgets old keys
+// above 100,000.
 func NewCallIDs() CallIDs {
 	return &memory{keys: map[[sha256.Size]byte]*cached{}, used: list.New()}
 }
@@ -27,7 +27,7 @@ type cached struct {
 	step  string // latest step, of the key of a session
 }
 
-// of returns the calls of a key and marks the key as recently used. The caller locks mu.
+// of returns the calls of a key. The caller locks mu.
 func (m *memory) of(k Key) *calls { return &m.cached(k).calls }
 
 func (m *memory) cached(k Key) *cached {

@@ -35,8 +35,7 @@ func (r result) status() events.ToolStatus {
 	return events.ToolSuccess
 }
 
-// hookStatus returns the status that hooks see. They know only success and failure, so denied and
-// interrupted calls count as failed.
+// hookStatus returns the status for hooks, for which denied and interrupted calls have failed.
 func (r result) hookStatus() events.ToolStatus {
 	if r.status() == events.ToolSuccess {
 		return events.ToolSuccess
@@ -158,8 +157,8 @@ func outcomeOf(o hooks.DocumentOutcome) (hooks.ToolOutcome, bool) {
 	return now, err == nil && now.Status != ""
 }
 
-// newResult returns the result after the hooks ran, and whether a hook changed it. If a hook
-// withheld the result, the agent gets the error text of the hooks instead.
+// newResult returns the result after the hooks ran, and whether a hook changed it. A withheld
+// result becomes an error text.
 func (p Payload) newResult(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	now, ok := outcomeOf(o)
 	if p.Document.Point != events.ToolResult || !ok {

@@ -9,14 +9,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// A canary is a made-up payload that shows whether the hook command of an agent decides and
-// records. It names a tool that no agent has, so it can be denied always without disturbing
-// anybody.
+// A canary is a made-up payload that tests an agent's hook command. It calls a tool that no agent
+// has, so the denial disturbs nobody.
 const (
 	// CanaryTool is the name of the tool that a canary calls.
 	CanaryTool = "hooktrail_canary"
-	// CanaryReason begins the reason of the denial. The hook command answers with it only after the
-	// event was recorded, so the reason proves both.
+	// CanaryReason begins the reason of the denial. It proves that the event was recorded too,
+	// because the command answers only afterwards.
 	CanaryReason = "Hooktrail denied its canary call"
 )
 
@@ -32,15 +31,13 @@ func CanaryOutcome(by string) hooks.DocumentOutcome {
 	}
 }
 
-// Canary has the two payloads that an agent would send for a session with a single call of
-// CanaryTool.
+// Canary has the payloads of a session with a single call of CanaryTool.
 type Canary struct {
 	CallEvent, EndEvent string // names of the hook events
 	Call, End           []byte // payloads
 }
 
-// Canary returns the payloads of a session in the folder cwd. The id is a part of the session's
-// name, so that each canary is recorded as a session of its own.
+// Canary returns the payloads of a session in the folder cwd. Each id gives another session.
 func (t *Tool) Canary(id, cwd string, now time.Time) Canary {
 	session := "hooktrail-canary-" + id
 	args := map[string]string{"canary": id}
@@ -85,8 +82,7 @@ func canaryJSON(pairs ...any) []byte {
 	return data
 }
 
-// ReadDenial returns the reason if stdout of a hook command denies a call in the format
-// of an agent.
+// ReadDenial returns the reason if the output of a hook command denies a call.
 func ReadDenial(stdout []byte) (reason string, denied bool) {
 	type decision struct {
 		Decision string `json:"permissionDecision"`

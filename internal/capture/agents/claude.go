@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// claudeCode describes Claude Code. Its payloads have snake_case members and an id for
-// each call, but no time. Newer versions also send an id for each prompt. A sub-agent
-// sends the session id of its parent and an agent_id.
+// claudeCode describes Claude Code. Its payloads have an id for each call, but no time. A sub-agent
+// sends its parent's session id.
 var claudeCode = &Tool{
 	name: "claude-code", read: readClaude, reply: replyClaude,
 	can: map[events.Kind]power{
@@ -75,8 +74,7 @@ func (r *claudeReader) locate(step string) {
 	}
 }
 
-// oncePerStep lists events that occur at most once in a step, so a payload with a step id
-// is unique.
+// These events occur at most once in a step, so a payload with a step id is unique.
 var oncePerStep = map[string]bool{
 	"UserPromptSubmit": true, "Stop": true, "SubagentStart": true, "SubagentStop": true, "SessionEnd": true, "StopFailure": true,
 }
@@ -93,8 +91,7 @@ func (r *claudeReader) stopFailure() {
 	r.b.failed(message, failure, "model", r.in.text("model"))
 }
 
-// subagent adds the start or end of a sub-agent to the run of its parent, although the payload
-// comes from the run of the sub-agent.
+// subagent adds the start or end of a sub-agent to its parent's run.
 func (r *claudeReader) subagent() {
 	sub := r.b.scope
 	if sub.parentRun == "" {
@@ -114,9 +111,8 @@ func (r *claudeReader) subagent() {
 	})
 }
 
-// claudeResult reads a PostToolUse payload. Claude Code sends one for successful and interrupted
-// calls, while other failures arrive as PostToolUseFailure. The answer of an MCP server says nothing
-// about an interrupt, because the server chooses its members.
+// claudeResult reads a PostToolUse payload, which also reports interrupts. It does not trust the
+// answer of an MCP server about them.
 func claudeResult(in object, c toolCall) result {
 	r := result{output: in.raw("tool_response"), durationMS: in.number("duration_ms")}
 	if response := in.object("tool_response"); response.yes("interrupted") && !claude.OfServer(c.name) {

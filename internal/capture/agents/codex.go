@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// codex describes Codex. Its payloads have the format of Claude Code, but a turn_id
-// instead of the prompt_id. The result of a command often has no exit status.
+// codex describes Codex. Its payloads are those of Claude Code with a turn_id. The result of a
+// command often has no exit status.
 var codex = &Tool{
 	name: "codex", read: readCodex, reply: replyCodex,
 	can: map[events.Kind]power{
@@ -37,8 +37,8 @@ var codexExits = pattern(`^(?:Exit code: |Process exited with code )(-?\d{1,9})$
 
 const codexHeader = 6
 
-// codexResult reads the exit status of a call. Codex does not always report one for a shell
-// command, so codexResult then searches the output for an error message.
+// codexResult reads the exit status of a call. If Codex reports none, the output may contain an
+// error message.
 func codexResult(in object, c toolCall) result {
 	raw := in.raw("tool_response")
 	e := result{output: raw, durationMS: in.number("duration_ms")}
@@ -80,8 +80,8 @@ func codexExit(text string) (*int, string) {
 	return nil, text
 }
 
-// replyCodex sends no ask, no allow without changed arguments, and no unknown members,
-// because Codex treats them as failures of the hook.
+// replyCodex sends only what Codex understands, because it treats the rest as a failure of the
+// hook.
 func replyCodex(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

@@ -24,9 +24,8 @@ const (
 	exitGitRefuses = 128
 )
 
-// complaintOf returns the line of output that proves that the command failed, and the exit status
-// if the line implies one. Only an error message of a program that decides the command's exit
-// status is proof, because the command can succeed although another of its programs failed.
+// complaintOf returns the line of output that proves that the command failed. Other error messages
+// do not, because a command can succeed although one of its programs failed.
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {
@@ -73,7 +72,7 @@ func (p program) complains(line string) (*int, bool) {
 	return nil, false
 }
 
-// mentions reports whether the text contains arg as a whole word or at the end of a path.
+// mentions reports whether text contains arg as a whole word or path element.
 func mentions(text, arg string) bool {
 	for at := 0; ; at++ {
 		i := strings.Index(text[at:], arg)
@@ -93,8 +92,8 @@ func partOfWord(r rune) bool {
 	return r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// decidingPrograms returns the programs that can decide the exit status of a command. These are
-// both programs of "a && b", but only b of "a; b", "a | b" and "a || b".
+// decidingPrograms returns the programs that can decide the exit status of a command. In "a; b",
+// only b can.
 func decidingPrograms(command string, depth int) []program {
 	if depth > maxShells || len(command) > maxJudgedCommand {
 		return nil
@@ -184,7 +183,7 @@ func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, path.Base(name))
 }
 
-// literal returns the text of a word. It is empty if the shell would expand the word.
+// literal returns the text of a word, or "" if the shell would expand it.
 func literal(w *syntax.Word) string {
 	var b strings.Builder
 	queue := w.Parts

@@ -12,11 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// copilotCLI describes Copilot CLI, which has two payload formats and chooses by the spelling of
-// the event names in its configuration. The first has camelCase members and no event name, the
-// second has snake_case members, the event name and other tool names. Calls have no id in either
-// format, and only the time tells that two payloads are the same. A sub-agent has a session of its
-// own, which names the session of its parent.
+// copilotCLI describes Copilot CLI, which sends no call ids. It has two payload formats, with
+// camelCase or snake_case members, and chooses by the spelling of the event names in its
+// configuration.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},
@@ -112,8 +110,7 @@ func (r *copilotReader) locate() {
 	)
 }
 
-// copilotArgs returns the arguments of a call. Older versions send them as JSON in a
-// string.
+// copilotArgs returns the arguments of a call, which older versions send as a string.
 func copilotArgs(in object) json.RawMessage {
 	args := in.raw("toolArgs", "tool_input", "toolInput")
 	if text, ok := textOf(args); ok && objectOf(json.RawMessage(text)) != nil {
@@ -137,8 +134,8 @@ func copilotGuess(in object) string {
 	return ""
 }
 
-// copilotGuesses tells the event of a payload that does not name it. The first entry whose members
-// are all in the payload wins.
+// copilotGuesses tells the event of a payload without a name. The first entry whose members are
+// present wins.
 var copilotGuesses = []struct {
 	event   string
 	members []string
@@ -177,8 +174,7 @@ func (r *copilotReader) subagent() {
 
 var copilotExit = pattern(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
 
-// result reads the exit status of a failed command from the last line of the output,
-// because Copilot CLI reports the call as a success.
+// result reads the exit status of a command from its output, because Copilot CLI reports a success.
 func (r *copilotReader) result() result {
 	in := r.in.object("toolResult", "tool_result")
 	e := result{output: r.in.raw("toolResult", "tool_result")}
@@ -212,8 +208,7 @@ func copilotRefusal(typ, message string) (events.ToolStatus, events.DeniedBy) {
 	return "", ""
 }
 
-// In the snake_case format, the answer also contains hookSpecificOutput, which another
-// tool of the vendor reads.
+// In the snake_case format, another tool of the vendor reads hookSpecificOutput.
 func replyCopilot(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

@@ -16,7 +16,7 @@ import (
 
 // CopilotEvents yields the events of a Copilot CLI session, which is a file events.jsonl.
 //
-// The session is a run. Each sub-agent is a run below it. The events of a run are
+// The session is a run, and so is each sub-agent. The events of a run are
 //
 //	run.started, session.start       at session.start, or its first line
 //	prompt.submit                    user.message; begins a step with the id of the message
@@ -164,8 +164,8 @@ func (c *copilotLog) called(r *ingest.Run, l copilotLine) {
 	r.Call(l.at, c.calls[written], data)
 }
 
-// callID returns the id that the hooks of Copilot CLI give to a call. The log has another id, which
-// the hooks do not send, so it is used only for a result without a call.
+// callID returns the id that the hooks of Copilot CLI give to a call. They do not know the id in
+// the log.
 func (c *copilotLog) callID(l copilotLine) string {
 	written := ident(l.data.text("toolCallId"))
 	if written != "" && c.calls[written] == "" { // a result without a call

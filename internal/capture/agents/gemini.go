@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// geminiCLI describes Gemini CLI. Its payloads have snake_case members, a session and a
-// time, but no call id and no turn id. It treats the answer "ask" as an allow.
+// geminiCLI describes Gemini CLI. Its payloads have no call ids and no turn ids. It treats the
+// answer "ask" as an allow.
 var geminiCLI = &Tool{
 	name: "gemini-cli", read: readGemini, reply: replyGemini,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.PromptSubmit: mayDeny},
@@ -61,8 +61,8 @@ func (r *geminiReader) read() {
 	}
 }
 
-// compress adds a compaction that a person ordered. Gemini CLI also sends this event by itself
-// before each request, when a compaction may not follow, so such a payload becomes a custom event.
+// compress adds a compaction that a person ordered. Gemini CLI announces automatic ones before each
+// request, even if none follows.
 func (r *geminiReader) compress() {
 	if r.in.text("trigger") == "auto" {
 		r.b.custom()
@@ -78,8 +78,8 @@ func (r *geminiReader) request() {
 	r.b.withoutHooks() // no hooks, because they need whole messages and the payload has only texts
 }
 
-// response adds a piece of the model's answer. Only the last piece has the finish reason and the
-// tokens, so it stands for the answer, and the other pieces become custom events.
+// response adds the model's answer at its last piece, which alone has the finish reason and the
+// tokens.
 func (r *geminiReader) response() {
 	response := r.in.object("llm_response")
 	var why string
@@ -106,16 +106,15 @@ func (r *geminiReader) response() {
 	r.b.main(r.b.scope, events.ResponseCompleted, "", data)
 }
 
-// These patterns match the lines that Gemini CLI prints around the output of a command. It prints
-// none for the exit status 0.
+// Gemini CLI prints these lines around the output of a command, except after success.
 var (
 	geminiTrailer = pattern(`^(?:</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
 	geminiExit    = pattern(`^Exit Code: (\d{1,9})$`)
 	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
-// geminiResult reads the exit status of a shell command from llmContent, because the
-// member error exists only if the tool could not run.
+// geminiResult reads the exit status of a shell command from llmContent. The member error exists
+// only if the tool could not run.
 func geminiResult(in object, c toolCall) result {
 	response := in.object("tool_response")
 	e := result{output: in.raw("tool_response")}
@@ -160,8 +159,8 @@ func geminiShell(text string) (*int, string) {
 	}
 }
 
-// To change a result, replyGemini sends a denial with the new text as the reason, as
-// Gemini CLI requires.
+// replyGemini changes a result by a denial with the new text as the reason. Gemini CLI has no other
+// way.
 func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

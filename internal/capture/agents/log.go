@@ -14,12 +14,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Log yields the events of stored hook payloads. The input is a JSON array or a sequence
-// of objects. Log guesses the tool from the members of each payload.
+// Log yields the events of stored hook payloads, in a JSON array or a sequence of objects.
 //
-// If a recorded run is imported with the key of the data directory in opts, the events
-// have the ids of the live hook and are dropped as duplicates. The ids differ if a
-// decision changed them, or if nothing in the payload identifies it.
+// With the key of the data directory in opts, most events get the ids of the live hook and are
+// dropped as duplicates.
 func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}, calls: map[string]bool{}, runs: map[string]*loggedRun{}}
@@ -83,8 +81,7 @@ func (l *payloadLog) read(payload json.RawMessage) {
 	}
 }
 
-// before adds the call of a result whose call is not in the log, because some logs have results
-// only.
+// before adds a call that is missing before its result. Some logs have only results.
 func (l *payloadLog) before(e events.Event, in object) {
 	key := e.Run + "\x00" + e.ToolCall
 	if e.Kind() != events.ToolResult || e.ToolCall == "" || l.calls[key] {
@@ -121,8 +118,7 @@ func (l *payloadLog) note(e events.Event) {
 	}
 }
 
-// end finishes the runs that the log leaves open. Their status is unknown, because nothing says how
-// they ended.
+// end finishes the runs that the log leaves open, with an unknown status.
 func (l *payloadLog) end() {
 	if l.opts.Open {
 		return
@@ -161,8 +157,8 @@ func guessTool(in object) *Tool {
 	return claudeCode
 }
 
-// geminiSession tells events of Gemini CLI from events of Copilot CLI with the same name, because
-// only Gemini CLI sends a transcript path with them.
+// geminiSession tells Gemini CLI from Copilot CLI, which has events of the same name. Only Gemini
+// CLI sends a transcript path.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":

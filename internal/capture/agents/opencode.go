@@ -10,13 +10,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// openCode describes OpenCode, which has plugins instead of hook commands. Our plugin
-// sends the arguments of plugin hooks as {"input":…,"output":…}, and sends bus events
-// unchanged. A sub-agent is a session whose creation event names the parent. If a tool
-// throws, only a bus event reports the error.
+// openCode describes OpenCode, which has plugins instead of hook commands. Our plugin sends the
+// arguments of its hooks as {"input":…,"output":…}, and bus events unchanged. If a tool fails, only
+// a bus event reports the error.
 //
-// replyOpenCode answers our plugin. For {"deny":"why"}, the plugin throws an error. For
-// {"output":{…}}, the plugin copies the members to the output of the hook.
+// For the answer {"deny":"why"}, our plugin throws an error. For {"output":{…}}, it copies the
+// members to the output of the hook.
 var openCode = &Tool{
 	name: "opencode", read: readOpenCode, reply: replyOpenCode,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.Approval: mayDeny | mayAsk},
@@ -102,8 +101,7 @@ func (r *openCodeReader) prompt(out object) {
 	r.b.prompted(strings.Join(texts, "\n"))
 }
 
-// denial sets a function that marks a denied call in CallIDs. OpenCode later reports the
-// denied call as failed, and messagePart recognises the report by the mark.
+// denial prepares to mark a denied call, which OpenCode later reports as failed.
 func (r *openCodeReader) denial(c toolCall) {
 	if ids, k := r.b.context.CallIDs, r.key(c); ids != nil {
 		r.b.p.denied = func() { ids.Denied(k, ident(c.id)) }
@@ -112,7 +110,7 @@ func (r *openCodeReader) denial(c toolCall) {
 
 func (r *openCodeReader) key(c toolCall) Key { return Key{Session: r.b.session(), Call: "id " + c.id} }
 
-// after adds the result of a call, which is also the end of a sub-agent if the call started one.
+// after adds the result of a call, and the end of a sub-agent that it started.
 func (r *openCodeReader) after(c toolCall, out object) {
 	meta := out.object("metadata")
 	e := result{output: r.in.raw("output")}
@@ -166,8 +164,8 @@ func (r *openCodeReader) bus(in object) {
 	}
 }
 
-// idle ends the turn and the run, because OpenCode does not say when a person leaves a session. A run
-// can continue after its end. Nothing says how it ended, because OpenCode is idle after errors too.
+// idle ends the turn and the run, because OpenCode reports no end. The run can continue later. Its
+// status is unknown.
 func (r *openCodeReader) idle() {
 	run := r.b.scope
 	r.b.latest()
@@ -222,8 +220,7 @@ func (r *openCodeReader) message(info object) {
 	})
 }
 
-// messagePart adds the result of a failed call. If the call failed because a hook denied
-// it, messagePart adds a custom event instead.
+// messagePart adds the result of a failed call. A call that a hook denied has not failed.
 func (r *openCodeReader) messagePart(part object) {
 	state := part.object("state")
 	c := toolCall{id: part.text("callID"), name: part.text("tool"), args: state.raw("input")}

@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// object is a JSON object with undecoded members. A member that is missing, null or of
-// another type reads as the zero value.
+// object is a JSON object with undecoded members. Members of the wrong type read as the zero value.
 type object map[string]json.RawMessage
 
 func objectOf(raw json.RawMessage) object {
@@ -52,9 +51,8 @@ func (o object) yes(name string) bool { return string(o[name]) == "true" }
 
 func (o object) object(names ...string) object { return objectOf(o.raw(names...)) }
 
-// moment returns the time in the first named member that is present. The time is a string
-// in RFC 3339, with UTC as the default zone, or a number of milliseconds since 1970. For
-// any other value, moment returns false.
+// moment returns the time in the first named member that is present, in RFC 3339 or as milliseconds
+// since 1970.
 func (o object) moment(names ...string) (time.Time, bool) {
 	raw := o.raw(names...)
 	var ms int64
@@ -78,8 +76,8 @@ func usable(t time.Time) (time.Time, bool) {
 	return t, t.Year() >= 1970 && t.Year() <= 9999
 }
 
-// storable returns payload as events store it: compact JSON with U+FFFD in place of
-// invalid Unicode. It returns false if payload is nested too deep.
+// storable returns payload as events store it, with U+FFFD for invalid Unicode. It returns false if
+// payload is nested too deep.
 func storable(payload []byte) (json.RawMessage, bool) {
 	var e events.Event
 	if e.SetData(json.RawMessage(payload)) != nil || !events.IsData(withinData(e.Data)) {
@@ -150,8 +148,7 @@ func listOf(raw json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// pattern compiles a regular expression on first use, because a hook process runs briefly
-// and needs few expressions.
+// pattern compiles a regular expression on first use, because a short hook process needs few.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -64,8 +64,7 @@ func decisionOf(o hooks.DocumentOutcome) answer {
 	return nil
 }
 
-// newArgs returns the arguments after the hooks ran, and whether a hook changed them. A denied call
-// has no new arguments, because it is not made.
+// newArgs returns the arguments after the hooks ran, and whether a hook changed them.
 func (p Payload) newArgs(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	if o.Verdict == hooks.Deny {
 		return "", false
@@ -78,9 +77,7 @@ func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
 	return ok && now.Suppress
 }
 
-// shaped returns the changed result in the JSON shape of the original, because a tool ignores a
-// result of another shape. If the changed result is a text and the original is not, the text takes
-// the place of the longest string in the original, and the other strings become empty.
+// shaped returns the changed result in the JSON shape of the original. A tool ignores other shapes.
 func shaped(original, changed hooks.JSON) hooks.JSON {
 	text, isText := textOf(changed.Raw())
 	if _, same := textOf(original.Raw()); !isText || same {
@@ -112,9 +109,8 @@ func longestText(v any) string {
 	return longest
 }
 
-// replaceTexts replaces each string in a JSON value, except in members named "type", which the
-// agent interprets. It visits members in the order of their names, so that the result is always the
-// same.
+// replaceTexts replaces each string in a JSON value, except members named "type". The agent
+// interprets those.
 func replaceTexts(v any, replace func(string) string) any {
 	switch v := v.(type) {
 	case string:

@@ -22,9 +22,8 @@ func (b *builder) sessionStarted(in object) {
 // maxSummary limits summaries in bytes. Nothing is lost, because data.raw contains the whole text.
 const maxSummary = 2000
 
-// failedEnds has the reasons for a session's end that mean a failure. With any other reason, for
-// example that a person left, the run has completed. Only an abort sets a run_status, because the
-// other events must stay as earlier versions wrote them, so that their logs can be imported again.
+// failedEnds has the reasons that mean a failure. Keep the events as earlier versions wrote them.
+// Otherwise a second import adds them again.
 var failedEnds = map[string]bool{"error": true, "abort": true, "timeout": true}
 
 func (b *builder) sessionEnded(in object) {

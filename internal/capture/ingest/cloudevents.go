@@ -13,13 +13,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CloudEvents yields the events of an input with one CloudEvent in each line, in JSON
-// structured mode.
+// CloudEvents yields the events of an input with one CloudEvent per line, in JSON structured mode.
 //
-// It removes the producer, the sequence and the salt, which an earlier outbox added. An event
-// without a tenant gets opts.Tenant. A record of Hooktrail's own services, such as a seal, gives a
-// LineError that wraps [ErrReserved], unless opts.Records is set. Chunks of large contents (blobs)
-// are accepted, because other events refer to them.
+// Events without a tenant get opts.Tenant. The producer, sequence and salt of an earlier outbox are
+// removed. A record of Hooktrail's own services is a LineError that wraps [ErrReserved], unless
+// opts.Records is set.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for in, err := range Lines(ctx, r, opts) {
@@ -51,9 +49,8 @@ func (o Options) event(text []byte, line int) (events.Event, error) {
 	return e, nil
 }
 
-// DecodeEvent reads one CloudEvent. Unlike [CloudEvents], it rejects every [Reserved]
-// kind, including chunks, with [ErrReserved]. Other errors come from [events.Decode] or
-// [events.Event.Normalize], or are about an invalid id.
+// DecodeEvent reads one CloudEvent. It rejects every [Reserved] kind with [ErrReserved], and
+// invalid events as [events.Decode] does.
 func DecodeEvent(data []byte) (events.Event, error) { return decodeEvent(data, Reserved) }
 
 func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, error) {
@@ -67,8 +64,7 @@ func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, er
 	return e, nil
 }
 
-// numberBytes is the space for the producer id and the salt, which an outbox later adds
-// to an event.
+// numberBytes is space for the producer id and the salt, which an outbox adds later.
 const numberBytes = 64
 
 func adopt(e *events.Event, reserved func(events.Kind) bool) error {

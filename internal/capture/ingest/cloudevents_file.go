@@ -14,9 +14,8 @@ import (
 // CloudEventsFormat is the name of the format.
 const CloudEventsFormat = "cloudevents"
 
-// CloudEventFile yields the events of a file. The file contains one event in each line, a
-// list of events, or events over several lines. It yields an error for events of other
-// tenants.
+// CloudEventFile yields the events of a file, in lines, in a list or over several lines. Events of
+// other tenants are errors.
 func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	opts.Only = true
 	in := bufio.NewReaderSize(r, 64<<10)

@@ -11,8 +11,8 @@ import (
 // maxCost limits a cost in US dollars, so that sums stay meaningful.
 const maxCost = 1e9
 
-// Told returns a cost that the input states, or nil if it states none. A cost of 0 counts as
-// none, because tools write it for models whose price they do not know.
+// Told returns a cost that the input states, or nil. Tools write 0 for models whose price they do
+// not know.
 func Told(usd float64) *events.Cost {
 	if !(usd > 0 && usd <= maxCost) {
 		return nil
@@ -20,8 +20,8 @@ func Told(usd float64) *events.Cost {
 	return &events.Cost{USD: usd}
 }
 
-// bills has the answers of the model that state tokens or a cost, by their message. A later version
-// of an answer replaces the earlier one.
+// bills has the answers of the model that state tokens or a cost. The latest version of an answer
+// counts.
 type bills map[string]events.ResponseCompletedData
 
 func (b bills) add(data events.ResponseCompletedData) {
@@ -31,8 +31,8 @@ func (b bills) add(data events.ResponseCompletedData) {
 	b[data.Message] = events.ResponseCompletedData{Model: data.Model, TokensUsed: data.TokensUsed, Cost: data.Cost}
 }
 
-// cost returns the cost of all answers together, and estimates it for answers whose input states
-// none. It returns nil if the cost of an answer is unknown.
+// cost returns the cost of all answers, with estimates where the input states none. It returns nil
+// if one cost is unknown.
 func (b bills) cost(table *prices.Table) *events.Cost {
 	var sum events.Cost
 	for _, message := range slices.Sorted(maps.Keys(b)) { // a sum of fractions depends on their order

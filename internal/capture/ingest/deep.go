@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// flattenDeep replaces the members of the payload that are nested too deep for an event by
-// their JSON text. It returns false if err has another reason.
+// flattenDeep replaces members that are nested too deep by their JSON text. It returns false if err
+// has another reason.
 func flattenDeep(e *events.Event, err error) bool {
 	invalid, ok := errors.AsType[*events.InvalidError](err)
 	if !ok || !strings.Contains(invalid.Reason, "nested more than ") {

@@ -1,18 +1,16 @@
-// Package ingest contains the code that all adapters share, and the adapter
-// [CloudEvents]. An adapter turns the files of another tool into events. Each transcript
-// format is a package below this one with two functions:
+// Package ingest contains the code that all adapters share, and the adapter [CloudEvents]. An
+// adapter turns the files of another tool into events. Each transcript format is a package below
+// this one with two functions:
 //
 //	Events(ctx, r, opts) iter.Seq2[events.Event, error]
 //	Detect(head []byte, path string) bool
 //
-// An adapter reads its input once, in bounded memory, and yields events in the order of
-// the input. It yields a [*LineError] for unreadable input and continues if possible.
-// Any other error ends the input.
+// An adapter reads its input once, in bounded memory, and yields events in the order of the input.
+// Unreadable input is a [*LineError]. Any other error ends the input.
 //
-// The id of an event is derived from its position in the transcript, so importing a
-// longer version of the transcript gives the same events. The aggregates
-// response.completed, step.finished and run.finished change as the input grows. Their ids
-// are derived from their content, and the latest version is valid.
+// Event ids are derived from positions in the transcript, so a longer version of the transcript
+// gives the same events. The sums response.completed, step.finished and run.finished change as the
+// input grows. Their ids are derived from their content, and the latest version is valid.
 //
 // An adapter uses an [Emitter] to read lines, yield events and report faults, and a
 // [Run] for each run of the input:

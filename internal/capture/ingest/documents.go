@@ -23,14 +23,11 @@ type Fragment struct {
 	End      bool            // end of the document; only Document and Line are set
 }
 
-// Documents yields the members of JSON objects and the elements of JSON lists as
-// fragments. It splits the members named in lists into their elements. Only one fragment
-// of at most [MaxLine] bytes is in memory.
+// Documents yields the members of JSON objects and the elements of JSON lists as fragments. It
+// splits the members named in lists too. Only one fragment of at most [MaxLine] bytes is in memory.
 //
-// A document that is neither an object nor a list is reported and skipped. A syntax error
-// is a [*LineError] and ends the input, because the start of the next value is unknown.
-// If opts.Open is set, an incomplete document is not a fault, and Documents does not
-// yield its end.
+// A syntax error is a [*LineError] and ends the input, because the next start is unknown. With
+// opts.Open, an incomplete document is no fault.
 func Documents(ctx context.Context, r io.Reader, opts Options, lists ...string) iter.Seq2[Fragment, error] {
 	return func(yield func(Fragment, error) bool) {
 		in := &documents{ctx: ctx, opts: opts, lists: lists, yield: yield}
@@ -120,8 +117,7 @@ func (in *documents) listed(name string) error {
 	return in.give(name, -1, JSON(token))
 }
 
-// opened reads the rest of an object whose opening brace has been read, and yields the object as
-// the value of the named member.
+// opened reads the rest of an object after its brace, as the value of the named member.
 func (in *documents) opened(name string) error {
 	var whole Object
 	for in.dec.More() {
@@ -184,7 +180,7 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	return nil
 }
 
-// fail reports an error, and returns whether the caller must still yield the end of the document.
+// fail reports an error, and whether the caller must yield the end of the document.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}
@@ -211,8 +207,8 @@ func (in *documents) fail(err error) bool {
 	return in.yield(Fragment{}, report)
 }
 
-// broken returns the distance from the last valid token to the syntax error. It parses
-// the buffered input again, because the error counts its offset from different positions.
+// broken returns the distance from the last valid token to the syntax error. The offset in the
+// error itself has no fixed start.
 func (in *documents) broken(err error) int64 {
 	buffered, readErr := io.ReadAll(in.dec.Buffered())
 	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a missing comma or colon
@@ -225,8 +221,8 @@ func (in *documents) broken(err error) int64 {
 	return 0
 }
 
-// Documents calls read with each fragment that the function [Documents] yields, until the
-// receiver of the events stops. It reports whether it reached the end of the input.
+// Documents calls read with each fragment until the receiver of the events stops. It reports
+// whether it reached the end of the input.
 func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment), lists ...string) bool {
 	return each(m, Documents(ctx, r, m.opts, lists...), func(p Fragment) {
 		m.line = p.Line
@@ -234,8 +230,8 @@ func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment
 	})
 }
 
-// WrongShape reports an error of encoding/json about the current fragment. Set kept if
-// the fragment still becomes events.
+// WrongShape reports an error of encoding/json in the current fragment. kept means that it becomes
+// events nevertheless.
 func (m *Emitter) WrongShape(err error, kept bool) {
 	report := JSONError(m.opts.File, Line{Number: m.line}, err)
 	report.Column, report.Kept = 0, kept // the column in the input is unknown

@@ -15,8 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Emitter yields the events and the fault reports of one input, until the receiver of the
-// events stops.
+// Emitter yields events and fault reports until their receiver stops.
 type Emitter struct {
 	opts    Options
 	source  string
@@ -36,8 +35,7 @@ func NewEmitter(tool string, opts Options, yield func(events.Event, error) bool)
 	return &Emitter{opts: opts, source: tool, yield: yield, seen: map[[16]byte]int{}, runs: map[string]*Run{}}
 }
 
-// Lines calls read with each line, until the receiver stops. It reports whether it
-// reached the end of the input.
+// Lines calls read with each line until the receiver stops. It reports whether it reached the end.
 func (m *Emitter) Lines(ctx context.Context, r io.Reader, read func(Line)) bool {
 	return each(m, Lines(ctx, r, m.opts), func(in Line) {
 		m.line = in.Number
@@ -62,8 +60,7 @@ func each[P any](m *Emitter, input iter.Seq2[P, error], read func(P)) bool {
 	return true
 }
 
-// At sets the line number of later faults, for an adapter that handles a line only after it has
-// read others.
+// At sets the line number of later faults, for adapters that read ahead.
 func (m *Emitter) At(line int) { m.line = line }
 
 // Stopped reports whether the receiver of the events stopped.
@@ -76,23 +73,20 @@ func (m *Emitter) Report(err error) {
 	}
 }
 
-// Fault reports a fault of the current line. If the line still becomes events, kept must
-// be true.
+// Fault reports a fault of the current line. kept means that the line becomes events nevertheless.
 func (m *Emitter) Fault(reason string, kept bool) {
 	m.Report(&LineError{File: m.opts.File, Line: m.line, Reason: reason, Kept: kept})
 }
 
-// NotJSON reports an error of decoding a line. If the line still becomes events, kept
-// must be true.
+// NotJSON reports a line that cannot be decoded. kept means that it becomes events nevertheless.
 func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	report := JSONError(m.opts.File, l, err)
 	report.Kept = kept
 	m.Report(report)
 }
 
-// Decode decodes the JSON object in a line and returns a copy of its text. If the line is
-// not an object, Decode reports a fault and returns no text. If a member has an
-// unexpected type, Decode reports a fault and returns both the text and the error.
+// Decode decodes the JSON object in a line and returns a copy of its text. For another line, it
+// returns no text. If only a member has the wrong type, it returns the text and an error.
 func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
 	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
 	err := json.Unmarshal(text, v)
@@ -109,8 +103,7 @@ func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
 	return text, err
 }
 
-// LineID derives an id from the content of a line and the number of equal lines before
-// it.
+// LineID derives an id from a line and the number of equal lines before it.
 func (m *Emitter) LineID(text []byte) string {
 	sum := sha256.Sum256(text)
 	key := [16]byte(sum[:16])
@@ -150,8 +143,7 @@ type Origin struct {
 	Step  string    // id of the step that begins here; the ID if empty
 }
 
-// Time parses text as a time. For empty or invalid text, it returns fallback. Invalid
-// text is also a fault.
+// Time parses text as a time, or returns fallback. Invalid text is also a fault.
 func (m *Emitter) Time(text string, fallback time.Time) time.Time {
 	if at, ok := Time(text); ok {
 		return at
@@ -162,8 +154,7 @@ func (m *Emitter) Time(text string, fallback time.Time) time.Time {
 	return fallback
 }
 
-// Now returns the time for events whose input has no time. Send marks these events. This time can differ between
-// imports, so after a call of Now, [Run.Aggregate] leaves times out of the ids.
+// Now returns the time for events whose input has none. It can differ between imports.
 func (m *Emitter) Now() time.Time {
 	now := time.Unix(0, 0)
 	if m.opts.Now != nil {
@@ -174,8 +165,8 @@ func (m *Emitter) Now() time.Time {
 	return now.In(elsewhere)
 }
 
-// between returns the milliseconds from one time to another. It returns 0 if they depend on when the
-// input is read, so that a second import gives the same events.
+// between returns the milliseconds between two times, or 0 if another import would give other
+// times.
 func (m *Emitter) between(from, to time.Time) int64 {
 	if m.drifts {
 		return 0

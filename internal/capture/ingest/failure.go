@@ -30,8 +30,7 @@ var errorClasses = []struct{ text, class string }{
 	{"internal server error", "server_error"},
 }
 
-// FailureClass derives the class of a model API or infrastructure failure from its
-// message. It returns "" if the class is unknown.
+// FailureClass derives the class of a model API or infrastructure failure from its message, or "".
 func FailureClass(text string) string {
 	lower := strings.ToLower(text)
 	for _, c := range errorClasses {
@@ -42,8 +41,8 @@ func FailureClass(text string) string {
 	return ""
 }
 
-// Failed returns the failure of a tool call and the result to store with it. The result is nil if
-// it would only repeat the message of the failure.
+// Failed returns the failure of a tool call and its result, without a result that repeats the
+// message.
 func Failed(message string, content json.RawMessage) (*events.Failure, json.RawMessage) {
 	f := &events.Failure{Message: Clip(message, MaxMessage)}
 	if len(content) > 0 && content[0] == '"' && len(message) <= MaxMessage {

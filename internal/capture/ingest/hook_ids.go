@@ -10,9 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// The hooks of some tools send no ids for calls and prompts. For these, the id is derived from the
-// content and from the number of equal calls or prompts before it in the run. So the hooks and the
-// transcript of a session lead to the same ids, whichever arrives first.
+// The hooks of some tools send no ids for calls and prompts. Derived from the content, the ids are
+// the same in hooks and transcripts.
 
 // CallKey returns a text that is the same for equal calls of a tool.
 func CallKey(tool string, args json.RawMessage) string {
@@ -25,11 +24,10 @@ func PromptKey(prompt string) string { return "\x00prompt " + prompt }
 // SessionKey identifies a run of a tool.
 func SessionKey(tenant, tool, run string) string { return tenant + "\x00" + tool + "\x00" + run }
 
-// CallID returns the id of a call. n is the number of earlier calls with the same key.
+// CallID returns the id of a call. n counts the earlier calls with the same key.
 func CallID(session, key string, n int) string { return "call-" + hookID(session, key, n) }
 
-// PromptID returns the id of the step of a prompt. n is the number of earlier prompts with the same
-// key.
+// PromptID returns the step of a prompt. n counts the earlier prompts with the same key.
 func PromptID(session, key string, n int) string { return "step-" + hookID(session, key, n) }
 
 func hookID(session, key string, n int) string {
@@ -37,15 +35,13 @@ func hookID(session, key string, n int) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// HookCall returns the id that the hooks of the tool give to the run's next call with this tool and
-// these arguments.
+// HookCall returns the id that the tool's hooks give to the run's next such call.
 func (r *Run) HookCall(tool string, args json.RawMessage) string {
 	key := CallKey(tool, args)
 	return CallID(r.hookSession(), key, r.times(key))
 }
 
-// HookPrompt returns the step that the hooks of the tool give to the run's next prompt with this
-// text.
+// HookPrompt returns the step that the tool's hooks give to the run's next such prompt.
 func (r *Run) HookPrompt(prompt string) string {
 	key := PromptKey(prompt)
 	return PromptID(r.hookSession(), key, r.times(key))

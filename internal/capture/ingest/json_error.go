@@ -7,15 +7,13 @@ import (
 	"strings"
 )
 
-// ShapeError reports JSON of the wrong shape with its path, for example
-// "message.content: neither text nor blocks".
+// ShapeError reports JSON of the wrong shape, such as "message.content: neither text nor blocks".
 type ShapeError string
 
 // Error returns the path and the reason.
 func (e ShapeError) Error() string { return string(e) }
 
-// JSONError returns the report for an error of encoding/json or a [ShapeError]. It
-// quotes no text of the line.
+// JSONError returns the report for an error of encoding/json or a [ShapeError]. It quotes nothing.
 func JSONError(file string, l Line, err error) *LineError {
 	report := &LineError{File: file, Line: l.Number, Reason: "not JSON"}
 	shape, isShape := errors.AsType[ShapeError](err)

@@ -13,8 +13,7 @@ func Opening(head []byte) []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
 }
 
-// FirstElement returns the input after the opening bracket of a list, for [Members]. It
-// returns false if the input is not a list.
+// FirstElement returns the input after the opening bracket of a list, or false.
 func FirstElement(head []byte) (first []byte, list bool) {
 	first, list = bytes.CutPrefix(Opening(head), []byte("["))
 	if !list {
@@ -23,8 +22,7 @@ func FirstElement(head []byte) (first []byte, list bool) {
 	return Opening(first), true
 }
 
-// Hash returns 8 hexadecimal digits of the hash of a JSON value, without regard to
-// white space.
+// Hash returns 8 hexadecimal digits for a JSON value. White space does not count.
 func Hash(value json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, value) != nil {
@@ -35,8 +33,7 @@ func Hash(value json.RawMessage) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Object collects the members of a JSON object. It preserves their text and order. The
-// zero value is empty.
+// Object collects the members of a JSON object in their order. The zero value is empty.
 type Object struct{ text []byte }
 
 // Add adds a member. The value must be valid JSON.
@@ -70,8 +67,7 @@ func SingleMember(name string, value json.RawMessage) json.RawMessage {
 	return o.JSON()
 }
 
-// JSON encodes v without HTML escapes. It returns nil for a value that it cannot
-// encode.
+// JSON encodes v without HTML escapes, or returns nil.
 func JSON(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -42,8 +42,7 @@ type Line struct {
 	Text   []byte // without trailing white space; valid until the next line is read
 }
 
-// Lines yields the lines of an input that are not blank. It reports and repairs a line
-// that is not UTF-8.
+// Lines yields the lines of an input that are not blank. It repairs and reports invalid UTF-8.
 func Lines(ctx context.Context, r io.Reader, opts Options) iter.Seq2[Line, error] {
 	file := opts.File
 	return func(yield func(Line, error) bool) {

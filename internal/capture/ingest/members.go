@@ -10,8 +10,7 @@ import (
 // HeadBytes is how many bytes of an input a detector may read.
 const HeadBytes = 64 << 10
 
-// HeadObjects yields the JSON objects in the lines of head. head usually ends in the middle of a
-// line, so the last object has only the members before the cut.
+// HeadObjects yields the JSON objects in the lines of head. The last one may be cut off.
 func HeadObjects(head []byte) iter.Seq[map[string]json.RawMessage] {
 	return func(yield func(map[string]json.RawMessage) bool) {
 		for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\uFEFF"))) {
@@ -30,8 +29,8 @@ func Has(members map[string]json.RawMessage, names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { _, ok := members[name]; return !ok })
 }
 
-// Members returns the members of a JSON object, of which head may contain only the
-// beginning. A member that is cut off has no value.
+// Members returns the members of a JSON object that may be cut off. The last member may then have
+// no value.
 func Members(head []byte) map[string]json.RawMessage {
 	object := map[string]json.RawMessage{}
 	in := json.NewDecoder(bytes.NewReader(head))

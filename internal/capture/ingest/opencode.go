@@ -6,9 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// OpenCodeRefusal reads the error of a call of OpenCode, which live hooks and exported sessions state
-// in the same words. It returns an empty status unless a person, the rules of OpenCode or an
-// interrupt stopped the call.
+// OpenCodeRefusal reads the error of a call of OpenCode, in hooks and exported sessions. The status
+// is empty unless something stopped the call.
 func OpenCodeRefusal(text string) (events.ToolStatus, events.DeniedBy) {
 	switch {
 	case strings.HasPrefix(text, "The user rejected permission to use this specific tool call"):

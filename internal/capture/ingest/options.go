@@ -12,20 +12,19 @@ type Options struct {
 	Tenant string // the tenant of the events
 	Only   bool   // [CloudEvents] reports events of other tenants and does not yield them
 
-	// Records makes [CloudEvents] also yield Hooktrail's own records, such as seals and
-	// gaps. Only readers that publish no events set Records.
+	// Records makes [CloudEvents] also yield Hooktrail's own records. Only readers that publish
+	// nothing may set it.
 	Records bool
 
 	HookKey []byte // secret for the event ids of stored hook payloads; may be nil
 
-	// Prices estimates the cost of runs whose input states tokens but no cost. Nil estimates
-	// none. No event id depends on an estimate.
+	// Prices estimates the cost of runs whose input states only tokens. No event id depends on it.
 	Prices *prices.Table
 
-	// Now returns a time, such as the last change of the file, for events whose input has
-	// no time. No event id depends on this time. The default is the start of 1970.
+	// Now returns the time of events whose input has none, by default the start of 1970. No event
+	// id depends on it.
 	Now func() time.Time
-	// Open means that another program still writes the input. An incomplete last line is
-	// then accepted, and the end of the input does not finish steps and runs.
+	// Open means that another program still writes the input. Its last line may be incomplete, and
+	// its end does not finish runs.
 	Open bool
 }

@@ -7,8 +7,7 @@ import (
 
 const maxFiles = 1000
 
-// PatchedFiles returns the files that a git patch changes, in order and without
-// duplicates. It returns at most a thousand.
+// PatchedFiles returns the files that a git patch changes, at most a thousand.
 func PatchedFiles(patch string) []string {
 	var files []string
 	seen := map[string]bool{}

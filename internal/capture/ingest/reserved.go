@@ -7,8 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrReserved reports an event of a kind that only Hooktrail's own services record,
-// such as an access record or a seal.
+// ErrReserved reports an event of a kind that only Hooktrail's own services record.
 var ErrReserved = errors.New("a reserved kind, which only Hooktrail's own services record")
 
 // Reserved reports whether only Hooktrail's own services may record events of this kind.

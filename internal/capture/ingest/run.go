@@ -19,12 +19,12 @@ type Identity struct {
 	ParentRun, ParentAgent string
 }
 
-// Sub returns the identity of a child run. The name must be unique among the children.
+// Sub returns the identity of a child run. The name must be unique there.
 func (i Identity) Sub(name, agent string) Identity {
 	return Identity{Run: i.Run + "/" + name, Session: i.Session, Agent: agent, ParentRun: i.Run, ParentAgent: i.Agent}
 }
 
-// Run emits the events of one run. It derives their ids, and pairs calls with results.
+// Run emits the events of one run and pairs calls with results.
 type Run struct {
 	Identity
 	Failure *events.Failure // the failure of the latest step; nil for success
@@ -32,8 +32,8 @@ type Run struct {
 	Status  events.RunStatus // of the latest step; empty counts as unknown
 	About   json.RawMessage  // the raw member of run.finished
 	Cost    *events.Cost     // as the input states it; nil if it does not
-	// PerAnswer is set for tools whose steps are single answers of the model. Such a step is complete
-	// when its calls have results, which says nothing about the end of the run.
+	// PerAnswer is set if each step is a single answer of the model. The end of such a step does
+	// not complete the run.
 	PerAnswer bool
 
 	m           *Emitter
@@ -60,8 +60,7 @@ type call struct {
 	answered bool
 }
 
-// Run starts a run and emits run.started. If the run was started before, Run only
-// returns it.
+// Run starts a run and emits run.started. A second call returns the same run.
 func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run {
 	if r := m.runs[id.Run]; r != nil {
 		return r
@@ -76,8 +75,8 @@ func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run
 // Started reports whether the run was started.
 func (m *Emitter) Started(run string) bool { return m.runs[run] != nil }
 
-// Emit emits an event of the run and of its open step. The event id is derived from the
-// origin and the kind, so an origin can have only one event of each kind.
+// Emit emits an event of the run and of its open step. An origin can have only one event of each
+// kind.
 func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	e := r.event(p.Time, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, p.ID, strconv.Itoa(p.Block), string(kind))
@@ -85,8 +84,7 @@ func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	r.m.Send(e)
 }
 
-// Aggregate emits an event that sums up a part of the input, such as a step. When the
-// input has grown, the next import emits the event again, with new content and another
+// Aggregate emits an event that sums up a part of the input. When the input grows, it gets another
 // id. The name must be unique for the kind and the run.
 func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, payload any) {
 	e := r.event(at, kind, payload)
@@ -121,8 +119,7 @@ func (r *Run) Touch(at time.Time) {
 	}
 }
 
-// Call emits tool.before, after opening a step if none is open. A repeated id is a copy of an
-// earlier call, so Call emits nothing and returns false.
+// Call emits tool.before, in a new step if none is open. For a repeated id, it returns false.
 func (r *Run) Call(p Origin, id string, data events.ToolBeforeData) bool {
 	s := r.Within(p)
 	if r.calls[id] != nil {
@@ -150,8 +147,7 @@ func (r *Run) Tool(id string) string {
 // Answered reports whether the result of the call was emitted.
 func (r *Run) Answered(id string) bool { return r.calls[id] != nil && r.calls[id].answered }
 
-// Result emits tool.result, with the tool and the duration of the call if data lacks them. A call
-// has one result, so for a second one Result emits nothing and returns false.
+// Result emits tool.result, and returns false if the call already has one.
 func (r *Run) Result(p Origin, id string, data events.ToolResultData) bool {
 	s := r.Within(p)
 	k := r.calls[id]
@@ -240,8 +236,8 @@ func (r *Run) status() events.RunStatus {
 	return cmp.Or(r.Status, events.RunUnknown)
 }
 
-// Finish ends the open step and emits run.finished. If data is nil, the event gets the
-// data of [Run.Finished]. Finish does nothing if Options.Open is set.
+// Finish ends the open step and emits run.finished, with [Run.Finished] if data is nil. It does
+// nothing if Options.Open is set.
 func (r *Run) Finish(data *events.RunFinishedData) {
 	if r.m.opts.Open {
 		return
@@ -255,8 +251,7 @@ func (r *Run) Finish(data *events.RunFinishedData) {
 	r.Aggregate("", "", r.last, events.RunFinished, *data)
 }
 
-// Finish finishes the remaining runs in the order of their start. It does nothing if
-// Options.Open is set.
+// Finish finishes the remaining runs in the order of their start, unless Options.Open is set.
 func (m *Emitter) Finish() {
 	for _, r := range m.order {
 		if !r.finished {

@@ -15,8 +15,7 @@ type Step struct {
 	DurationMS int64  // from the input; if 0, derived from the times of the events
 	Tokens     events.Tokens
 	Failure    *events.Failure
-	// Status is the end of the step according to the input, and empty if nothing says how the step
-	// ended. A step with a Failure has failed whatever the Status.
+	// Status is the end of the step according to the input, or empty. A Failure outranks it.
 	Status   events.StepStatus
 	Metadata map[string]any
 
@@ -31,8 +30,7 @@ type Step struct {
 	first, last time.Time
 }
 
-// Answer stores text as the latest answer of the step. Unless a call or a result follows, the step
-// ended with it.
+// Answer stores text as the latest answer. The step ended with it unless something follows.
 func (s *Step) Answer(text string) {
 	s.Output = Clip(text, MaxOutput)
 	if strings.TrimSpace(text) != "" {
@@ -40,7 +38,7 @@ func (s *Step) Answer(text string) {
 	}
 }
 
-// goesOn notes that something followed the latest answer, so that the step did not end with it.
+// goesOn notes that the step did not end with the latest answer.
 func (s *Step) goesOn() {
 	if s.Status == events.StepCompleted {
 		s.Status = ""
@@ -58,8 +56,8 @@ func (r *Run) StepID() string {
 	return r.step.ID
 }
 
-// Open ends the open step and begins another one. Its id is p.Step, or else p.ID. If the run
-// already has a step with that id, Open appends a number.
+// Open ends the open step and begins another one, with the id p.Step or p.ID. It appends a number
+// to a repeated id.
 func (r *Run) Open(p Origin, input string) *Step {
 	r.CloseStep()
 	name := r.stepIDs.Unique(p.ID)
@@ -71,8 +69,7 @@ func (r *Run) Open(p Origin, input string) *Step {
 	return r.step
 }
 
-// Within returns the open step, or opens one. The step then lasts at least until the time
-// of the origin p.
+// Within returns the open step, or opens one. It extends the step to the time of p.
 func (r *Run) Within(p Origin) *Step {
 	if r.step == nil {
 		r.Open(p, "")

@@ -9,11 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID limits the length in bytes of the id of a session, an agent or a call, so that a run id,
-// which can contain two of them, is not too long.
+// MaxID limits the id of a session, an agent or a call, in bytes. A run id can contain two of them.
 const MaxID = 120
 
-// Usable reports whether s can be an id in an attribute. The empty string is usable.
+// Usable reports whether s, which may be empty, can be an id in an attribute.
 func Usable(s string) bool {
 	if len(s) > MaxID || !utf8.ValidString(s) {
 		return false
@@ -23,8 +22,7 @@ func Usable(s string) bool {
 	})
 }
 
-// SessionOf derives a session id from the name of a file. It is "transcript" if the
-// name is not usable as an id.
+// SessionOf derives a session id from the name of a file, or returns "transcript".
 func SessionOf(file string) string {
 	file = strings.TrimSuffix(file, ".gz")
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -34,7 +32,7 @@ func SessionOf(file string) string {
 	return name
 }
 
-// Time parses a time in RFC 3339, and reports whether it is valid for an event.
+// Time parses a time in RFC 3339 that is valid for an event.
 func Time(s string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	t = t.UTC()
@@ -45,7 +43,6 @@ func Time(s string) (time.Time, bool) {
 const BadTime = "timestamp: not a time of the years 1970 to 9999, that of the line before is taken"
 
 // Clip cuts a text after at most n bytes, between two characters, and appends "…".
-// Shorter text stays unchanged.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -71,8 +68,7 @@ func AreCounts(numbers ...float64) bool {
 	return !slices.ContainsFunc(numbers, func(n float64) bool { return n < 0 || n > MaxCount })
 }
 
-// Number returns a JSON number as an integer. It returns 0 for other values, and for
-// numbers that are not between 0 and [MaxCount].
+// Number returns a JSON number between 0 and [MaxCount] as an integer, or 0.
 func Number(raw json.RawMessage) int64 {
 	var n float64
 	if json.Unmarshal(raw, &n) != nil || !AreCounts(n) {
@@ -91,7 +87,6 @@ func Text(raw json.RawMessage) string {
 }
 
 // Flatten returns the text of a message, whose content is a string or a list of blocks.
-// It joins blocks with line feeds.
 func Flatten(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// elsewhere is the location of times that are not from the input. A time keeps its location when a
-// duration is added, so Send can recognise every event with such a time.
+// elsewhere marks times that are not from the input. A time keeps its location in calculations.
 var elsewhere = time.FixedZone("not in the input", 0)
 
 // markUntimed marks an event whose time is not from the input.

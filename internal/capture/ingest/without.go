@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Without returns the object without the mapped members, or nil if none is left. Adapters have put
-// the mapped members into fields of the event, so only the rest goes into raw.
+// Without returns the object without the mapped members, or nil if none is left. The event has
+// those members elsewhere.
 func Without(object json.RawMessage, mapped ...string) json.RawMessage {
 	in := json.NewDecoder(bytes.NewReader(object))
 	if token, err := in.Token(); err != nil || token != json.Delim('{') {

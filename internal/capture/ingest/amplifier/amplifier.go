@@ -18,8 +18,7 @@ import (
 // Source is the source of the events and the name of the agent.
 const Source = "amplifier"
 
-// Events yields the events of the log in r. A line with an unexpected shape becomes a
-// custom event.
+// Events yields the events of a log. A line with an unexpected shape becomes a custom event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		g := &log{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts, runs: map[string]*run{}}
@@ -87,8 +86,7 @@ func (g *log) read(in ingest.Line) {
 	g.translate(r, l)
 }
 
-// run returns the run of a line. A line without a session can be assigned only if exactly one run
-// is open, and otherwise belongs to none.
+// run returns the run of a line. A line without a session belongs to the only open run, or to none.
 func (g *log) run(l *line) *run {
 	if l.Session == "" {
 		return g.openRun()
@@ -151,8 +149,8 @@ func (r *run) end() {
 	r.Finish(&data)
 }
 
-// turn opens a step for an answer of the model. The first answer after a prompt belongs to the step
-// of the prompt, which is already open.
+// turn opens a step for an answer of the model. The first answer after a prompt belongs to the
+// prompt's step.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answered {
 		r.turns++
@@ -163,8 +161,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answered = false
 }
 
-// call returns the id of the call to which a result belongs. If the line has no call id,
-// this is the oldest waiting call of the same tool.
+// call returns the id of the call of a result. Without an id, the oldest waiting call of the tool
+// counts.
 func (r *run) call(l *line) string {
 	i := slices.IndexFunc(r.waiting, func(w waiting) bool {
 		if l.Call != "" {

@@ -25,7 +25,7 @@ type line struct {
 	time time.Time
 }
 
-// fields are members that a line can have at the top level or in its member data.
+// fields are members at the top level of a line or in its member data.
 type fields struct {
 	Status     string          `json:"status"`
 	DurationMS json.RawMessage `json:"duration_ms"`

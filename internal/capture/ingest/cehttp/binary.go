@@ -17,8 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fromHeaders writes headers and body as a JSON event, so that they follow the rules for
-// JSON events.
+// fromHeaders writes headers and body as a JSON event, to which the rules for JSON events apply.
 func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event, error) {
 	attributes, err := headerAttributes(header)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package cehttp reads CloudEvents from HTTP requests while the body arrives. It
-// supports the structured, binary and batch modes of the CloudEvents HTTP binding, and
-// JSON lines. It holds one event in memory. Errors name the event, the line and the
-// byte, and quote no text of the request.
+// Package cehttp reads CloudEvents from HTTP requests while the body arrives, one event at a time.
+// It supports JSON lines and the structured, binary and batch modes of the CloudEvents HTTP
+// binding. Errors give the position and quote no text of the request.
 package cehttp

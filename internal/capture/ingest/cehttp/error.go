@@ -87,9 +87,8 @@ func asError(err error, at Received, text []byte) error {
 	return e
 }
 
-// inBody converts the position in an error to a position in the request body. The body
-// begins at text[start]. An error about an attribute gets no position, because attributes
-// come from headers.
+// inBody converts the position in an error to a position in the request body, which begins at
+// text[start]. Attributes are in headers.
 func inBody(err error, text []byte, start int, bodyIsJSON bool) error {
 	e, ok := errors.AsType[*Error](asError(err, Received{Index: -1, Line: 1}, text))
 	if !ok {

@@ -31,12 +31,12 @@ type Received struct {
 	Offset int64 // in bytes, from 0
 }
 
-// Read yields the events of an HTTP request while they arrive, with the rules of
-// [ingest.DecodeEvent]. It ends at the first error, which is a [*Error]. An event has at
-// most maxEvent bytes. A payload that is not JSON becomes data_base64.
+// Read yields the events of an HTTP request while they arrive, by the rules of
+// [ingest.DecodeEvent]. It ends at the first error, which is a [*Error]. An event has at most
+// maxEvent bytes.
 //
-// The caller limits the body with [http.MaxBytesReader], decodes the content encoding
-// and closes the body.
+// The caller limits the body with [http.MaxBytesReader], decodes the content encoding and closes
+// the body.
 func Read(r *http.Request, maxEvent int) iter.Seq2[Received, error] {
 	return func(yield func(Received, error) bool) {
 		media, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // an invalid type is allowed with ce- headers

@@ -16,8 +16,7 @@ type scanner struct {
 	opened bool
 }
 
-// eventText is the text of one event. The scanner never reuses its memory, so the event may keep
-// it.
+// eventText is the text of one event, which the event may keep.
 type eventText struct {
 	text   []byte
 	offset int64
@@ -94,8 +93,7 @@ func (s *scanner) end() error {
 	return errMore
 }
 
-// value reads the next value of the array. prior is the error of the step before, which makes value
-// return an error without reading.
+// value reads the next value of the array. After the error prior, it fails without reading.
 func (s *scanner) value(prior error) (eventText, error) {
 	if errors.Is(prior, io.EOF) {
 		return eventText{}, errOpen

@@ -16,9 +16,8 @@ import (
 // Source names Claude Code as the source of the events and as the agent.
 const Source = "claude-code"
 
-// Events yields the events of one Claude Code transcript. The transcript is a main
-// file, the file of a sub-agent, or a file in which several sessions continue each
-// other.
+// Events yields the events of one Claude Code transcript. It can be a main file, the file of a
+// sub-agent, or contain several sessions.
 //
 // A session is a run. The lines of a sub-agent are a run "<session>/<agent>". The
 // events of a run are
@@ -35,9 +34,8 @@ const Source = "claude-code"
 //	step.finished                    at the next prompt or the end of the input
 //	run.finished                     at the end of the input
 //
-// Claude Code writes a second copy of each result, which is stored in the raw member. An
-// event has the time of its line, or else of the line before. A repeated line adds no
-// event.
+// Claude Code writes a second copy of each result, which is in the raw member. A line without a
+// time has the time of the line before. A repeated line adds no event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{
@@ -126,9 +124,8 @@ func (t *transcript) translate(r *run, l *line) {
 	}
 }
 
-// repeated reports whether an equal line was read before. It also sets the id of the
-// line, which is the uuid, or else a hash of the line. If another line has the same uuid,
-// the id contains both.
+// repeated reports whether an equal line was read before. It also sets the id of the line, its uuid
+// or a hash.
 func (t *transcript) repeated(l *line) bool {
 	sum := sha256.Sum256(l.raw)
 	hash := [16]byte(sum[:16])

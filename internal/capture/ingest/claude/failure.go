@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// apiFailure searches class and message for the name of a failure class. Both are needed, because
-// older transcripts have only the message.
+// apiFailure searches class and message for a failure class. Older transcripts have only the
+// message.
 func apiFailure(message string, class json.RawMessage) *events.Failure {
 	known := ingest.FailureClass(ingest.Text(class) + " " + message)
 	return &events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: cmp.Or(known, "api_error")}

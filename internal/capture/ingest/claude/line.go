@@ -81,9 +81,8 @@ type block struct {
 	raw json.RawMessage
 }
 
-// parse returns the readable members of a line. It also returns a report if a member has
-// an unexpected shape. If the line is not an object, or an id is unusable, it returns
-// only a report.
+// parse returns the readable members of a line, or nil. The report describes a member or a line
+// that it cannot read.
 func parse(file string, in ingest.Line) (*line, *ingest.LineError) {
 	l := &line{raw: bytes.Clone(bytes.TrimLeft(in.Text, " \t")), number: in.Number}
 	err := json.Unmarshal(l.raw, l)

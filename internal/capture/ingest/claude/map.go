@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// injected lists the prefixes of user lines that are not prompts, such as local commands
-// with their output and reports of the harness.
+// injected lists the prefixes of user lines that are not prompts, such as reports of the harness.
 var injected = []string{
 	"<local-command-", "<command-name>", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
 	"<system-reminder>", "<task-notification>", "<user-memory-input>",

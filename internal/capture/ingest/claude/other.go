@@ -35,8 +35,7 @@ func (t *transcript) progress(r *run, l *line) {
 	r.Emit(l.whole(), events.Custom, toolCall, events.CustomData{Name: "progress." + data.Type, Data: l.Data})
 }
 
-// hookRan notes what the run of a hook reveals. A PreToolUse hook ran before its call, and a Stop
-// or SubagentStop hook means that the turn ended.
+// hookRan notes what the run of a hook reveals. After a Stop hook, for example, the turn has ended.
 func (r *run) hookRan(event, toolCall string) {
 	switch {
 	case event == "PreToolUse" && toolCall != "" && !r.Answered(toolCall):
@@ -46,9 +45,7 @@ func (r *run) hookRan(event, toolCall string) {
 	}
 }
 
-// sessionStart emits the start of a session with its origin, which follows "SessionStart:" in the
-// name of the hook. Without such a name, the origin is known only for a resumed session, and is
-// "resume".
+// sessionStart emits the start of a session with its origin, from the name of the hook or "resume".
 func (t *transcript) sessionStart(r *run, l *line, resumed bool) {
 	var hook struct {
 		Name string `json:"hookName"`

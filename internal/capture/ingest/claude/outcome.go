@@ -9,12 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Outcome returns the status of a call that Claude Code reports as an error with this text. kind is
-// the toolDenialKind that newer versions write next to it. For a denied call, by is its source.
+// Outcome returns the status of a call that Claude Code reports as an error, and the source of a
+// denial. kind is the toolDenialKind of newer versions.
 //
-// Without a kind, the text of a command with an exit code and the text of an MCP server mean a
-// failure. The audited agent chooses both, so they cannot show a failure as a refusal or an
-// interrupt.
+// Without a kind, the output of a command or an MCP server means a failure. The audited agent
+// chooses it, so it cannot prove a refusal or an interrupt.
 func Outcome(tool, kind, text string) (status events.ToolStatus, by events.DeniedBy) {
 	first, _, _ := strings.Cut(text, "\n")
 	switch {
@@ -35,7 +34,7 @@ func Outcome(tool, kind, text string) (status events.ToolStatus, by events.Denie
 	return events.ToolError, ""
 }
 
-// OfServer reports whether an MCP server runs the tool, so that the server writes its results.
+// OfServer reports whether an MCP server runs the tool and writes its results.
 func OfServer(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
 
 const interruption = "[Request interrupted by user"
@@ -47,7 +46,7 @@ var (
 		"User rejected Claude's plan", "User declined to answer questions",
 	}
 	rulesRefused = []string{"Permission to ", "Permission for this ", "Permission for ", "Claude requested permission"}
-	// rulePhrases are parts of the first line of refusals by the rules of a built-in tool.
+	// rulePhrases are parts of refusals by the rules of a built-in tool.
 	rulePhrases = []string{
 		" was blocked. For security", "' was blocked by a deny rule", "needs approval", "requires approval", "require approval",
 		"is denied by your permission settings", "has been denied by permission rule", "was denied by a built-in Claude Code safety check",
@@ -61,8 +60,8 @@ func hasPrefix(text string, prefixes []string) bool {
 // bashFailures are the prefixes of all failures of Bash that are not refusals.
 var bashFailures = []string{"Exit code ", "<tool_use_error>", "Command timed out", "ENOENT", "EACCES", "spawn ", "Error", "InputValidationError"}
 
-// stopped reports whether a person or Claude Code stopped a running call. The text can begin like
-// that of a refused call, but then Claude Code adds that the call was stopped while it ran.
+// stopped reports whether a person or Claude Code stopped a running call. The text can begin like a
+// refusal.
 func stopped(text string) bool {
 	return hasPrefix(text, notCompleted) ||
 		hasPrefix(text, personRefused) && strings.Contains(text, "this call was stopped while running, not refused before it ran")
@@ -96,9 +95,8 @@ func (r *run) failed(data *events.ToolResultData, id, kind string, content json.
 	}
 }
 
-// answered stores the text of a line of the model. If the line ends with text, the step ends too,
-// unless the stop reason says otherwise. Older versions write no stop reason. A line that Claude
-// Code wrote itself, for example after an interrupt, says nothing about the end.
+// answered stores the text of a line of the model. The step ends with it unless the stop reason
+// says otherwise.
 func (r *run) answered(l *line) {
 	s := r.Step()
 	before := s.Status
@@ -119,7 +117,7 @@ var turnStops = []string{"", "end_turn", "stop_sequence"}
 // synthetic is the model of lines that Claude Code writes itself.
 const synthetic = "<synthetic>"
 
-// turnEnded notes that Claude Code ended the turn, because the model had nothing left to do.
+// turnEnded notes that Claude Code ended the turn.
 func (r *run) turnEnded() {
 	if s := r.Step(); s != nil && s.Status == "" {
 		s.Status = events.StepCompleted

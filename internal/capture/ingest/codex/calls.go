@@ -14,8 +14,7 @@ type calls struct {
 	spawns  map[string]spawn
 }
 
-// call emits a tool call. It removes the mapped members from raw, because the event
-// contains them elsewhere.
+// call emits a tool call. The mapped members are not repeated in raw.
 func (c *calls) call(l *line, it responseItem, tool string, args json.RawMessage, mapped ...string) {
 	id := l.callID(it.Call)
 	if tool == "" {
@@ -101,7 +100,7 @@ func (c *calls) spawned(l *line, call string, sub spawn, output json.RawMessage)
 	})
 }
 
-// ended stores details of a call, such as its exit code, until the line with the result arrives.
+// ended stores details of a call, such as its exit code, until its result arrives.
 func (c *calls) ended(l *line, call string) {
 	var report struct {
 		Exit     *int            `json:"exit_code"`

@@ -36,8 +36,8 @@ const Source = "codex"
 //	custom                       every other line
 //	step.finished, run.finished  at the end of a turn, and of the input
 //
-// The raw member of an event contains those members of the line that the event has
-// nowhere else. docs/import.md describes the status of calls and the tokens.
+// The raw member of an event contains the members of the line that the event has nowhere else.
+// docs/import.md describes the status of calls and the tokens.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		s := &session{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
@@ -143,8 +143,8 @@ func (h sessionMeta) parent() (session, role string) {
 	return by.Parent, Source
 }
 
-// meta reads the head of a session. The file of a forked session also contains the heads of earlier
-// sessions, but only the first head starts the run.
+// meta reads the head of a session. A forked session also contains earlier heads, but only the
+// first starts the run.
 func (s *session) meta(l *line) {
 	var h sessionMeta
 	l.decode(&h)

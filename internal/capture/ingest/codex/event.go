@@ -63,8 +63,7 @@ func (s *session) turn(l *line, id string) {
 	s.inTurn = true
 }
 
-// cutOff notes that Codex did not report the end of the open turn, so the status of its step is
-// unknown. In a rollout without turns, a step ends with the latest answer instead.
+// cutOff clears the status of the open turn's step, because Codex did not report its end.
 func (s *session) cutOff() {
 	if s.run == nil {
 		return
@@ -107,8 +106,7 @@ func (s *session) prompt(l *line, m message) {
 	s.run.Emit(l.origin, events.PromptSubmit, "", data)
 }
 
-// completed reads an item that newer versions report when it is complete. It uses only prompts,
-// because the other items are also in response_item lines.
+// completed reads a completed item. It uses only prompts, because other items have their own lines.
 func (s *session) completed(l *line) {
 	var event struct {
 		Item struct {

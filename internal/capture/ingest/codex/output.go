@@ -24,7 +24,7 @@ type ending struct {
 	by     events.DeniedBy
 }
 
-// A complaint is the beginning of an output that Codex itself writes if a call did not succeed.
+// A complaint begins an output that Codex itself writes if a call did not succeed.
 type complaint struct {
 	text, class string
 	status      events.ToolStatus // empty for an error
@@ -82,9 +82,8 @@ func (e *ending) read(output json.RawMessage) {
 	}
 }
 
-// judge looks for a complaint of Codex at the beginning of the output. After the exit code 0 it
-// does not look, because the call succeeded. An MCP server, or a command with another exit code,
-// wrote the output itself, so the output cannot prove a refusal or an interrupt.
+// judge looks for a complaint of Codex at the beginning of the output. It proves nothing if a
+// command or an MCP server wrote the output.
 func (e *ending) judge(text string) {
 	if e.exit != nil && *e.exit == 0 {
 		return
@@ -101,8 +100,8 @@ func (e *ending) judge(text string) {
 	}
 }
 
-// sandboxed reads the exit code of "failed in sandbox LinuxSeccomp with execution error:
-// sandbox denied exec error, exit code: 1, stdout: …".
+// sandboxed reads the exit code in "failed in sandbox LinuxSeccomp with …, exit code: 1, stdout:
+// …".
 func (e *ending) sandboxed(text string) {
 	line, _, _ := strings.Cut(text, "\n")
 	if m := sandboxExit.FindStringSubmatch(line); m != nil && e.exit == nil {
@@ -114,7 +113,7 @@ func (e *ending) sandboxed(text string) {
 
 var sandboxExit = regexp.MustCompile(`\bexit code: (\d{1,9})\b`)
 
-// fill adds the status and the failure to the result of a call that did not succeed.
+// fill adds the status and the failure to the result of a failed call.
 func (e *ending) fill(data *events.ToolResultData, output json.RawMessage) {
 	if !e.failed {
 		return
@@ -124,8 +123,7 @@ func (e *ending) fill(data *events.ToolResultData, output json.RawMessage) {
 	data.Error.Class = e.class
 }
 
-// readJSON reads the JSON output of older shells and of MCP servers. It returns false
-// if text has another form.
+// readJSON reads the JSON output of older shells and of MCP servers, or returns false.
 func (e *ending) readJSON(text string) bool {
 	var out struct {
 		Output   *string `json:"output"`

@@ -34,8 +34,7 @@ type execStream struct {
 	latest  string
 }
 
-// lineID hashes a line with all earlier lines, so that equal lines of two turns get
-// different ids.
+// lineID hashes a line with all earlier ones, because two turns can have equal lines.
 func (x *execStream) lineID(l *line) string {
 	x.latest = x.session.LineID(append([]byte(x.latest), l.text...))
 	return x.latest
@@ -129,8 +128,8 @@ func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 	return "", nil
 }
 
-// call emits a call when its item starts, and the result when the item completes. Turns
-// reuse the ids of items, so the call id also contains the id of the line.
+// call emits a call when its item starts, and the result when it completes. Turns reuse item ids,
+// so they are not enough.
 func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMessage) {
 	id, ok := x.started[it.ID]
 	if !ok {

@@ -22,8 +22,7 @@ func (u usage) tokens() (t events.Tokens, ok bool) {
 	}, true
 }
 
-// tokens ignores a repeated count, because Codex sends the latest count again when its
-// rate limits change.
+// tokens ignores a repeated count, which Codex sends when its rate limits change.
 func (s *session) tokens(l *line, m message) {
 	added, ok := s.usage.added(m.Info.Total, m.Info.Last)
 	if !ok || added == (events.Tokens{}) {
@@ -38,9 +37,8 @@ func (s *session) tokens(l *line, m message) {
 
 type tokenCount struct{ total events.Tokens }
 
-// added returns the tokens that were used since the previous total. If the new total is smaller,
-// Codex has restarted its count, so added returns the tokens of the last call. It returns false if
-// a count is invalid.
+// added returns the tokens since the previous total. A smaller total means that Codex restarted its
+// count. It returns false for invalid counts.
 func (c *tokenCount) added(total, last usage) (events.Tokens, bool) {
 	now, ok := total.tokens()
 	call, okCall := last.tokens()

@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// block is a part of a message in the format of Anthropic, or in the slightly different format of
-// the agent pi.
+// block is a part of a message in the format of Anthropic or of the agent pi.
 type block struct {
 	Type     string          `json:"type"`
 	Text     string          `json:"text"`
@@ -23,7 +22,7 @@ type block struct {
 	Thinking string          `json:"thinking"`
 }
 
-// blocks returns the parts of a content, which is a text or a list of blocks.
+// blocks returns the parts of a content, a text or a list of blocks.
 func blocks(data json.RawMessage) ([]part, error) {
 	if len(data) == 0 || string(data) == "null" {
 		return nil, nil
@@ -76,7 +75,7 @@ func told(failed bool, output json.RawMessage) events.ToolResultData {
 	return data
 }
 
-// counts returns the tokens, or nil if all numbers are 0 or one of them is not a valid count.
+// counts returns the tokens, or nil if there are none or a count is invalid.
 func counts(input, output, read, write float64) *events.Tokens {
 	if !ingest.AreCounts(input, output, read, write) || input+output+read+write == 0 {
 		return nil

@@ -1,6 +1,6 @@
-// Package dialogue reads the session files of agents that store a conversation as messages:
-// Qwen Code, iFlow CLI, Droid of Factory, pi, Kiro CLI, Cursor and OpenCode. Each format
-// turns its lines or messages into entries, and one translation turns entries into events.
+// Package dialogue reads the session files of agents that store a conversation as messages: Qwen
+// Code, iFlow CLI, Droid of Factory, pi, Kiro CLI, Cursor and OpenCode. Each format gives entries,
+// and one translation turns entries into events.
 //
 // A session is a run, and a prompt begins a step. The lines of a sub-agent are a run
 // "<session>/<agent>". The events of a run are

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Names of the formats. Each is also the source of the events and the name of the agent.
+// Names of the formats, also of their agents and event sources.
 const (
 	Qwen     = "qwen-code"
 	IFlow    = "iflow"
@@ -42,8 +42,8 @@ var formats = map[string]func(context.Context, *dialogue, io.Reader) bool{
 	OpenCode: exported,
 }
 
-// lines returns a reader for a format with an entry in each line. Lines of an unexpected
-// shape become custom events.
+// lines returns a reader for a format with an entry per line. Unexpected lines become custom
+// events.
 func lines(entryOf func(json.RawMessage) (entry, error)) func(context.Context, *dialogue, io.Reader) bool {
 	return func(ctx context.Context, d *dialogue, r io.Reader) bool {
 		return d.Lines(ctx, r, func(in ingest.Line) {

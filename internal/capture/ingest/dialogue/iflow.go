@@ -25,8 +25,7 @@ type iflowLine struct {
 	Result json.RawMessage `json:"toolUseResult"`
 }
 
-// iflow reads a line of iFlow CLI. The line looks like one of Claude Code, but results have
-// the format of Gemini CLI.
+// iflow reads a line of iFlow CLI, which is like one of Claude Code with the results of Gemini CLI.
 func iflow(raw json.RawMessage) (entry, error) {
 	var l iflowLine
 	err := json.Unmarshal(raw, &l)
@@ -64,9 +63,7 @@ func iflow(raw json.RawMessage) (entry, error) {
 	return e, err
 }
 
-// judge reads the tool's result inside a block. The status next to the block decides whether the
-// call failed, or else the error flag of the block. If the tool reports an error, the call is never
-// a success.
+// judge reads the tool's result inside a block. A call with an error is never a success.
 func (l *iflowLine) judge(p *part) {
 	var b struct {
 		IsError bool            `json:"is_error"`

@@ -15,8 +15,7 @@ type kiroPart struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// kiro reads a line of Kiro CLI. Only prompts have a time, and the name of the file is the
-// session.
+// kiro reads a line of Kiro CLI. Only prompts have a time.
 func kiro(raw json.RawMessage) (entry, error) {
 	var l struct {
 		Kind string `json:"kind"`

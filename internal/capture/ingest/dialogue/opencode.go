@@ -107,8 +107,7 @@ func (m *openCodeInfo) answered(e *entry) {
 	e.failure = &events.Failure{Message: ingest.Clip(said, ingest.MaxMessage), Class: ingest.FailureClass(said)}
 }
 
-// openCodePart returns false for a part that only marks the start or end of a step. The tokens in
-// such a part are also in the message.
+// openCodePart returns false for a part that only marks the start or end of a step.
 func openCodePart(raw json.RawMessage) (p part, ok bool) {
 	var b struct {
 		Type      string         `json:"type"`
@@ -152,7 +151,7 @@ type openCodeResult struct {
 	} `json:"time"`
 }
 
-// outcome returns the result of a call. Its status is empty if the call has not ended.
+// outcome returns the result of a call. An empty status means that it has not ended.
 func (r *openCodeResult) outcome() (data events.ToolResultData) {
 	var code *int
 	_ = json.Unmarshal(r.Metadata.Exit, &code) // null after a kill

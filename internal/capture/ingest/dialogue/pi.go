@@ -98,7 +98,7 @@ func (m *piMessage) answered(e *entry) {
 	}
 }
 
-// result reads the outcome of a call. Its text says if the user or an extension stopped it.
+// result reads the outcome of a call. Its text says if somebody stopped it.
 func (m *piMessage) result() events.ToolResultData {
 	data := told(m.IsError, m.Content)
 	said := ingest.Flatten(m.Content)

@@ -33,7 +33,7 @@ type qwenLine struct {
 	} `json:"toolCallResult"`
 }
 
-// qwen reads a line of Qwen Code, whose messages have the format of the Gemini API.
+// qwen reads a line of Qwen Code, with messages of the Gemini API.
 func qwen(raw json.RawMessage) (entry, error) {
 	var l qwenLine
 	err := json.Unmarshal(raw, &l)
@@ -102,8 +102,8 @@ func (l *qwenLine) part(raw json.RawMessage) part {
 	return p
 }
 
-// outcome reads the result of a call in the format of the forks of Gemini CLI. These write the
-// status next to the result, and the reason of a refusal into its text.
+// outcome reads the result of a call by a fork of Gemini CLI. The reason of a refusal is in its
+// text.
 func (f *functionResponse) outcome(status, kind string, raw json.RawMessage) events.ToolResultData {
 	failure := ingest.Text(f.Response.Error)
 	said := failure + ingest.Text(f.Response.Output)
@@ -123,8 +123,8 @@ func (f *functionResponse) outcome(status, kind string, raw json.RawMessage) eve
 	return data
 }
 
-// geminiUsage reads the tokens of an answer. Some services count thoughts as output, so the
-// output is the total without the prompt.
+// geminiUsage reads the tokens of an answer. Some services count thoughts as output, which the
+// total reveals.
 func geminiUsage(raw json.RawMessage) *events.Tokens {
 	var u struct {
 		Input    float64 `json:"promptTokenCount"`

@@ -15,8 +15,7 @@ type answered struct {
 	run  *ingest.Run
 }
 
-// recorded is one recorded answer. Response is either a whole answer or a list of
-// streamed pieces.
+// recorded is one recorded answer, whole or as a list of streamed pieces.
 type recorded struct {
 	Method   string          `json:"method"`
 	Response json.RawMessage `json:"response"`

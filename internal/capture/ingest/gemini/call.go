@@ -49,8 +49,8 @@ func (c *chat) call(m message, i int, text json.RawMessage) {
 	}
 }
 
-// callID returns the id that the hooks of Gemini CLI give to a call. They do not send the id in the
-// file, so that one is only used to find the call again.
+// callID returns the id that the hooks of Gemini CLI give to a call. They do not know the id in the
+// file.
 func (c *chat) callID(written string, k toolCall) string {
 	key := c.run.Run + "\x00" + written
 	if c.calls[key] == "" {
@@ -85,8 +85,8 @@ func (k toolCall) result() events.ToolResultData {
 	return Outcome(k.Name, k.Status, k.output(), k.Result)
 }
 
-// Outcome returns the result of a call of Gemini CLI or of one of its forks. The status is
-// success, error or cancelled, and said is the output of the tool.
+// Outcome returns the result of a call of Gemini CLI or a fork, whose output is said. status is
+// success, error or cancelled.
 func Outcome(tool, status, said string, result json.RawMessage) events.ToolResultData {
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: result}
 	if code, ok := exitCode(said); ok && tool == shell {
@@ -142,8 +142,7 @@ func (k toolCall) output() string {
 
 var trailer = []string{"Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ", "</untrusted_context>"}
 
-// exitCode returns the exit code in the output of a command, or false. It reads only the
-// lines that Gemini CLI added at the end.
+// exitCode returns the exit code that Gemini CLI added at the end of an output, or false.
 func exitCode(text string) (code int, ok bool) {
 	for text != "" {
 		before, line := cutLast(text)

@@ -39,8 +39,7 @@ type head struct {
 
 var headMembers = []string{"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "memoryScratchpad"}
 
-// writtenMessage records the emitted parts of a message, because Gemini CLI can write a
-// message several times.
+// writtenMessage records the emitted parts of a message, which Gemini CLI can write several times.
 type writtenMessage struct {
 	said   map[string]bool // hashes of texts and thoughts
 	tokens events.Tokens
@@ -115,8 +114,8 @@ func (c *chat) open(text json.RawMessage, session string) {
 	c.set(ingest.Without(text, headMembers...))
 }
 
-// set reads a change of the session. The change lists the new context of the model, which
-// can repeat messages. Only new messages become events.
+// set reads a new context of the model. It can repeat messages, of which only new ones become
+// events.
 func (c *chat) set(changes json.RawMessage) {
 	var list struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -141,8 +140,7 @@ func (c *chat) other(name string, text json.RawMessage) {
 	})
 }
 
-// enqueue calls emit once the session is known, because the ids of events depend on it. If too many
-// bytes wait meanwhile, the session is derived from the file name.
+// enqueue calls emit once the session is known, because event ids depend on it.
 func (c *chat) enqueue(size int, emit func()) {
 	if c.run == nil && c.head.Session == "" && c.pendingSize+size <= maxPending {
 		c.pending, c.pendingSize = append(c.pending, emit), c.pendingSize+size

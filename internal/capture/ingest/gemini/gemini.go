@@ -1,5 +1,5 @@
-// Package gemini reads recorded chats of Gemini CLI, and files that contain only the
-// recorded answers of a Gemini model.
+// Package gemini reads recorded chats of Gemini CLI, and files of recorded answers of a Gemini
+// model.
 package gemini
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events and the name of the agent of a session.
+// Source is the source of the events and the name of the agent.
 const Source = "gemini-cli"
 
 // Events yields the events of one recording. A recording is a JSON object, lines that add
@@ -36,8 +36,8 @@ const Source = "gemini-cli"
 //	custom                           every other line or member
 //	step.finished, run.finished      at the next prompt, and at the end
 //
-// A message can be written several times, and only its new content becomes events.
-// Recorded answers contain calls without results.
+// A message can be written several times, and only its new content becomes events. Recorded answers
+// contain calls without results.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		m := ingest.NewEmitter(Source, opts, yield)

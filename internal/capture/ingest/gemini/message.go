@@ -100,8 +100,8 @@ func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 	c.run.Prompt(p, data)
 }
 
-// emitMessage includes content in the id of the event, because a message can be written
-// again with different content.
+// emitMessage includes content in the event id, because a message can be written again with other
+// content.
 func (c *chat) emitMessage(m message, role string, content, others json.RawMessage) {
 	p := m.origin
 	p.ID += "#" + hashOf(content)
@@ -153,8 +153,8 @@ func (c *chat) answer(m message, k *writtenMessage) {
 	c.spend(m, k)
 }
 
-// usage contains the token counts of Gemini CLI. Input includes cached tokens. Output
-// does not include thoughts.
+// usage contains the token counts of Gemini CLI. Input includes cached tokens, Output excludes
+// thoughts.
 type usage struct {
 	Input    float64 `json:"input"`
 	Output   float64 `json:"output"`

@@ -68,8 +68,7 @@ type Counts struct {
 	Events                                       int
 }
 
-// Count counts events by kind. It counts each step once. For the tokens of a model
-// message, it uses the latest event about that message.
+// Count counts events by kind. Of repeated steps and message tokens, only the latest counts.
 func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
 	tb.Helper()
 	c := Counts{Bad: len(bad), Events: len(list)}
@@ -139,9 +138,8 @@ func Tools(tb testing.TB, list []events.Event) (tools map[string]int, exits map[
 	return tools, exits
 }
 
-// Check verifies that the events are valid and have different ids. Each call must have at
-// most one tool.before and one tool.result. The last run.finished of a run must agree
-// with its other events.
+// Check verifies that the events are valid, have different ids and agree with the last
+// run.finished. A call has at most one result.
 func Check(tb testing.TB, list []events.Event) {
 	tb.Helper()
 	ids, calls := map[string]bool{}, map[string]bool{}
@@ -188,9 +186,8 @@ func Check(tb testing.TB, list []events.Event) {
 	}
 }
 
-// Grow imports growing versions of one input, each as open and as complete input.
-// Together, the imports must give the same events in the same order, and the same latest
-// aggregates, as the last version alone. The import of open input must not finish a run.
+// Grow imports growing versions of one input. Together they must give the same events as the last
+// version alone.
 func Grow(tb testing.TB, read Adapter, file string, versions [][]byte) {
 	tb.Helper()
 	seen := map[string][]byte{}
@@ -255,8 +252,8 @@ func Outcome(tb testing.TB, result events.Event) string {
 	return said
 }
 
-// Compare reads data and converts each event to a text with brief. It compares the texts
-// with want, and the reports with wantReports.
+// Compare reads data and compares the events, as texts of brief, with want, and the reports with
+// wantReports.
 func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
 	t.Helper()
 	list, bad := Read(t, read, []byte(data), ingest.Options{File: "f"})
@@ -276,8 +273,7 @@ func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, eve
 	}
 }
 
-// Stable is for fuzz targets. It runs [Check] on the events of the input, and checks that
-// a second read gives the same events.
+// Stable is for fuzz targets. It checks the events of the input, which a second read must repeat.
 func Stable(tb testing.TB, read Adapter, data []byte) {
 	tb.Helper()
 	opts := ingest.Options{File: "fuzz"}

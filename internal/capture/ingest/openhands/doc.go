@@ -1,9 +1,8 @@
-// Package openhands reads histories of OpenHands. A history is the result of an
-// evaluation, the output of the resolver, or a trajectory. Since version 1, the items are
-// events with a kind.
+// Package openhands reads histories of OpenHands. A history is the result of an evaluation, the
+// output of the resolver, or a trajectory.
 //
-// A document is a run. The run id contains the instance or issue and a hash of the first
-// action, so two attempts at one instance are two runs. The events of a run are
+// A document is a run. The run id contains a hash of the first action, so two attempts at one task
+// are two runs. The events of a run are
 //
 //	run.started                      the task, the model and all members before the history
 //	prompt.submit                    a prompt of the user
@@ -17,6 +16,6 @@
 //	step.finished                    a turn: an answer of the model and its actions
 //	run.finished                     with all members after the history
 //
-// Each item is in the raw member of one event. Times without a zone are UTC. An item
-// without a time gets the time of the item before it, or else of the file.
+// Each item is in the raw member of one event. Times without a zone are UTC. An item without a time
+// gets the time of the item before it.
 package openhands

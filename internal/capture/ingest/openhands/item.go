@@ -146,8 +146,7 @@ func (i *item) isCall() bool {
 	return i.Action != "" && !idle[i.Action] && (i.Source == "agent" || i.Source == "")
 }
 
-// modelNames maps actions to the tool names that models use, so that rules about the
-// shell also match.
+// modelNames maps actions to the tool names that rules about the shell know.
 var modelNames = map[string]string{"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
 
 func (i *item) tool() string {

@@ -50,8 +50,8 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 	return value
 }
 
-// message emits a prompt or a message of the agent. Old files do not name the sender, so their
-// first message, and any message directly after an item of the agent, count as the user's.
+// message emits a prompt or a message of the agent. Old files do not name the sender, so the order
+// decides.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
@@ -68,8 +68,7 @@ func (t *transcript) message(r *run, i *item) {
 	})
 }
 
-// answered emits the model's answer to which an item belongs, unless it was already emitted for an
-// earlier item.
+// answered emits the model's answer that an item belongs to, once.
 func (t *transcript) answered(r *run, i *item, text string) {
 	id := cmp.Or(i.Call.Response.ID, "turn-"+i.id)
 	if id == r.turn {
@@ -93,9 +92,8 @@ func (t *transcript) answered(r *run, i *item, text string) {
 	r.Emit(i.origin(), events.ResponseCompleted, "", data)
 }
 
-// used returns the tokens of the answer to which an item belongs. This is the increase of
-// the run's total since the previous answer. Without a total, it returns the usage in the
-// answer.
+// used returns the tokens of the answer that an item belongs to, which is the increase of the run's
+// total.
 func (t *transcript) used(i *item) (events.Tokens, bool) {
 	now := t.total // set by an item before the answer
 	t.total = nil
@@ -132,8 +130,8 @@ func (t *transcript) call(r *run, i *item) {
 	}
 }
 
-// finish stores the final statement of the agent as the result of the run. The final
-// statement of a delegate is only the answer of a step.
+// finish stores the agent's final statement as the result of the run. A delegate's statement only
+// ends its step.
 func (t *transcript) finish(r *run, i *item) {
 	text := cmp.Or(i.text("final_thought", "message", "outputs", "thought"), i.thought())
 	r.Step().Answer(text)
@@ -190,9 +188,8 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers returns the waiting call that caused the observation and removes it from the list, or
-// returns false if there is none. Old files contain neither a cause nor a call id, so for them
-// answers takes the oldest waiting call of the same kind.
+// answers removes and returns the waiting call that caused the observation. In old files without
+// ids, the oldest one of its kind did.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {

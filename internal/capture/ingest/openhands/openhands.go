@@ -20,8 +20,7 @@ import (
 // Source is the source of the events and the name of the agent.
 const Source = "openhands"
 
-// Events yields the events of the documents in r. An item with an unexpected shape
-// becomes a custom event.
+// Events yields the events of the documents in r. Unexpected items become custom events.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
@@ -106,7 +105,7 @@ func (t *transcript) read(p ingest.Fragment) {
 	}
 }
 
-// item reads one entry of the history, which is a pair of items in very old files.
+// item reads one entry of the history, in very old files a pair of items.
 func (t *transcript) item(raw json.RawMessage, line int) {
 	var pair []json.RawMessage
 	if raw[0] == '[' && json.Unmarshal(raw, &pair) == nil && len(pair) <= 2 {
@@ -164,8 +163,8 @@ func (t *transcript) present() time.Time {
 	return t.last
 }
 
-// begin starts the run. Items wait in t.pending until then, because the run id is derived from the
-// last of them, which is usually the first item of the agent.
+// begin starts the run. Items wait for it in t.pending, because the run id depends on the last of
+// them.
 func (t *transcript) begin() {
 	var first json.RawMessage
 	at := t.present()

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Answer returns the body of a response with status 200, in the media type of the
-// request. The body contains the number of rejected items and the reason of the first.
+// Answer returns the body of a response with status 200, with the number of rejected items and the
+// first reason.
 func Answer(s Signal, media string, rejected int, why string) []byte {
 	if media == Protobuf {
 		if rejected == 0 {
@@ -27,8 +27,7 @@ func Answer(s Signal, media string, rejected int, why string) []byte {
 	}), '\n')
 }
 
-// Refusal returns the body of an error response, in the media type of the request. The
-// body is a gRPC status.
+// Refusal returns the body of an error response, a gRPC status.
 func Refusal(media string, code int, why string) []byte {
 	if media == Protobuf {
 		return appendField(binary.AppendUvarint([]byte{1 << 3}, uint64(code)), 2, why)

@@ -18,8 +18,7 @@ type keyValue struct {
 
 type anyValue struct{ value any }
 
-// UnmarshalJSON decodes an OTLP value such as {"intValue":"3"}, or plain JSON that is not
-// an object.
+// UnmarshalJSON decodes an OTLP value such as {"intValue":"3"}, or plain JSON.
 func (v *anyValue) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -144,8 +143,8 @@ func (a attributes) truth(names ...string) (yes, ok bool) {
 	return b, err == nil
 }
 
-// content returns the first named attribute with a value. Instrumentations often put JSON into a
-// string, so text that contains a JSON object or list is returned as JSON.
+// content returns the first named attribute with a value. Many libraries put JSON into a string,
+// which content unpacks.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {

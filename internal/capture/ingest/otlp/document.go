@@ -38,11 +38,10 @@ func describe(raw json.RawMessage) (d described) {
 	return d
 }
 
-// identifier is a trace id or a span id in lower-case hex, or empty for an id of zeros.
+// identifier is a trace id or a span id in lower-case hex. Zeros become empty.
 type identifier string
 
-// UnmarshalJSON reads an id in hex, which OTLP/JSON defines. It also reads the forms of
-// some exporters: {"hex":"…"}, {"type":"Buffer","data":[…]} and base64.
+// UnmarshalJSON reads an id in hex, as OTLP/JSON requires, and in the forms of some exporters.
 func (id *identifier) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {

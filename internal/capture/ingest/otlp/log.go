@@ -150,8 +150,7 @@ func (r *reader) ofTool(m *made, c *record) {
 	}
 }
 
-// prompt adds a prompt. With CallIDs, a prompt of Gemini CLI gets the same step as in its hooks and
-// its transcript.
+// prompt adds a prompt. CallIDs gives a prompt of Gemini CLI the same step as in its hooks.
 func (r *reader) prompt(m *made, c *record) {
 	text := c.a.text("prompt")
 	if text == "<REDACTED>" { // by Claude Code
@@ -170,8 +169,8 @@ func (r *reader) sessionKey(c *record) string {
 	return ingest.SessionKey(r.opts.Tenant, c.tool, r.usable(c.a, sessionNames))
 }
 
-// callID returns the id of a call, which is the same in hooks and transcripts. Gemini CLI sends no
-// id, so it comes from CallIDs.
+// callID returns the id of a call, the same as in hooks and transcripts. Gemini CLI needs CallIDs
+// for it.
 func (r *reader) callID(c *record, tool string, args json.RawMessage) string {
 	id := c.a.text("tool_use_id", "call_id", "gen_ai.tool.call.id")
 	switch {

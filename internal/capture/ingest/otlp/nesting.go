@@ -47,12 +47,10 @@ var inside = map[message]map[uint64]message{
 }
 
 // maxMessages limits the nesting of messages, so that a hostile request cannot exhaust the stack.
-// Events allow far less.
 const maxMessages = 512
 
-// checkNesting rejects messages that are nested too deep. The protobuf decoder recurses
-// without a limit, and a stack overflow would end the process. checkNesting also rejects
-// syntax that it cannot read, because the decoder could read a different structure.
+// checkNesting rejects messages that are nested too deep. The protobuf decoder recurses without a
+// limit, and a stack overflow would end the process.
 func checkNesting(m message, body []byte, depth int) error {
 	if depth > maxMessages {
 		return fmt.Errorf("%w: values nested too deep", ErrDocument)
@@ -74,8 +72,8 @@ func checkNesting(m message, body []byte, depth int) error {
 
 const maxField = 1<<29 - 1
 
-// nextField splits a message after its first field. It returns false if the field is
-// incomplete. The content is empty unless the field is a message, text or bytes.
+// nextField splits a message after its first field, or returns false. Only messages, texts and
+// bytes have a content.
 func nextField(b []byte) (number uint64, content, rest []byte, ok bool) {
 	tag, n := binary.Uvarint(b)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > maxField {

@@ -37,9 +37,8 @@ const (
 type Options struct {
 	Tenant string
 	Now    time.Time // time of events that have none; no id depends on it
-	// CallIDs gives the calls and prompts of Gemini CLI the same ids as its hooks do. It must not
-	// be the CallIDs of the hooks, because hooks and requests count equal calls separately. If it
-	// is nil, these calls and prompts get no such ids.
+	// CallIDs gives the calls and prompts of Gemini CLI the ids of its hooks. It must not be
+	// theirs, because both count equal calls.
 	CallIDs agents.CallIDs
 }
 
@@ -56,8 +55,7 @@ type RejectedError struct {
 // Error returns the index and the reason. It quotes no text of the request.
 func (e *RejectedError) Error() string { return fmt.Sprintf("%d: %s", e.Index, e.Reason) }
 
-// Events yields the events of a request. If the request cannot be read, it yields only
-// an error that wraps [ErrDocument].
+// Events yields the events of a request, or only an error that wraps [ErrDocument].
 func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		d, err := parse(s, media, body)
@@ -141,12 +139,11 @@ type reader struct {
 	stopped bool
 }
 
-// maxAround limits the size in bytes of a resource or a scope in data.raw, because every
-// span repeats both.
+// maxAround limits a resource or a scope in data.raw, in bytes. Every span repeats both.
 const maxAround = 4 << 10
 
-// around returns the JSON of a span's resource or scope for data.raw. A long one would be repeated
-// in every event, so it goes into a separate event, and around returns only its hash.
+// around returns the resource or scope for data.raw. A long one becomes a separate event, and
+// around returns its id.
 func (r *reader) around(name string, text json.RawMessage) json.RawMessage {
 	if len(text) <= maxAround || r.stopped {
 		return text

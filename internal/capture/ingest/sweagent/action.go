@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// own lists the commands that SWE-agent implements itself. A call of one of them counts as a call
-// of a tool with this name, and not of the shell.
+// own lists the commands of SWE-agent itself, which count as tools of their own and not as the
+// shell.
 var own = func() map[string]bool {
 	set := map[string]bool{}
 	for name := range strings.FieldsSeq(`create edit insert open goto scroll_up scroll_down search_dir search_file find_file filemap
@@ -41,8 +41,7 @@ func submits(tool, action string) bool {
 		strings.Contains(action, "MINI_SWE_AGENT_FINAL_OUTPUT"))
 }
 
-// notRun returns a failure class if SWE-agent reports that it refused, cancelled or undid
-// a command.
+// notRun returns a failure class if SWE-agent refused, cancelled or undid a command.
 func notRun(observation string) string {
 	switch {
 	case strings.HasPrefix(observation, "Your bash command contained syntax errors and was NOT executed."):
@@ -57,8 +56,7 @@ func notRun(observation string) string {
 	return ""
 }
 
-// timedOut reports whether SWE-agent stopped the command. It writes so in capitals, behind the output
-// of the command.
+// timedOut reports whether SWE-agent stopped the command, which it writes behind the output.
 func timedOut(observation string) bool {
 	const tail = 400
 	text := strings.TrimSpace(observation)

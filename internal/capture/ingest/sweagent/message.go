@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// message is an entry of "messages" in a file of mini-swe-agent, or of "history" in a
-// file of SWE-agent.
+// message is an entry of "messages" (mini-swe-agent) or "history" (SWE-agent).
 type message struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
@@ -98,8 +97,8 @@ func (m *message) when() (time.Time, bool) {
 	return time.Unix(int64(whole), int64(part*1e9)).UTC().Round(time.Microsecond), true
 }
 
-// message reads a message. Messages before the first answer of the model wait in
-// t.pending, because the run id is derived from that answer.
+// message reads a message. The run id depends on the first answer, so earlier messages wait in
+// t.pending.
 func (t *transcript) message(p ingest.Fragment) {
 	m := &message{raw: p.Text, line: p.Line, id: "message-" + strconv.Itoa(t.items)}
 	t.items++

@@ -28,8 +28,7 @@ func (s *step) shown() []json.RawMessage {
 	return s.Messages
 }
 
-// trajectory reads a step. If the file also contains attempts, the steps outside them are skipped,
-// because they repeat one of the attempts.
+// trajectory reads a step. In a file with attempts, other steps only repeat one of the attempts.
 func (t *transcript) trajectory(p ingest.Fragment) {
 	number := t.steps
 	t.steps++
@@ -140,8 +139,7 @@ func (t *transcript) opening(r *run, shown []json.RawMessage) {
 	}
 }
 
-// historical reads a message of a history. It emits only the messages before the first
-// step, because later messages repeat the contents of steps.
+// historical emits the messages before the first step. Later ones repeat the steps.
 func (t *transcript) historical(p ingest.Fragment) {
 	t.past.Write(p.Text)
 	t.past.Write([]byte{'\n'})

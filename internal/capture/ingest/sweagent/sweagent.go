@@ -18,8 +18,8 @@ import (
 // Source is the source of the events and the name of the agent.
 const Source = "swe-agent"
 
-// Events yields the events of the trajectory in r. A step or a message with an
-// unexpected shape becomes a custom event.
+// Events yields the events of the trajectory in r. Unexpected steps and messages become custom
+// events.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
@@ -103,8 +103,7 @@ type run struct {
 
 func (r *run) now() time.Time { return r.start.Add(r.elapsed) }
 
-// turn opens a step for an answer of the model. The first answer belongs to the step of the task if
-// that is open.
+// turn opens a step for an answer of the model. The first answer belongs to the task's step.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answers > 0 {
 		r.Open(p, "")
@@ -114,8 +113,7 @@ func (r *run) turn(p ingest.Origin) {
 	r.answers++
 }
 
-// begin starts the run. The run id is derived from the file name and the first answer or
-// step.
+// begin starts the run. Its id comes from the file name and the first answer.
 func (t *transcript) begin(first json.RawMessage, at time.Time) {
 	name := strings.TrimSuffix(ingest.SessionOf(t.opts.File), ".traj")
 	id := t.runNames.Unique(name + "-" + ingest.Hash(first))

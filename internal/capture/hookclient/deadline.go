@@ -22,15 +22,13 @@ type fallback struct {
 
 func (c *call) setFallback(run string, r agents.Reply) { c.fallback.Store(&fallback{run, r}) }
 
-// Answer reads one payload from stdin, asks the hooks, records the events and returns the
-// reply. It returns within opts.Timeout plus 2.2 seconds, even if stdin stays open or a
-// disk hangs. After a timeout or a panic, it returns the best reply known so far.
+// Answer reads one payload from stdin, asks the hooks, records the events and returns the reply. It
+// returns within opts.Timeout plus 2.2 seconds, even if stdin or a disk hangs.
 func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 	return answer(ctx, stdin, opts, opts.Timeout+hooksocket.Grace)
 }
 
-// answer implements Answer with a time limit. It starts a goroutine, which owns the call
-// and may continue after answer returns.
+// answer implements Answer with a time limit. Its goroutine may continue after answer returns.
 func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Duration) Result {
 	deadline := time.Now().Add(limit)
 	c := newCall(opts)
@@ -58,8 +56,8 @@ func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Durat
 	}
 }
 
-// giveUp returns the best reply known so far, and notes in a spool file that an event is missing.
-// It does not use the outbox, which may be what hangs.
+// giveUp returns the best reply known so far, and reports the missing event in a file. The outbox
+// may be what hangs.
 func giveUp(opts Options, f fallback, err error) Result {
 	r := Result{Reply: f.reply, Problems: []string{err.Error()}}
 	list := problemEvent(opts.Tenant, f.run, r.Problems, nil)

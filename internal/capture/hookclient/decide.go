@@ -48,8 +48,8 @@ func canaryOutcome(out *hooks.DocumentOutcome, err error) hooks.DocumentOutcome 
 	return agents.CanaryOutcome("by the hook command; the hooks of --hooks or an older publisher answered")
 }
 
-// dispatch asks the local hooks and then the publisher. It stops if the local hooks deny
-// or fail. The outcome is nil if neither answered.
+// dispatch asks the local hooks and then the publisher, unless the local hooks deny or fail. The
+// outcome is nil if neither answered.
 func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
 	if c.remote != nil || p.Document.Point == "" {
 		return nil, c.remote
@@ -98,8 +98,8 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 	return &out, nil
 }
 
-// LateOnly appends only the events about hooks that end after the dispatch has returned. The other
-// hooks are already listed in the event of the payload.
+// LateOnly appends only the events about hooks that end after the dispatch. The event of the
+// payload lists the others.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

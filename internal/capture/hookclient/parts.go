@@ -9,12 +9,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Parts are the parts of the hook command that need large packages. Package extended has them. The
-// program hooktrail-hook starts in a few milliseconds because it does not link them.
+// Parts are the parts of the hook command that need large packages. Without them, hooktrail-hook
+// starts in a few milliseconds.
 type Parts struct {
 	// Load registers the hooks of the file at path.
 	Load func(path string, r *hooks.Registry) error
-	// Post sends a request to the http or https URL base. It calls started when the response begins.
+	// Post sends a request to the URL base and calls started when the response begins.
 	Post func(ctx context.Context, base *url.URL, req hooksocket.Request, started func()) (hooksocket.Response, error)
 }
 

@@ -36,8 +36,7 @@ type publisherClient struct {
 	unreachable atomic.Bool // a request got no response
 }
 
-// Ask asks the publisher of a data directory for a decision. It waits at most
-// [DefaultTimeout].
+// Ask asks the publisher of a data directory for a decision, for at most [DefaultTimeout].
 func Ask(ctx context.Context, dataDir string, tool *agents.Tool, d hooks.Document) (*hooks.DocumentOutcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
@@ -117,15 +116,14 @@ func (p *publisherClient) do(ctx context.Context, req hooksocket.Request, wait t
 	return resp, nil
 }
 
-// isHang reports whether a request ended because no response came within its own wait, or within
-// the time of the whole decision.
+// isHang reports whether a request ended because no response came in time.
 func isHang(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	return errors.Is(cause, errSilent) || errors.Is(cause, context.DeadlineExceeded)
 }
 
-// failed returns the error to report for a request. This is errNoHooks if no publisher serves the
-// data directory. Otherwise failed also notes that the publisher cannot be reached.
+// failed returns the error to report for a request, or errNoHooks if no publisher serves the data
+// directory.
 func (p *publisherClient) failed(ctx context.Context, err error) error {
 	if p.url == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
 		return errNoHooks
@@ -177,8 +175,8 @@ func isSocket(text string) bool {
 	return err == nil && u.Scheme == unixScheme
 }
 
-// CheckURL returns an error unless the scheme is http, https or unix. The publisher at a
-// unix URL uses its own hooks file, so the parameter hooks must be empty for such a URL.
+// CheckURL checks the scheme of a publisher's URL. A publisher at a unix URL uses its own hooks, so
+// hooks must be empty.
 func CheckURL(text, hooks string) error {
 	_, err := parseURL(text)
 	if err == nil && isSocket(text) && hooks != "" {

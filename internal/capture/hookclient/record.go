@@ -13,12 +13,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// recordTimeout limits each wait for the publisher or the outbox, because the agent waits for the
-// hook command meanwhile.
+// recordTimeout limits each wait for the publisher or the outbox. The agent waits meanwhile.
 const recordTimeout = 500 * time.Millisecond
 
-// SharedOutbox returns the folder of the outbox to which all hook commands of a data
-// directory append. The publisher of the directory forwards its events.
+// SharedOutbox returns the outbox of all hook commands of a data directory. Its publisher forwards
+// the events.
 func SharedOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", "shared") }
 
 // recorder stores the events of one call. It is safe for concurrent use.
@@ -35,10 +34,8 @@ func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, er
 	return e, err
 }
 
-// record redacts events and stores them, even after ctx has ended. It sends them to the
-// publisher at the URL, or spools them if that fails. Without a URL, it only appends them
-// to the shared outbox, so that the publisher of the data directory receives each event
-// once.
+// record redacts events and stores them, even after ctx has ended. If the publisher at the URL does
+// not take them, they go to a spool file. Without a URL, they go to the shared outbox.
 func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
 	redactor := r.redactor
@@ -59,8 +56,7 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 		if err == nil {
 			return slices.DeleteFunc([]error{r.resend(ctx)}, func(err error) bool { return err == nil }), nil
 		}
-		// The publisher may have stored the events before the error. Send them again later
-		// nevertheless, because it recognises duplicates by their ids.
+		// The publisher may have stored the events before the error, but it drops duplicates.
 		warnings = append(warnings, fmt.Errorf("events stay here: %w", err))
 	}
 	if r.publisher.url != "" && spoolHasRoom(r.dataDir) {
@@ -73,8 +69,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 	return warnings, err
 }
 
-// store appends events to the shared outbox, or writes them to a spool file if another process
-// blocks the outbox. If the outbox is full, the events are lost, and the outbox records a gap.
+// store appends events to the shared outbox, or to a spool file if that is blocked. A full outbox
+// drops them and records a gap.
 func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

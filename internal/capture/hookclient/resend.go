@@ -14,8 +14,7 @@ import (
 
 const refusedSuffix = ".refused"
 
-// maxResend limits how many spool files one call of the hook command sends, because an agent waits
-// for it.
+// maxResend limits the spool files per hook call, because an agent waits for it.
 const maxResend = 200
 
 // ResendOptions configure [Resend].
@@ -24,8 +23,7 @@ type ResendOptions struct {
 	Parts                             Parts
 }
 
-// Resend sends all spooled events of a data directory to the publisher, which drops
-// duplicates. It returns the number of files.
+// Resend sends all spooled events of a data directory to the publisher, which drops duplicates.
 func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
 	r := &recorder{dataDir: opts.DataDir, tenant: opts.Tenant, publisher: &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir, parts: opts.Parts}}
 	for {
@@ -67,8 +65,7 @@ func (r *recorder) sendSpool(ctx context.Context) (sent int, err error) {
 	return sent, err
 }
 
-// sendFile sends the events in a spool file and removes the file. It skips a file that
-// another process has locked. It renames a file that the publisher refuses, so that the
+// sendFile sends the events in a spool file and removes it. A refused file is renamed, so that the
 // error occurs only once.
 func (r *recorder) sendFile(ctx context.Context, path string) (sent bool, err error) {
 	lock, err := filelock.Try(path)

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// If a hook is suspended while it appends, it blocks the shared outbox. Other hook
-// commands then write spool files. Sweep later moves these files into the outbox.
+// A suspended hook process can block the shared outbox. Other hook commands then write spool files,
+// which Sweep later moves into it.
 
 // SpoolDir returns the folder of the spool files in a data directory.
 func SpoolDir(dataDir string) string { return filepath.Join(dataDir, "hook-spool") }
@@ -29,8 +29,7 @@ const (
 	sweepInterval = 30 * time.Second
 )
 
-// maxSpooled limits the number of spool files. Once it is reached, events go to the shared outbox,
-// even if the hook command must wait for it.
+// maxSpooled limits the number of spool files. Above it, hook commands wait for the outbox.
 const maxSpooled = 20_000
 
 func spoolHasRoom(dataDir string) bool {
@@ -54,9 +53,8 @@ func spool(dataDir string, list []events.Event) error {
 	return os.Rename(file, file+spoolSuffix)
 }
 
-// Sweep moves the spooled events of a data directory into its shared outbox. After an
-// interruption, the next call may store events again. Sweep continues after a file that
-// fails, and returns the first error. Several processes may sweep at the same time.
+// Sweep moves the spooled events of a data directory into its shared outbox. A damaged file does
+// not stop it. It is safe in several processes.
 func Sweep(ctx context.Context, dataDir string) error {
 	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,8 +94,8 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	return nil
 }
 
-// spooled reads the events in a spool file. It returns none if the file is gone. It
-// renames a damaged file, so that the error occurs only once.
+// spooled reads the events in a spool file, or none if it is gone. It renames a damaged file, so
+// that the error occurs once.
 func spooled(path string) (list []events.Event, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

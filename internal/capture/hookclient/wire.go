@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// DocumentType is the media type of a hook command's request for a decision. The hook
-// command records the decided payload, so the publisher does not.
+// DocumentType is the media type of a request for a decision only. The hook command itself records
+// the payload.
 const DocumentType = "application/vnd.hooktrail.document+json"
 
 type wireDocument struct {
@@ -61,8 +61,7 @@ func EncodeOutcome(out hooks.DocumentOutcome) ([]byte, error) {
 
 var errOutcome = errors.New("its answer cannot be read; is it of this version?")
 
-// DecodeOutcome reads the response to a document with this hook point. The error contains
-// no text of the body.
+// DecodeOutcome reads the response to a document with this hook point. The error quotes nothing.
 func DecodeOutcome(point events.Kind, body []byte) (hooks.DocumentOutcome, error) {
 	var w wireOutcome
 	if err := json.Unmarshal(body, &w); err != nil || !w.valid() {

@@ -1,5 +1,4 @@
-// Package extended has the parts of the hook command that need large packages, such as
-// net/http and the reader of hooks files.
+// Package extended has the parts of the hook command that need large packages, such as net/http.
 package extended
 
 import (

@@ -35,8 +35,7 @@ func HooksFile(tb testing.TB, text string) string {
 	return file
 }
 
-// Forwarded forwards the shared outbox of a data directory, and returns all events of
-// the stream.
+// Forwarded forwards the shared outbox of a data directory and returns the stream.
 func Forwarded(tb testing.TB, srv *natstest.Server, dir string) []events.Event {
 	tb.Helper()
 	p, err := publish.OpenShared(tb.Context(), srv.Connect(tb), publish.Options{
@@ -67,7 +66,7 @@ func Calls(tb testing.TB, list []events.Event) (calls []events.ToolBeforeData) {
 	return calls
 }
 
-// Removal is a payload that asks to run rm -rf build/x, and the reply of [NoRemoval].
+// Removal is a payload that asks to run rm -rf, and the reply of [NoRemoval].
 type Removal struct{ Name, Tool, Event, Payload, Denied string }
 
 // Removals has the payloads of all tools. Tests must not change it.

@@ -11,16 +11,14 @@ import (
 )
 
 const (
-	// breakerPause is how long a publisher that hung is asked only briefly or not at all.
+	// breakerPause is how long a publisher that hung is avoided.
 	breakerPause = time.Second
 	// breakerAge is how long a hang is remembered.
 	breakerAge = 10 * time.Minute
 
-	// glance limits the wait for a publisher at a unix URL during the pause. A publisher that works
-	// begins its response sooner.
+	// glance limits the wait for a local publisher during the pause. A working one responds sooner.
 	glance = 50 * time.Millisecond
-	// distant limits the wait for a publisher at an http URL after the pause, until it has answered
-	// again.
+	// distant limits the wait for a remote publisher after the pause.
 	distant = time.Second
 )
 
@@ -28,17 +26,14 @@ const (
 var ErrBroken = errors.New("publisher did not answer, and is not asked again for a moment")
 
 // Breaker remembers in a file that a publisher hangs, so that only one decision waits for the whole
-// timeout. The user of the agent can write this file, which must not keep a publisher at a URL from
-// deciding. So for such a publisher, a Breaker only shortens the wait, and a publisher that works
-// still decides. For the publisher of a data directory this does not matter, because that user
-// could also remove its socket.
+// timeout. The user of the agent can write the file, so it cannot exclude a publisher at a URL.
 type Breaker struct {
 	file         string
 	pause, probe time.Duration // limits of the wait during the pause and after it
 	now          func() time.Time
 }
 
-// BreakerOf returns the Breaker of a publisher. If url is empty, it is the publisher of the data
+// BreakerOf returns the Breaker of a publisher. An empty url means the publisher of the data
 // directory.
 func BreakerOf(dataDir, url string) Breaker {
 	b := Breaker{file: filepath.Join(dataDir, "publisher.hung"), probe: QuickResponse, now: time.Now}
@@ -69,8 +64,8 @@ func (b Breaker) age() (age time.Duration, open bool) {
 	return age, age >= 0 && age <= breakerAge
 }
 
-// Wait returns how long to wait for the start of a response, at most wait. It returns ErrBroken if
-// the publisher should not be asked now.
+// Wait returns how long to wait for the start of a response, at most wait. ErrBroken means not to
+// ask.
 func (b Breaker) Wait(wait time.Duration) (time.Duration, error) {
 	switch age, open := b.age(); {
 	case !open:

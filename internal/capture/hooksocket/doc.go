@@ -1,5 +1,5 @@
-// Package hooksocket sends hook payloads to a publisher over a socket. It links little, because the
-// program hooktrail-hook starts for each call of an agent.
+// Package hooksocket sends hook payloads to a publisher over a socket. It imports little, because
+// hooktrail-hook starts for each call of an agent.
 package hooksocket
 
 import (
@@ -10,7 +10,7 @@ import (
 const (
 	// DefaultTimeout is how long an agent waits for a decision by default.
 	DefaultTimeout = 5 * time.Second
-	// Grace is the time that a call may take in addition to the timeout of the decision.
+	// Grace is the time for a call beyond the timeout of the decision.
 	Grace = 2 * time.Second
 	// QuickResponse limits the wait for a response if the request needs no decision.
 	QuickResponse = 250 * time.Millisecond
@@ -23,25 +23,23 @@ const (
 	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
 	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
 	IDKeyHeader  = "Hooktrail-Id-Key" // sender's id key in hexadecimal, for the same event ids at the publisher
-	// ProgressHeader is set if the publisher must send status 102 once it has the payload, so that
-	// the sender can distinguish a slow hook from a hanging server.
+	// ProgressHeader asks the publisher for status 102 once it has the payload. A slow hook then
+	// differs from a hanging server.
 	ProgressHeader = "Hooktrail-Progress"
-	// ReadableHeader is set if the publisher must refuse an unreadable payload with status 422,
-	// instead of recording it.
+	// ReadableHeader makes the publisher refuse an unreadable payload instead of recording it.
 	ReadableHeader = "Hooktrail-Readable"
-	// BeginHeader is the time, in Unix milliseconds, after which the publisher must refuse the
-	// payload, because the sender soon stops waiting and records the payload itself.
+	// BeginHeader is the Unix time in milliseconds after which the publisher must refuse the
+	// payload. The sender then records it itself.
 	BeginHeader = "Hooktrail-Begin"
 )
 
-// BeginWithin returns the BeginHeader of a sender that waits for this long until the response
-// begins. It leaves the publisher a little less time, so that the response arrives before the wait
-// ends.
+// BeginWithin returns the BeginHeader of a sender that waits for this long. It leaves time for the
+// response to arrive.
 func BeginWithin(wait time.Duration) string {
 	return strconv.FormatInt(time.Now().Add(wait/5*4).UnixMilli(), 10)
 }
 
-// IsLate reports whether the time in a BeginHeader has passed. It returns false without the header.
+// IsLate reports whether the time in a BeginHeader has passed. Without one, it has not.
 func IsLate(header string) bool {
 	until, err := strconv.ParseInt(header, 10, 64)
 	return err == nil && time.Now().UnixMilli() > until

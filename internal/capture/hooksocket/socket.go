@@ -19,9 +19,8 @@ const SocketName = "publisher.sock"
 // maxSocketPath is the longest socket path that every system accepts, in bytes.
 const maxSocketPath = 103
 
-// SocketPath returns the path of a socket in a folder. If the path is too long,
-// SocketPath opens the folder and returns a shorter path through /proc. That path works
-// until the caller calls done.
+// SocketPath returns the path of a socket in a folder, or a shorter one if it is too long. That one
+// works until done is called.
 func SocketPath(dir, name string) (path string, done func(), err error) {
 	if path = filepath.Join(dir, name); len(path) <= maxSocketPath {
 		return path, func() {}, nil
@@ -44,8 +43,7 @@ func ownedBy(info fs.FileInfo, user int) bool {
 	return !ok || user == 0 || stat.Uid == 0 || int64(stat.Uid) == int64(user)
 }
 
-// Dial connects to the publisher of a data directory. It refuses a socket that another
-// user placed there.
+// Dial connects to the publisher of a data directory. It refuses a socket of another user.
 func Dial(ctx context.Context, dataDir string) (net.Conn, error) {
 	info, err := os.Lstat(filepath.Join(dataDir, SocketName))
 	if err != nil {

@@ -33,8 +33,7 @@ var codexTrust = trust{
 
 const codexHashKey = "trusted_hash"
 
-// editCodex calls edit for each hook of Hooktrail in the given hooks file, so that edit adds or
-// removes the trust in it in the configuration of Codex.
+// editCodex calls edit to add or remove the trust of Codex in each of our hooks.
 func editCodex(c *Change, opts Options, hooks []byte, edit func(f *tomlFile, header, hash string) (*tomlFile, error)) ([]*Change, error) {
 	change, err := trustFile(c.Tool, below("CODEX_HOME", ".codex", "config.toml")(opts.Home, opts.Getenv))
 	if err != nil {
@@ -66,8 +65,8 @@ func editCodex(c *Change, opts Options, hooks []byte, edit func(f *tomlFile, hea
 	return []*Change{change}, nil
 }
 
-// trustProject trusts a folder, because Codex reads hooks of trusted projects only. It
-// does not overrule a person who refused that.
+// trustProject trusts a folder, because Codex reads hooks of trusted projects only. A person's
+// refusal stands.
 func trustProject(f *tomlFile, project string) (*tomlFile, error) {
 	folder, err := realFolder(project)
 	if err != nil {
@@ -88,8 +87,8 @@ type codexHash struct {
 	hash   string // as text of a TOML value
 }
 
-// codexHashes returns the hash of each hook of Hooktrail, as Codex computes it. Codex runs a hook
-// only while this hash is equal to the one that its configuration trusts.
+// codexHashes returns the hash of each of our hooks. Codex runs a hook only if its configuration
+// trusts this hash.
 func codexHashes(c *Change, opts Options, hooks []byte) ([]codexHash, error) {
 	if len(bytes.TrimSpace(hooks)) == 0 {
 		return nil, nil

@@ -8,26 +8,20 @@ import (
 )
 
 const (
-	// lookup and found surround the name of the program in a command line. They check that the
-	// shell finds the program, without an error text if it does not.
+	// lookup and found check quietly that the shell finds the program between them.
 	lookup = "command -v "
 	found  = " >/dev/null 2>&1 && "
-	// ifFound, then, orElse and end run a faster program if the shell finds it, and otherwise its
-	// replacement.
+	// These words run a faster program if the shell finds it, and otherwise its replacement.
 	ifFound = "if " + lookup
 	then    = " >/dev/null 2>&1; then "
 	orElse  = "; else "
 	end     = "; fi"
-	// sh runs a command line in the shell of the system, because the syntax of the line may mean
-	// something else in the user's shell.
+	// sh runs a command line in the system's shell, because the user's may have another syntax.
 	sh = "sh -c "
 )
 
-// commandLine returns the command line of a hook. If the program is missing, cannot start or is
-// killed, the line itself decides, because agents would otherwise continue or stop as they like.
-// Without --fail-closed, its status is always 0, so that the agent continues. With it, the line
-// prints a denial in the format of the agent, at the events where the agent accepts one. It keeps
-// the status 2, which is the program's own denial.
+// commandLine returns the command line of a hook. If the program cannot run, the line itself
+// decides. Otherwise some agents would continue, and others would stop.
 func (t *tool) commandLine(opts Options, event string) string {
 	args := t.name
 	if t.eventArgument {
@@ -41,8 +35,7 @@ func (t *tool) commandLine(opts Options, event string) string {
 		line = ifFound + opts.Hook + then + opts.Hook + " " + args + orElse + line + end
 	}
 	if denial := t.denial(opts, event); denial != "" {
-		// The line uses no other variable than $?, because Gemini CLI replaces $name by variables
-		// of its own environment.
+		// Use no variable but $?. Gemini CLI replaces $name by its own.
 		line += "; case $? in 0) exit 0;; 2) exit 2;; esac; printf '%s\\n' " + termtext.ShellQuote(denial)
 	} else {
 		line += "; exit 0"
@@ -53,8 +46,8 @@ func (t *tool) commandLine(opts Options, event string) string {
 	return line
 }
 
-// denial returns the answer that denies an event whose hook cannot run. It is empty if
-// the hook fails open, or the agent accepts no denial there.
+// denial returns the answer that denies an event whose hook cannot run, or "" to let the agent
+// continue.
 func (t *tool) denial(opts Options, event string) string {
 	if !opts.failClosed() {
 		return ""
@@ -72,8 +65,8 @@ func closedReason(program, tool string) string {
 		"If it moved, repeat publisher install " + tool + ". To continue without it, remove the hooks from the settings of the agent."
 }
 
-// innerCommand returns the part of a command line that begins with the first program it runs,
-// without the shell code that looks for the program.
+// innerCommand returns a command line from its first program on, without the shell code that looks
+// for it.
 func innerCommand(line string) string {
 	if quoted, ok := strings.CutPrefix(line, sh); ok {
 		inner, _ := firstWord(quoted)
@@ -119,8 +112,7 @@ func firstWord(line string) (word, rest string) {
 	return b.String(), ""
 }
 
-// escapes reports whether a text begins with a backslash that quotes the next character, since
-// other backslashes are part of Windows paths.
+// escapes reports whether a backslash quotes the next character. Others are part of Windows paths.
 func escapes(s string) bool {
 	return len(s) > 1 && s[0] == '\\' && strings.IndexByte(" \\\"'$`", s[1]) >= 0
 }

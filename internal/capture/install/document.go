@@ -9,8 +9,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// SyntaxError reports where and why a configuration file cannot be parsed. It quotes
-// at most one character of the file, because configurations can contain secrets.
+// SyntaxError reports where and why a configuration file cannot be parsed. It quotes at most one
+// character, because the file can contain secrets.
 type SyntaxError struct {
 	File   string
 	Line   int // from 1
@@ -29,16 +29,15 @@ const (
 	kindText   = '"'
 )
 
-// maxNested limits the lists and objects of a document, and so the depth of the
-// recursive parser.
+// maxNested limits the lists and objects of a document. The parser is recursive.
 const maxNested = 100_000
 
 const maxDepth = 200
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// document is a parsed configuration file in JSON with comments and trailing commas.
-// All offsets are byte offsets in data.
+// document is a parsed configuration file in JSON with comments and trailing commas. Offsets are in
+// data.
 type document struct {
 	file string
 	mark []byte
@@ -97,8 +96,7 @@ func deepest(v *hujson.Value, limit int) (offset int, found bool) {
 
 func (d *document) bytes() []byte { return append(bytes.Clone(d.mark), d.data...) }
 
-// refused converts an error of the parser. It drops the text of literals, because a
-// literal can be a secret.
+// refused converts an error of the parser. It drops literals, which can be secrets.
 func (d *document) refused(err error) error {
 	report := &SyntaxError{File: d.file, Line: 1, Column: 1}
 	place, reason, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")

@@ -53,7 +53,7 @@ func (d *document) leadOf(at int) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// added appends a value to a list, or a member to an object, laid out like the previous item.
+// added appends a list element or an object member, laid out like the one before.
 func (d *document) added(to *hujson.Value, key string, v any) (*document, error) {
 	all := items(to)
 	if len(all) == 0 {
@@ -113,8 +113,8 @@ func (d *document) afterComment(at int) int {
 	return at
 }
 
-// encoded returns the JSON text of a value, or of a member if key is not empty. With lines, the
-// text has several lines that are indented by lead.
+// encoded returns the JSON text of a value, or of a member with this key. With lines, it is
+// indented by lead.
 func (d *document) encoded(key string, v any, lead string, lines bool) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -147,8 +147,7 @@ func (d *document) removed(from *hujson.Value, index int) (*document, error) {
 	return d.with(splice{comma, comma + 1, ""}, splice{max(start, comma+1), it.value.EndOffset, ""})
 }
 
-// before skips white space backwards from an offset, including the line break if nothing else
-// precedes the offset on its line.
+// before skips white space backwards from an offset, and one line break.
 func (d *document) before(at int) int {
 	for at > 0 && (d.data[at-1] == ' ' || d.data[at-1] == '\t') {
 		at--

@@ -15,8 +15,8 @@ const hooksKey = "hooks"
 // hookProgram is the name of the program that agents run if it is installed.
 const hookProgram = "hooktrail-hook"
 
-// ours recognises the hooks that this package installed by their commands. Such a command runs one
-// of the programs with "hook" and the name of the tool, or hookProgram with the name of the tool.
+// ours recognises installed hooks by their commands, such as "publisher hook" with the name of the
+// tool.
 type ours struct {
 	tool     string
 	programs []string // names without folders
@@ -78,8 +78,7 @@ func (o ours) find(entries *hujson.Value) (found []position) {
 	return found
 }
 
-// editor edits hooks. Each edit moves the text behind it, so the document is parsed again after
-// each one.
+// editor edits hooks. Each edit moves the text behind it, so the document is then parsed again.
 type editor struct {
 	doc  *document
 	ours ours
@@ -144,8 +143,7 @@ func (e *editor) add(name string, entry any) (err error) {
 	return err
 }
 
-// remove removes the hooks at these positions. It starts with the last one, because
-// removing a hook shifts the hooks after it.
+// remove removes the hooks at these positions, the last one first, because others would shift.
 func (e *editor) remove(name string, found []position) error {
 	for _, at := range slices.Backward(found) {
 		from, err := e.event(name)
@@ -198,8 +196,8 @@ func (e *editor) prune(of *hujson.Value, key string) (err error) {
 	return err
 }
 
-// equal compares JSON values and ignores white space. A value with comments is never equal, so that
-// it is not replaced together with what a person wrote there.
+// equal compares JSON values without white space. A value with a person's comments is never equal,
+// so that it is not replaced.
 func (d *document) equal(is *hujson.Value, v any) bool {
 	var want, got bytes.Buffer
 	enc := json.NewEncoder(&want)

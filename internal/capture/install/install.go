@@ -16,11 +16,10 @@ import (
 type Options struct {
 	Project string // folder of a project; if empty, the user's configuration is changed
 	Home    string
-	// Program is the publisher command, quoted for a shell. A hook runs PROGRAM hook TOOL
-	// FLAGS.
+	// Program is the publisher command, quoted for a shell, as in PROGRAM hook TOOL FLAGS.
 	Program string
-	// Hook is the command of the faster program hooktrail-hook, quoted for a shell. A hook runs it
-	// instead of Program while it exists. It is empty if it is not installed.
+	// Hook is the command of the faster program hooktrail-hook, quoted for a shell, or empty. Hooks
+	// prefer it.
 	Hook      string
 	Flags     string
 	Timeout   time.Duration // how long the agent waits for a hook; at least one second

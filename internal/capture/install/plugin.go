@@ -40,8 +40,7 @@ func (c *Change) planPlugin(opts Options) error {
 	return nil
 }
 
-// pluginLine returns the command line that the plugin runs. It must agree with commandLine in
-// opencode.js.
+// pluginLine returns the command line of the plugin. Keep it like commandLine in opencode.js.
 func pluginLine(hook, faster, event, flags string) string {
 	line := strings.TrimSpace(hook + " " + event + " " + flags)
 	if faster == "" {

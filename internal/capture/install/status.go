@@ -51,9 +51,8 @@ func (s *Status) Works() bool {
 	return s.Installed && s.Denied && s.Recorded && (s.Trust != NotTrusted && s.Trust != TrustUnknown)
 }
 
-// Check reads the hooks of an agent. To try them, it runs the hook for a tool call in the folder
-// dir, with a made-up call that is recorded as a session of its own, see [agents.Canary]. Check
-// does not start the agent.
+// Check reads the hooks of an agent and tries one with a made-up call, see [agents.Canary]. It does
+// not start the agent.
 func Check(ctx context.Context, name string, opts Options, dir string) (Status, error) {
 	t, err := named(name)
 	if err != nil {
@@ -106,7 +105,7 @@ func (s *Status) call(ctx context.Context, t *tool, dir string, payload []byte) 
 	}
 }
 
-// hookLimit is the time limit of a hook command, which is as long as agents wait by default.
+// hookLimit is as long as agents wait for a hook by default.
 const hookLimit = 15 * time.Second
 
 // runHook runs a hook command as the agent does, and returns its output.
@@ -150,8 +149,7 @@ func (t *tool) trustState(c *Change, opts Options) (TrustState, string) {
 	return Trusted, list[0].File
 }
 
-// programOf returns the program that a command line runs, or its replacement if the program is
-// missing.
+// programOf returns the program that a command line runs on this machine.
 func programOf(line string) string {
 	program, _ := firstWord(innerCommand(line))
 	if baseName(program) != hookProgram {
@@ -165,8 +163,8 @@ func programOf(line string) string {
 	return program
 }
 
-// outdated reports whether a command is missing, or was written by an older version, which added no
-// shell code around the program.
+// outdated reports whether a command is missing or from an older version, without shell code around
+// the program.
 func (t *tool) outdated(commands map[string]string) bool {
 	if t.plugin {
 		return false

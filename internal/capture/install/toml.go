@@ -11,13 +11,10 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// errLayout means that the settings are not in a table of their own, so that an edit of lines could
-// change something else.
+// errLayout means that the settings share a table, so that an edit could change others.
 var errLayout = errors.New("the settings are in a form that only a person should edit")
 
-// tomlFile is a TOML file that is edited line by line, so that comments and the order of the
-// settings stay. It finds tables by their headers. The TOML library only confirms that an edit
-// changes one value and nothing else.
+// tomlFile is a TOML file that is edited by lines, which keeps comments and order.
 type tomlFile struct {
 	lines  []string
 	tables []tomlTable
@@ -64,8 +61,7 @@ func meaning(text string) (values map[string]any, err error) {
 	return values, toml.Unmarshal([]byte(text), &values)
 }
 
-// adds reports whether the text after an edit means the same as the text before it, apart from the
-// value that the edit added or replaced. value is TOML text with its table.
+// adds reports whether an edit changed only value, which is TOML text with its table.
 func adds(before, value, after string) bool {
 	want, err := meaning(before)
 	if err != nil {
@@ -129,7 +125,7 @@ func (f *tomlFile) find(header string) *tomlTable {
 	return nil
 }
 
-// get returns the text of a value. It is empty if the table has no such key.
+// get returns the text of a value, or "" without such a key.
 func (f *tomlFile) get(header, key string) (value string, line int) {
 	t := f.find(header)
 	if t == nil {

@@ -67,8 +67,8 @@ var tools = []tool{
 		user: func(home string, _ func(string) string) string {
 			return filepath.Join(home, ".gemini", "settings.json")
 		},
-		// The model events are left out, because Gemini CLI sends one for each piece of an answer,
-		// each with the whole conversation.
+		// Gemini CLI sends the model events for each piece of an answer, with the whole
+		// conversation, so they are left out.
 		events: []string{
 			"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "PreCompress", "AfterAgent", "SessionEnd",
 		},
@@ -110,8 +110,8 @@ func named(name string) (*tool, error) {
 	return &tools[i], nil
 }
 
-// below returns a function that locates a file. The folder is the value of the given
-// environment variable, or by default a folder in the home directory.
+// below returns a function that locates a file in the folder of an environment variable, or by
+// default in the home directory.
 func below(variable, folder, file string) func(string, func(string) string) string {
 	return func(home string, env func(string) string) string {
 		if dir := env(variable); dir != "" {
@@ -141,8 +141,7 @@ type handler struct {
 	Timeout int64  `json:"timeout"`
 }
 
-// group returns a function that builds a list entry with one hook for all events of the
-// list. The function unit converts the hook's timeout.
+// group returns a function that builds a list entry with one hook. unit converts the timeout.
 func group(unit func(time.Duration) int64) func(caller) any {
 	return func(c caller) any {
 		return struct {

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// trust describes how an agent decides whether it runs hooks. Agents without the functions always
-// run them.
+// trust describes how an agent decides whether it runs hooks. Without functions, it always does.
 type trust struct {
 	// plan changes a file of the agent so that it runs the hooks in c.
 	plan func(c *Change, opts Options) ([]*Change, error)
@@ -19,9 +18,8 @@ type trust struct {
 	withdraw func(c *Change, opts Options) ([]*Change, error)
 }
 
-// PlanTrust returns the changes of the agent's own files after which it runs the hooks of
-// c. They are empty if the agent runs these hooks anyway. For an uninstall they remove
-// the trust in the hooks, but not in the folder of the project.
+// PlanTrust returns the changes of the agent's own files after which it runs the hooks of c. An
+// uninstall withdraws the trust in the hooks.
 func PlanTrust(c *Change, opts Options) ([]*Change, error) {
 	t, err := named(c.Tool)
 	if err != nil {
@@ -59,8 +57,7 @@ func trustFile(tool, file string) (*Change, error) {
 	return c, nil
 }
 
-// realFolder returns the absolute path of a folder without symbolic links, which agents compare
-// with the folders that they trust.
+// realFolder returns the absolute path without symbolic links, as agents store trusted folders.
 func realFolder(folder string) (string, error) {
 	full, err := filepath.Abs(folder)
 	if err != nil {
@@ -69,8 +66,8 @@ func realFolder(folder string) (string, error) {
 	return filepath.EvalSymlinks(full)
 }
 
-// jsonTrust returns a plan for agents that list trusted folders in a JSON file. Without a project
-// it plans nothing, because these agents need the trust only for the hooks of a project.
+// jsonTrust returns a plan for agents with a JSON file of trusted folders. They need the trust only
+// for hooks of a project.
 func jsonTrust(file func(home string, env func(string) string) string, add func(d *document, folder string) (*document, error)) trust {
 	return trust{plan: func(c *Change, opts Options) ([]*Change, error) {
 		if opts.Project == "" {

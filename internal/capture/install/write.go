@@ -13,9 +13,8 @@ import (
 // ErrChanged reports that another program changed the file after [Plan] read it.
 var ErrChanged = errors.New("another program changed the file; try again")
 
-// Apply writes the change atomically. It follows symbolic links, even to a missing
-// target, and keeps the permissions and the owner. It fails for a read-only file, and
-// with [ErrChanged] if the file has changed since Plan read it.
+// Apply writes the change atomically. If the file has changed since Plan read it, Apply returns
+// [ErrChanged].
 func (c *Change) Apply() error {
 	action := c.Action()
 	if action == Unchanged {
@@ -49,8 +48,7 @@ func (c *Change) Apply() error {
 
 const maxLinks = 40
 
-// target resolves symbolic links and rejects a read-only file. The info of a missing
-// file is nil.
+// target resolves symbolic links and rejects a read-only file. A missing file has no info.
 func target(file string) (string, fs.FileInfo, error) {
 	file, err := follow(file)
 	if err != nil {
@@ -112,8 +110,7 @@ func replace(file string, data []byte, oldInfo fs.FileInfo) (err error) {
 	return os.Rename(f.Name(), file)
 }
 
-// keepOwner keeps the owner of the old file, so that a file that root edits stays the
-// user's.
+// keepOwner keeps the owner, so that root can edit a user's file.
 func keepOwner(f *os.File, old fs.FileInfo) error {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

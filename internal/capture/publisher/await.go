@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Sent identifies the events that an import has sent. Producer is the id of the import's
-// outbox.
+// Sent identifies the events that an import has sent, by its outbox.
 type Sent struct {
 	Producer string
 	Tenants  []string
@@ -34,11 +33,10 @@ const (
 const (
 	awaitPoll    = 25 * time.Millisecond
 	awaitRequest = 2 * time.Second
-	// A running auditor always has an open request for messages. If there is none for awaitRestart,
-	// which is longer than a restart takes, no auditor is running.
+	// A running auditor always has an open request for messages. awaitRestart is longer than a
+	// restart, so without one none is running.
 	awaitRestart = 2 * time.Second
-	// An auditor shows no progress while it commits a large batch, so it then counts as stopped
-	// only after awaitCommit.
+	// An auditor shows no progress while it commits a large batch.
 	awaitCommit = 20 * time.Second
 )
 
@@ -50,9 +48,8 @@ type AwaitOptions struct {
 	Progress func(done, total uint64) // in stream sequences; may be nil
 }
 
-// AwaitAuditor waits until the auditor has acknowledged the last manifest of each tenant. A
-// manifest follows the events of its batch, so by then the ledger contains the events. If the
-// result is [AuditedUnknown], the error explains it.
+// AwaitAuditor waits until the ledger contains all events that were sent. If the result is
+// [AuditedUnknown], the error explains it.
 func AwaitAuditor(ctx context.Context, o AwaitOptions) (Audited, error) {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}
@@ -133,9 +130,8 @@ func lastOn(ctx context.Context, js jetstream.JetStream, name, subject string) (
 	return msg.Sequence, nil
 }
 
-// auditor returns the consumer of an auditor for this tenant or for all tenants, or nil.
-// If both exist, it prefers the consumer that is reading now, and then the consumer with
-// more acknowledged messages.
+// auditor returns the consumer of an auditor for this tenant or for all, or nil. If both exist, the
+// more active one wins.
 func (w *wait) auditor(ctx context.Context, js jetstream.JetStream, space subjects.Space) (best *jetstream.ConsumerInfo, err error) {
 	for _, tenant := range []string{"", w.tenant} {
 		name, err := space.Durable(string(subjects.AuditorRole), tenant)

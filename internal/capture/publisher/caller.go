@@ -13,8 +13,7 @@ import (
 
 type callerKey struct{}
 
-// TenantOf returns the only tenant for which the caller of a request may act, or "" for
-// any tenant. The tenant comes from the token, or without a token from HandlerOptions.Tenant.
+// TenantOf returns the only tenant for which the caller of a request may act, or "" for any tenant.
 func TenantOf(ctx context.Context) string {
 	tenant, _ := ctx.Value(callerKey{}).(string)
 	return tenant

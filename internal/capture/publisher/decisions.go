@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// ownHooks returns options for hooks that may ask other decision services, but not this one, which
-// would only ask the same hooks again.
+// ownHooks returns options for hooks that may ask other decision services. This service would only
+// ask the same hooks again.
 func ownHooks(b *broker.Broker) hookfile.Options {
 	c := decision.Client{Conn: b.Conn(), Space: b.Space()}
 	return hookfile.Options{Requester: c, Own: c.Own}
@@ -25,8 +25,7 @@ const decisionSource = "/decisions"
 
 const backgroundTimeout = 3 * time.Second
 
-// Decider answers requests for decisions over HTTP and NATS. A nil Decider is valid
-// and answers no request.
+// Decider answers requests for decisions over HTTP and NATS. A nil Decider answers none.
 type Decider struct {
 	service  *decision.Service
 	registry *hooks.Registry
@@ -34,8 +33,8 @@ type Decider struct {
 	logger   *slog.Logger
 }
 
-// NewDecider returns a decider with the hooks of a file, or nil without a file. The
-// Appender receives the event of each decision.
+// NewDecider returns a decider with the hooks of a file, or nil without one. The Appender receives
+// each decision.
 func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error) {
 	if file == nil {
 		return nil, nil //nolint:nilnil // nil is a valid Decider
@@ -51,8 +50,8 @@ func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error
 	})}, nil
 }
 
-// Handler returns the handler of POST /v1/decisions, or nil for a nil Decider. A caller gets
-// decisions only for its own tenant, see [TenantOf].
+// Handler returns the handler of POST /v1/decisions, or nil. Callers decide only for their own
+// tenant, see [TenantOf].
 func (d *Decider) Handler() http.Handler {
 	if d == nil {
 		return nil
@@ -60,8 +59,7 @@ func (d *Decider) Handler() http.Handler {
 	return d.service
 }
 
-// Run answers requests over NATS until ctx ends, and returns when the open requests are
-// answered.
+// Run answers requests over NATS until ctx ends and all open requests are answered.
 func (d *Decider) Run(ctx context.Context) error {
 	if d == nil {
 		<-ctx.Done()
@@ -79,8 +77,7 @@ func (d *Decider) Run(ctx context.Context) error {
 	return nil
 }
 
-// start runs the decider. The channel failed receives an error if the decider ends before
-// stop is called.
+// start runs the decider. failed receives an error if it ends too early.
 func (d *Decider) start(ctx context.Context) (failed <-chan error, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

@@ -5,14 +5,13 @@
 //	Import, Pipe   transcripts, and CloudEvents as JSON lines
 //	Outboxes       state of the outboxes, and FlushOutboxes to send their events
 //
-// Import, Pipe and Run each have an outbox in the data directory. All hook commands share
-// a fourth outbox, which Run forwards. A sender gets an acknowledgement only after the
-// event is in the outbox. The event reaches the stream once and in order, even after a
-// crash, a stopped broker or a full disk.
+// Import, Pipe and Run each have an outbox in the data directory. All hook commands share a fourth
+// one, which Run forwards. A sender gets an acknowledgement only after the event is in the outbox.
+// The event reaches the stream once and in order, even after a crash, a stopped broker or a full
+// disk.
 //
-// The outboxes of Import, Pipe and Run drop duplicates by tenant, source and id, so a
-// sender can safely repeat its input. The outbox of Run remembers only the latest 500,000
-// events.
+// The outboxes of Import, Pipe and Run drop duplicates by tenant, source and id, so a sender can
+// safely repeat its input. Run remembers only the latest 500,000 events.
 //
 // # Files
 //

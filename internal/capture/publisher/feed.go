@@ -131,8 +131,8 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// noted counts an error about a line or an event and returns true, so that the import can go on.
-// For other errors, it returns false.
+// noted counts an error about a single line or event, after which the import goes on. For other
+// errors, it returns false.
 func (f *feed) noted(file string, err error) bool {
 	var m Malformed
 	line, isLine := errors.AsType[*ingest.LineError](err)
@@ -152,8 +152,8 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts and lists a malformed line only once, even if there are several reports about it. It
-// keeps the first report, unless only a later one says that the line was lost.
+// add counts a malformed line once, whatever the number of reports. A report that the line was lost
+// replaces others.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -178,8 +178,7 @@ const (
 	interruptedFlush = 2 * time.Second
 )
 
-// openOutbox opens an outbox of the data directory. Without a redactor in opts, it uses all rules
-// of pkg/redact.
+// openOutbox opens an outbox of the data directory, by default with all redaction rules.
 func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publish.Options, logger *slog.Logger) (*publish.Publisher, error) {
 	opts.Dir, opts.Journal = outboxDir(dataDir, opts.Name), publish.JournalDir(dataDir)
 	if opts.Redactor == nil {
@@ -200,7 +199,7 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 }
 
 // closeOutbox sends all events and closes the outbox. Once ctx has ended, somebody waits for the
-// process to end, so it then goes on for at most [interruptedFlush].
+// process, so it hurries.
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

@@ -35,10 +35,8 @@ type found struct {
 	skipped []string  // files of sub-agents next to an input, which are not imported
 }
 
-// findTranscripts finds transcripts. In a folder, it finds files with one of the
-// extensions, with or without .gz. The file of a session comes before the files of its
-// sub-agents, which are in <session>/subagents. A path that cannot be read does not stop
-// the others, and the error covers all such paths.
+// findTranscripts finds transcripts, also in folders. A session comes before its sub-agents. The
+// error covers all unreadable paths, but the others are found.
 func findTranscripts(paths, exts []string) (all found, err error) {
 	all.seen = map[string]bool{}
 	for _, path := range paths {
@@ -117,8 +115,7 @@ func (all *found) add(in input) {
 	}
 }
 
-// walk follows links to files. It follows a link to a folder only if dir itself is the
-// link.
+// walk follows links to files, but to folders only if dir is the link.
 func (all *found) walk(dir string, exts []string) error {
 	infos := map[string]fs.FileInfo{}
 	err := filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {

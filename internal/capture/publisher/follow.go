@@ -19,9 +19,8 @@ type followed struct {
 // The pause after a read is at least pauseFactor times as long as the read.
 const pauseFactor = 10
 
-// follow imports the files of all paths and then their changes, until ctx ends. It reads a changed
-// file from the start, because tools may replace files. The outbox drops the events that it already
-// has.
+// follow imports the files of all paths and then their changes, until ctx ends. A changed file is
+// read from the start, because tools may replace it.
 //
 // The runs of a file end when the file has not changed for Rest, or when ctx ends.
 func (im *importer) follow(ctx, work context.Context) error {
@@ -43,8 +42,7 @@ func (im *importer) follow(ctx, work context.Context) error {
 		if ctx.Err() != nil {
 			return im.complete(work)
 		}
-		// A slow search is followed by a longer wait, so that searches do not use most of
-		// the time.
+		// After a slow search, wait longer, so that searches do not use most of the time.
 		wait := time.NewTimer(max(im.opts.Poll, pauseFactor*took))
 		select {
 		case <-ctx.Done():

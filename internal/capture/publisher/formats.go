@@ -24,10 +24,8 @@ import (
 type format struct {
 	name   string
 	events func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
-	// detect reports whether a file has this format, judging by the first 64 KiB and the path of
-	// the file. The functions are so strict that at most one of them accepts a file. For the
-	// formats of package dialogue, detect is nil, because the package recognises them itself. They
-	// are tried first, because their lines can look like lines of Claude Code.
+	// detect reports whether a file has this format, by its beginning and its path. At most one
+	// function accepts a file. Formats of package dialogue have none.
 	detect func(head []byte, path string) bool
 	exts   []string
 }

@@ -18,8 +18,8 @@ func (s *HookService) tenant(ctx context.Context) string {
 	return orDefault(cmp.Or(TenantOf(ctx), s.opts.Tenant))
 }
 
-// tenantFor returns the tenant of a request, which may name one. It returns an error if
-// the caller may not act for the named tenant.
+// tenantFor returns the tenant of a request. The caller may name only a tenant for which it may
+// act.
 func (s *HookService) tenantFor(ctx context.Context, named string) (string, error) {
 	own := cmp.Or(TenantOf(ctx), s.opts.Tenant)
 	switch {
@@ -31,9 +31,8 @@ func (s *HookService) tenantFor(ctx context.Context, named string) (string, erro
 	return named, nil
 }
 
-// contextOf returns the facts about a request that its payload does not contain. A sender at the
-// group socket may also write its events to a spool file. So the event ids are derived with the
-// sender's key, and the spooled copies are dropped as duplicates.
+// contextOf returns the facts about a request that its payload does not contain. With the sender's
+// key, event ids are the same as in its spool file.
 func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	named := r.URL.Query().Get("tenant")
 	tenant, err := s.tenantFor(r.Context(), named)

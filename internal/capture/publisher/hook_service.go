@@ -24,8 +24,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// HookService answers hook payloads of agents at POST /v1/hooks/{tool}, and requests
-// for decisions on the socket of a data directory.
+// HookService answers hook payloads at POST /v1/hooks/{tool}, and requests for decisions on a local
+// socket.
 type HookService struct {
 	registry *hooks.Registry
 	callIDs  agents.CallIDs
@@ -34,8 +34,8 @@ type HookService struct {
 	opts     Options
 }
 
-// NewHookService returns a service with the hooks of the file, or without hooks if file
-// is nil. The Appender receives the events.
+// NewHookService returns a service with the hooks of the file, which may be nil. The Appender
+// receives the events.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
 	key, err := hookid.Key(opts.DataDir)
@@ -56,12 +56,10 @@ func (s *HookService) close(ctx context.Context) {
 	}
 }
 
-// ServeHTTP answers a payload with status 200 after its event is in the outbox. The body
-// is the stdout of the hook command. The headers [hooksocket.ExitHeader] and
-// [hooksocket.StderrHeader] are its exit status and stderr. The query can name the event
-// and the tenant. Errors are problems with status 403 for a refused tenant, 404 for an
-// unknown tool, 413 for a large body, or 503 if the event cannot be recorded. A deny or
-// an ask gets status 200 even then.
+// ServeHTTP answers a payload with status 200 after its event is in the outbox. The body is the
+// stdout of the hook command, and the headers have its stderr and exit status. Errors are problems
+// with status 403 for a refused tenant, 404 for an unknown tool, 413 for a large body, or 503 if
+// the event cannot be recorded. A deny or an ask gets status 200 even then.
 //
 // A body of type [hookclient.DocumentType] is a request for a decision.
 func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -71,8 +69,7 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hookclient.MaxPayload))
-	// A slow body may have used up the write timeout, so extend it. Ignore the error of a
-	// server that does not support deadlines.
+	// A slow body may have used up the write timeout. Some servers do not support deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(hooks.DefaultChainTimeout + replyTimeout))
 	if err != nil {
 		status := http.StatusBadRequest
@@ -140,8 +137,8 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 	w.Write(reply.Stdout)
 }
 
-// dispatch asks the hooks about a document. If it is the made-up call of an installation check,
-// dispatch denies it without them, see [agents.Canary].
+// dispatch asks the hooks about a document. It denies the made-up call of an installation check
+// itself, see [agents.Canary].
 func (s *HookService) dispatch(ctx context.Context, d hooks.Document) (hooks.DocumentOutcome, error) {
 	if agents.IsCanary(d) {
 		return agents.CanaryOutcome("by the publisher"), nil
@@ -162,8 +159,7 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	return nil
 }
 
-// serveDocument sends the headers at once, so that the client can distinguish a slow hook
-// from a hanging server.
+// serveDocument sends the headers at once. A slow hook then differs from a hanging server.
 func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body []byte) {
 	d, err := hookclient.DecodeDocument(body)
 	if err != nil {

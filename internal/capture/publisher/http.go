@@ -39,17 +39,16 @@ type HandlerOptions struct {
 
 // Handler returns the handler of all endpoints below /v1, which docs/http.md describes.
 //
-// POST /v1/events stores CloudEvents while they arrive, and answers 202 with the ids when
-// all are in the outbox. Errors are problems (RFC 9457) with the position of the bad
-// event and the number of events stored before it. Duplicates are accepted, but not
-// stored again, see [publish.ErrDuplicate].
+// POST /v1/events stores CloudEvents while they arrive, and answers 202 when all are in the outbox.
+// Errors are problems (RFC 9457) with the position of the bad event and the number of events stored
+// before it. Duplicates are accepted, but not stored again, see [publish.ErrDuplicate].
 //
 // If tokens are required, a caller needs a bearer token and acts only for the tenant of
 // the token. If the Appender returns a [quota.ExceededError], the caller gets 429 with
 // Retry-After.
 //
-// The handler refuses other origins, so that web pages cannot write events. Without
-// AllowRemote, it also refuses host names outside the loopback.
+// The handler refuses other origins, so that web pages cannot write events. Without AllowRemote, it
+// also refuses host names outside the loopback.
 func Handler(to Appender, opts HandlerOptions) http.Handler {
 	opts.MaxBody = cmp.Or(opts.MaxBody, DefaultMaxBody)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))

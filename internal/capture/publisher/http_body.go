@@ -13,8 +13,7 @@ import (
 
 // Default size limits of a request in bytes.
 const (
-	// DefaultMaxBody limits a request body, of which only one event is in memory at a
-	// time.
+	// DefaultMaxBody limits a request body. Only one event is in memory at a time.
 	DefaultMaxBody = 256 << 20
 	// DefaultMaxEvent limits one event.
 	DefaultMaxEvent = 16 << 20
@@ -31,8 +30,8 @@ const (
 	drainTimeout = 10 * time.Second
 )
 
-// drained reads the rest of a refused body before it sends the response, because many
-// senders send the whole body first.
+// drained reads the rest of a refused body before the response. Many senders send the whole body
+// first.
 func drained(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -95,8 +94,8 @@ func (p *timedBody) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
 	before := p.read / chunkSize
 	if p.read += int64(n); p.read/chunkSize > before {
-		// Ignore the errors of a server that does not support deadlines. The write
-		// deadline is after the read deadline, so that HTTP/2 can still send a response.
+		// Some servers do not support deadlines. The write deadline is later, so that HTTP/2 can
+		// still send a response.
 		_ = p.control.SetReadDeadline(time.Now().Add(chunkTimeout))
 		_ = p.control.SetWriteDeadline(time.Now().Add(chunkTimeout + replyTimeout))
 	}
@@ -134,7 +133,7 @@ func (d *draining) WriteHeader(status int) {
 	d.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends a part of the response, after the status 200 if none was sent before.
+// Write sends a part of the response, by default with status 200.
 func (d *draining) Write(b []byte) (int, error) {
 	if !d.done {
 		d.WriteHeader(http.StatusOK)

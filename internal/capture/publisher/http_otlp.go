@@ -18,9 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// otlp reports items that cannot become events as a partial success, so that the exporter does not
-// repeat them for ever. If an event cannot be stored, the exporter must repeat the whole request,
-// and the outbox drops the duplicates.
+// otlp reports items that cannot become events as a partial success. Otherwise the exporter would
+// repeat them for ever.
 func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

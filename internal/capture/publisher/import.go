@@ -24,8 +24,7 @@ type ImportOptions struct {
 	Tenant  string // tenant of the runs; "default" if empty
 	Format  string // format of the inputs; empty or [AutoFormat] detects it
 	Paths   []string
-	// Force imports files in Format that look like another format. Without it, Import asks
-	// Confirm, and refuses the file if Confirm is nil or returns false.
+	// Force imports files in Format that look like another format, without asking Confirm.
 	Force   bool
 	Confirm func(question string) bool
 	Stdin   io.Reader // input of the path "-"
@@ -71,9 +70,8 @@ func (o ImportOptions) Validate() error {
 	return checkFormat(o.withDefaults().Format)
 }
 
-// Import reads transcripts and returns when all their events are in the stream. It skips
-// events of earlier imports. After an error, the summary covers the imported part, and
-// unsent events stay in the outbox.
+// Import reads transcripts and returns when all new events are in the stream. After an error, the
+// summary covers the imported part.
 func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err error) {
 	if err := opts.Validate(); err != nil {
 		return sum, err
@@ -176,8 +174,8 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 	return unread
 }
 
-// read imports one input. It stops reading when ctx ends, and stops appending events when
-// work ends. If open is true, another program still writes the input.
+// read imports one input until ctx ends. Appending stops only when work ends. open means that
+// another program still writes the input.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
 	if err != nil {
@@ -215,7 +213,7 @@ func inputName(path string) string {
 	return path
 }
 
-// choose returns the format to read the input in, or nil to leave the input out.
+// choose returns the format of the input, or nil to leave it out.
 func (im *importer) choose(in input, begins *format, head []byte) (*format, error) {
 	wanted := formatNamed(im.opts.Format)
 	switch {

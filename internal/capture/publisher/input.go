@@ -95,8 +95,7 @@ func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	})
 }
 
-// openFile opens a file. The end of ctx interrupts the reader, even if the file is a pipe
-// that blocks.
+// openFile opens a file. ctx interrupts even a blocking pipe.
 func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
 		return os.Open(name)
@@ -111,8 +110,8 @@ func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	}), nil
 }
 
-// detect returns the format and the start of an input. A pipe can be slow, so detect
-// reads only as many bytes as it needs.
+// detect returns the format and the start of an input. It reads no more than it needs, because a
+// pipe can be slow.
 func (o *opened) detect(in input) (f *format, head []byte) {
 	n := 1
 	if in.info != nil && in.info.Mode().IsRegular() {

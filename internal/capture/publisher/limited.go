@@ -15,17 +15,16 @@ type limited struct {
 	refuses bool
 }
 
-// Limit returns two appenders that share the limits of each tenant. sent is for events from
-// senders, and returns a [quota.ExceededError] for an event above the limits. decided is for hooks
-// and decisions, and never refuses an event, so that an agent cannot avoid decisions by using up
-// the limits.
+// Limit returns two appenders with the same limits. Above them, sent returns a
+// [quota.ExceededError]. decided never refuses, so that an agent cannot avoid hooks by using up the
+// limits.
 func Limit(to Appender, limits quota.Limits) (sent, decided Appender) {
 	q := quota.New(limits)
 	return limited{to: to, quotas: q, refuses: true}, limited{to: to, quotas: q}
 }
 
-// Append implements [Appender]. Duplicates do not count towards the limits, so that a
-// sender can repeat a large request until all events are stored.
+// Append implements [Appender]. Duplicates do not count, so that a sender can repeat a large
+// request until all events are stored.
 func (l limited) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	tenant := orDefault(e.Tenant)
 	if l.refuses {

@@ -34,8 +34,8 @@ type Outbox struct {
 	state  publish.State
 }
 
-// Outboxes returns the state of the named outboxes of a data directory, or of all outboxes without
-// names. If some of them fail, it still returns the others.
+// Outboxes returns the state of the named outboxes of a data directory, or of all. Beside an error,
+// it returns the readable ones.
 func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	folder := filepath.Join(dataDir, "outbox")
 	entries, err := os.ReadDir(folder)
@@ -68,8 +68,7 @@ func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	return list, err
 }
 
-// CheckMissing returns an error that names each missing outbox, unless the loss of its producer is
-// already recorded.
+// CheckMissing returns an error that names each missing outbox whose loss is not recorded.
 func CheckMissing(dataDir string, names ...string) error {
 	list, err := publish.MissingOutboxes(dataDir)
 	for _, m := range list {

@@ -26,11 +26,8 @@ const (
 	flushOpen = time.Second
 )
 
-// FlushOutboxes sends the waiting events of outboxes, and returns their number. It also announces
-// the end of a producer whose process was killed, and sends a new grant if the issuer that enrols
-// producers has been endorsed since the last one. If another process has an outbox open,
-// FlushOutboxes waits until that process has sent the events. The failure of one outbox does not
-// affect the others.
+// FlushOutboxes sends the waiting events of outboxes, and returns their number. It waits for other
+// processes that have an outbox open. One failure does not affect the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
 	err = hookclient.Sweep(ctx, opts.DataDir)
 	list, unread := Outboxes(opts.DataDir, opts.Names...)

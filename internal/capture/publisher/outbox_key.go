@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// ChangeKeys gives each of the named outboxes a new key, see
-// [publish.Publisher.ChangeKey]. It fails for an outbox that is open in another
-// process. The failure of one outbox does not affect the others.
+// ChangeKeys gives each of the named outboxes a new key, see [publish.Publisher.ChangeKey]. It
+// fails for an outbox in use.
 func ChangeKeys(ctx context.Context, opts FlushOptions) error {
 	list, err := Outboxes(opts.DataDir, opts.Names...)
 	for _, o := range list {

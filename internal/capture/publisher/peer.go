@@ -17,16 +17,15 @@ import (
 
 type userKey struct{}
 
-// UserOf returns the user who sent a request over the group socket, as USER@HOST. It is
-// empty for a request over TCP, because the operating system does not identify the
-// sender.
+// UserOf returns the user who sent a request over the group socket, as USER@HOST. Over TCP, the
+// user is unknown and empty.
 func UserOf(ctx context.Context) string {
 	user, _ := ctx.Value(userKey{}).(string)
 	return user
 }
 
-// userFor returns the user of a request. If the publisher has a group socket, it ignores the
-// claimed user, because a sender over TCP could claim the name of another user.
+// userFor returns the user of a request. With a group socket, a claimed user does not count,
+// because it is not proved.
 func userFor(ctx context.Context, claimed string) string {
 	if user, ok := ctx.Value(userKey{}).(string); ok {
 		return user
@@ -34,8 +33,7 @@ func userFor(ctx context.Context, claimed string) string {
 	return claimed
 }
 
-// withPeer adds the user of a connection to its requests if the server has a group
-// socket. The user of a TCP connection is empty.
+// withPeer adds the user of a connection to its requests. A TCP connection has an empty user.
 func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger) context.Context {
 	if a.Socket.Path == "" {
 		return ctx
@@ -52,11 +50,11 @@ func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger
 	return context.WithValue(ctx, userKey{}, osuser.Named(uid))
 }
 
-// claimedUser is the attribute that keeps the user named in an event if another user sent it.
+// claimedUser is the attribute for the user in an event of another sender.
 const claimedUser = "claimeduserid"
 
-// setUser sets the user of an event to the user of the request, because the kernel vouches for that
-// one. If the event names another user, that name moves to the attribute claimedUser.
+// setUser sets the user of an event to the user of the request, for whom the kernel vouches.
+// Another name moves to claimedUser.
 func setUser(ctx context.Context, e *events.Event) {
 	user := userFor(ctx, e.User)
 	if e.User == user {
@@ -72,9 +70,8 @@ func setUser(ctx context.Context, e *events.Event) {
 	e.User = user
 }
 
-// ServeSocket serves the group socket, if there is one, until the server is shut down.
-// The channel ended receives an error if serving fails. The function remove removes the
-// socket.
+// ServeSocket serves the group socket, if there is one, until the server is shut down. ended
+// receives an error if serving fails.
 func (a Access) ServeSocket(ctx context.Context, server *http.Server, logger *slog.Logger) (ended <-chan error, remove func() error, err error) {
 	remove = func() error { return nil }
 	if a.Socket.Path == "" {

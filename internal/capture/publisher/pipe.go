@@ -37,8 +37,8 @@ type PipeSummary struct {
 	Sent      Sent        `json:"-"`
 }
 
-// Pipe reads CloudEvents, one per line, and returns when all are in the stream. The
-// summary is valid even after an error.
+// Pipe reads CloudEvents, one per line, until all are in the stream. The summary is valid even
+// after an error.
 func Pipe(ctx context.Context, in io.Reader, opts PipeOptions) (PipeSummary, error) {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	p, err := openOutbox(ctx, opts.Broker, opts.DataDir,
@@ -75,9 +75,8 @@ func (a admitting) Append(ctx context.Context, e events.Event) (events.Event, er
 
 func orDefault(tenant string) string { return cmp.Or(tenant, "default") }
 
-// interruptible returns a reader that fails when ctx ends, even if copyTo is blocked. It
-// reads the bytes that copyTo writes in another goroutine. The caller must close the
-// reader.
+// interruptible returns a reader that fails when ctx ends, even if copyTo blocks. The caller must
+// close it.
 func interruptible(ctx context.Context, copyTo func(io.Writer) error) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() { in.CloseWithError(copyTo(in)) }()

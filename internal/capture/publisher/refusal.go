@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// ErrUnrecognised is returned for a file in another format than import reads, or than
-// Format names.
+// ErrUnrecognised means that a file has not the format that import expects.
 var ErrUnrecognised = errors.New("unknown format")
 
 // Refused is an input that [Import] did not read, with the reason.
@@ -85,8 +84,7 @@ func anyMember(head []byte, names ...string) bool {
 	return false
 }
 
-// database reports whether a file is an SQLite database whose name begins with one of the
-// prefixes.
+// database recognises an SQLite database with one of these prefixes in its name.
 func database(prefixes ...string) func(head []byte, base string) bool {
 	return func(head []byte, base string) bool {
 		if !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {

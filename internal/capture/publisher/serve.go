@@ -19,8 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// uniqueLast is the number of events that the outbox remembers to recognise duplicates.
-// They take up to 80 MiB of memory.
+// uniqueLast is how many events the outbox remembers to recognise duplicates, in up to 80 MiB.
 const uniqueLast = 500_000
 
 // DefaultListen is the default address of the HTTP server.
@@ -86,15 +85,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Together, these limits are shorter than the default stop timeout of process managers, which would
-// otherwise kill the publisher.
+// Together, these are shorter than the stop timeout of process managers, which would kill the
+// publisher.
 const (
 	drainRequests = 5 * time.Second
 	drainOutbox   = 15 * time.Second
 )
 
-// Open opens the outbox of [Run], for callers that serve [Handler] themselves. The
-// caller must close it with [Close].
+// Open opens the outbox of [Run], for callers that serve [Handler] themselves. Close it with
+// [Close].
 func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	opts = opts.withDefaults()
 	if _, err := hookid.Key(opts.DataDir); err != nil {
@@ -106,8 +105,8 @@ func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	}, opts.Logger)
 }
 
-// Run receives events over HTTP until ctx ends. Then it answers open requests, sends
-// waiting events for some seconds, and returns nil.
+// Run receives events over HTTP until ctx ends. It then answers open requests and sends waiting
+// events for some seconds.
 func Run(ctx context.Context, opts Options) error {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -126,8 +125,7 @@ func Run(ctx context.Context, opts Options) error {
 	return errors.Join(err, Close(ctx, p, time.Now().Add(drainOutbox), opts.Logger))
 }
 
-// Close sends events from the outbox until the deadline, even if ctx has ended. The next
-// run sends the remaining events.
+// Close sends events from the outbox until the deadline. The next run sends the rest.
 func Close(ctx context.Context, p *publish.Publisher, deadline time.Time, logger *slog.Logger) error {
 	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
@@ -223,7 +221,7 @@ func newServer(ctx context.Context, opts Options, p *publish.Publisher, a handle
 	return opts.Access.Server(ctx, newMux(opts, p, senders, a, draining), opts.Logger)
 }
 
-// ready reports ok even without a broker, because the outbox stores the events until it is full.
+// ready reports ok even without a broker, because the outbox stores the events.
 func ready(w http.ResponseWriter, s publish.Stats, draining bool) {
 	first := "ok"
 	switch {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Listen listens on a TCP address, or on none if the address is [NoAddress]. If the
-// address is in use, the error names the command line flag of the address.
+// Listen listens on a TCP address, or nowhere for [NoAddress]. If the address is in use, the error
+// names its flag.
 func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	if address == NoAddress {
 		return &noListener{closed: make(chan struct{})}, nil
@@ -27,8 +27,8 @@ func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// Server returns an HTTP server, with TLS if there is a certificate. Its timeouts suit small
-// requests, so [Handler] extends them for large ones. Open requests continue after ctx has ended.
+// Server returns an HTTP server, with TLS if there is a certificate. [Handler] extends its timeouts
+// for large requests. Open requests outlive ctx.
 func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.Logger) (*http.Server, error) {
 	config, err := a.TLS.Config(logger) //nolint:contextcheck // each connection has a context
 	return &http.Server{
@@ -45,9 +45,8 @@ func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.L
 	}, err
 }
 
-// ServeOn accepts connections for a server from [Access.Server], with TLS if there is a
-// certificate. It ignores server.TLSConfig, which net/http also sets for servers without
-// TLS.
+// ServeOn accepts connections for a server from [Access.Server]. It ignores server.TLSConfig, which
+// net/http also sets for servers without TLS.
 func (a Access) ServeOn(server *http.Server, l net.Listener) error {
 	if a.TLS.Cert != "" {
 		return server.ServeTLS(l, "", "")

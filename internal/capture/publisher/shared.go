@@ -12,9 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// RunShared waits until no other process forwards the events of DataDir/outbox/shared.
-// Then it calls running and forwards them until ctx ends. It sends waiting events until
-// the deadline, and the next run sends the rest.
+// RunShared forwards the events of hook commands until ctx ends, once no other process does. It
+// then calls running. Waiting events are sent until the deadline.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
 	dir := hookclient.SharedOutbox(opts.DataDir)

@@ -20,9 +20,7 @@ import (
 )
 
 // listenSocket creates a socket to which only the current user can connect. It replaces an existing
-// socket, so the caller must have the outbox of the directory open, which excludes another
-// publisher. The function remove removes the socket, unless it already belongs to a later
-// publisher.
+// one. The caller must have the outbox open, which excludes another publisher.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
@@ -59,9 +57,8 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	}, nil
 }
 
-// Start serves the socket of the data directory, and moves the events in spool files to the shared
-// outbox, until ctx ends or stop is called. The function stop waits for running hooks, so call it
-// after the last payload. If the socket cannot be created, Start only logs the error.
+// Start serves the socket of the data directory and sweeps spool files, until ctx ends or stop is
+// called. Call stop after the last payload. A socket error is only logged.
 func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -116,8 +113,8 @@ func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove fu
 	return gone
 }
 
-// serveOwn answers requests at the socket of the data directory. If this publisher does not redact,
-// it takes no payloads there, so that the hook command redacts and records them itself.
+// serveOwn answers requests at the socket. If this publisher does not redact, it refuses payloads,
+// and the hook command records them itself.
 func (s *HookService) serveOwn(w http.ResponseWriter, r *http.Request) {
 	if s.opts.Redactor == publish.NoRedaction && r.Header.Get("Content-Type") != hookclient.DocumentType {
 		s.refuse(w, r, http.StatusMisdirectedRequest, errors.New("this publisher does not redact; the hook command records"))

@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// TLSFiles are the PEM files of a server: the certificate chain, its key, and the
-// authorities that sign client certificates. Without Cert, the server uses plain HTTP.
-// Without ClientCA, clients need no certificate.
+// TLSFiles are the PEM files of a server. Without Cert, it uses plain HTTP. Without ClientCA,
+// clients need no certificate.
 type TLSFiles struct{ Cert, Key, ClientCA string }
 
 // Validate reports an invalid combination of files.
@@ -28,9 +27,8 @@ func (f TLSFiles) Validate() error {
 	return nil
 }
 
-// Config returns the TLS configuration, or nil without a certificate. New connections use the files
-// as they are then, so a certificate can be renewed without a restart. If changed files cannot be
-// loaded, the error is logged and the old ones stay in use.
+// Config returns the TLS configuration, or nil without a certificate. Certificates can be renewed
+// without a restart.
 func (f TLSFiles) Config(logger *slog.Logger) (*tls.Config, error) {
 	if f.Cert == "" {
 		return nil, nil //nolint:nilnil // no files, no TLS

@@ -12,6 +12,6 @@
 //	publisher           receives events and hook payloads over HTTP and Unix sockets
 //	problem             writes the error responses of decision and publisher
 //
-// Each path ends in Append of pkg/publish, which redacts an event, writes it to an
-// outbox on disk and forwards it to the stream. The hooks themselves are in pkg/hooks.
+// Each path ends in Append of pkg/publish, which redacts an event, writes it to disk and forwards
+// it to the stream. The hooks themselves are in pkg/hooks.
 package capture

@@ -11,15 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Client sends the requests of nats hooks in a hooks.yaml to decision services. It is
-// safe for concurrent use.
+// Client sends the requests of nats hooks to decision services. It is safe for concurrent use.
 type Client struct {
 	Conn  *nats.Conn
 	Space subjects.Space
 }
 
-// Request implements [hookfile.Requester]. It fails at once if NATS is not connected or
-// no service listens on the subject.
+// Request implements [hookfile.Requester]. It fails at once if nobody can answer.
 //
 // [hookfile.Requester]: https://pkg.go.dev/github.com/hooktrail/hooktrail/pkg/hooks/hookfile#Requester
 func (c Client) Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error) {

@@ -39,8 +39,8 @@ type Service struct {
 	opts  Options
 	slots chan struct{}
 
-	// mu guards closed and deciding. It is also held around open.Go, which must not be called any
-	// more once closed is set.
+	// mu guards closed and deciding. It is also held around open.Go, which must not be called once
+	// closed is set.
 	mu       sync.Mutex
 	closed   bool
 	open     sync.WaitGroup // open requests over NATS
@@ -93,8 +93,7 @@ func refused(err error) *refusal {
 	return &refusal{http.StatusInternalServerError, "the decision could not be made"}
 }
 
-// decide runs the hooks for a document. The document must belong to the tenant, unless
-// tenant is empty.
+// decide runs the hooks for a document, which must belong to the tenant if there is one.
 func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeout time.Duration) (hooks.JSON, error) {
 	leave, ok := s.enter(tenant)
 	if !ok {
@@ -132,9 +131,8 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	return answer, nil
 }
 
-// enter reserves a slot for a decision, or returns false if none is free. One tenant gets at most
-// half of the slots, so that it cannot shut out the others. The caller calls leave after the
-// decision.
+// enter reserves a slot for a decision, or returns false. One tenant cannot take more than half of
+// the slots from the others. Call leave afterwards.
 func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

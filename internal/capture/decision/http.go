@@ -14,13 +14,11 @@ import (
 
 const responseTimeout = 10 * time.Second
 
-// ServeHTTP answers a POST request with status 200 and the outcome. The caller must
-// check the headers Host and Origin first.
+// ServeHTTP answers a POST request. The caller must check the headers Host and Origin first.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	timeout := subjects.Timeout(r.Header, s.opts.Timeout)
 	data, err := readBody(w, r)
-	// A slow body may have used up the write timeout, so extend it. Ignore the error of a
-	// server that does not support deadlines.
+	// A slow body may have used up the write timeout. Some servers do not support deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + responseTimeout))
 	if err != nil {
 		s.refuse(w, r, err)

@@ -19,14 +19,14 @@ const (
 	serviceVersion = "1.0.0"
 )
 
-// DrainTime is how long open decisions may continue when the service stops. Then the
-// service cancels their hooks and responds with the outcome so far.
+// DrainTime is how long open decisions may continue when the service stops. Their hooks are then
+// cancelled.
 const DrainTime = 5 * time.Second
 
 const flushTimeout = time.Second
 
-// Run answers requests over NATS until ctx ends, and returns when all open requests are
-// answered. A service can run only once.
+// Run answers requests over NATS until ctx ends and all open requests are answered. Call it only
+// once.
 func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	subject := s.opts.Space.AllDecisions()
 	if s.opts.Tenant != "" {
@@ -69,8 +69,7 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// take answers a request in a goroutine, so that the subscription can receive the next
-// one.
+// take answers a request in a goroutine, so that the next request need not wait.
 func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,11 +38,10 @@ var builtin []byte
 // Builtin returns the table of this version. The caller must not change it.
 var Builtin = sync.OnceValues(func() (*Table, error) { return Parse(builtin) })
 
-// FileName is the name of the table in a data directory that replaces the built-in one.
+// FileName is the table in a data directory that replaces the built-in one.
 const FileName = "prices.json"
 
-// Load reads the table at path. If path is empty, it reads the table in the data directory,
-// or returns the built-in one.
+// Load reads the table at path, or else in the data directory, or returns the built-in one.
 func Load(path, dataDir string) (*Table, error) {
 	optional := path == ""
 	if optional {
@@ -91,7 +90,7 @@ func Parse(data []byte) (*Table, error) {
 	return t, nil
 }
 
-// Of returns the cost of tokens in US dollars. It returns false for an unknown model.
+// Of returns the cost of tokens in US dollars, or false for an unknown model.
 func (t *Table) Of(model string, used events.Tokens) (usd float64, ok bool) {
 	p, ok := t.price(model)
 	if !ok {
@@ -100,9 +99,8 @@ func (t *Table) Of(model string, used events.Tokens) (usd float64, ok bool) {
 	return used.Cost(p.Input, p.Output, p.CacheRead, p.CacheWrite), true
 }
 
-// price returns the price under the name of the model, or else under the longest pattern that
-// matches it. A provider before the name and a suffix in brackets are ignored, as in
-// "anthropic/claude-x[1m]".
+// price returns the price of the model, or of the longest pattern that matches. In
+// "anthropic/claude-x[1m]", only the name counts.
 func (t *Table) price(model string) (best Price, ok bool) {
 	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	model, _, _ = strings.Cut(model, "[")

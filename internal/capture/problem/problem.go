@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Problem is the body of an error response. Only the status and the detail are required.
+// Problem is the body of an error response. Status and Detail are required.
 type Problem struct {
 	Type       string   `json:"type"`  // set by Write
 	Title      string   `json:"title"` // set by Write

@@ -1,9 +1,7 @@
 // Package quota limits how much each tenant sends to a publisher.
 //
-// A tenant has three limits per second, for events, bytes of payload and new runs. After
-// a pause, it may send at once as much as the limits allow during [Limits.Burst]. A run
-// is new if it is not among the last few thousand runs of its tenant. The memory of
-// [Quotas] is bounded.
+// A tenant has three limits per second, for events, bytes of payload and new runs. After a pause,
+// it may send at once what the limits allow during [Limits.Burst]. Memory use is bounded.
 package quota
 
 import (
@@ -60,8 +58,7 @@ const (
 	idle       = 5 * time.Minute // with too many tenants, a tenant is forgotten after this time
 )
 
-// Quotas counts what tenants send. A nil Quotas has no limits. The methods are safe for
-// concurrent use.
+// Quotas counts what tenants send. Nil has no limits. The methods are safe for concurrent use.
 type Quotas struct {
 	limits Limits
 	seed   maphash.Seed
@@ -99,8 +96,7 @@ func (q *Quotas) newTenant(name string) *tenant {
 	return &tenant{events: limiter(q.limits.Events), bytes: limiter(q.limits.Bytes), runs: limiter(q.limits.Runs), latest: map[uint64]struct{}{}}
 }
 
-// of returns the state of a tenant. To bound the memory, tenants above a number share one state.
-// The caller holds q.mu.
+// of returns the state of a tenant, which many tenants may have to share. The caller holds q.mu.
 func (q *Quotas) of(name string, now time.Time) *tenant {
 	t := q.tenants[name]
 	if t == nil && len(q.tenants) >= maxTenants && now.Sub(q.swept) >= sweepPause {
@@ -123,8 +119,8 @@ func (q *Quotas) of(name string, now time.Time) *tenant {
 	return t
 }
 
-// Check returns an [ExceededError] if the tenant must wait before it sends an event of
-// the run. The run may be empty. Check does not count the event, but Charge does.
+// Check returns an [ExceededError] if the tenant must wait before it sends an event of the run. The
+// run may be empty.
 func (q *Quotas) Check(name, run string) error {
 	if q == nil {
 		return nil
@@ -145,8 +141,7 @@ func (q *Quotas) Check(name, run string) error {
 	return nil
 }
 
-// Charge counts a stored event of a run. It never refuses the event, but later events of the tenant
-// wait longer if this one exceeds a limit.
+// Charge counts a stored event. Beyond a limit, later events of the tenant wait longer.
 func (q *Quotas) Charge(name, run string, bytes int) {
 	if q == nil {
 		return

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// File is a token file that is reloaded when it changes. It is safe for concurrent use.
+// File is a token file, reloaded when it changes. It is safe for concurrent use.
 type File struct {
 	path string
 
@@ -18,8 +18,8 @@ type File struct {
 	required bool             // the file has existed at some time
 }
 
-// isSame reports whether a and b describe the same version of a file. It compares the inodes too,
-// because the time is the same if a file was replaced within one clock tick.
+// isSame reports whether a and b describe the same version of a file. Two versions can have the
+// same time.
 func isSame(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }
@@ -41,9 +41,8 @@ var (
 	ErrUnknown = errors.New("the bearer token is not valid")
 )
 
-// Check returns the token with this secret, or the zero Token if tokens are not required.
-// After every error, the caller must refuse the request. An error other than ErrRequired
-// and ErrUnknown means that the file cannot be read.
+// Check returns the token with this secret, or the zero Token if tokens are not required. After any
+// error, refuse the request.
 func (f *File) Check(secret Secret) (Token, error) {
 	if err := f.refresh(); err != nil {
 		return Token{}, fmt.Errorf("check token: %w", err)

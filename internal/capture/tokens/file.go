@@ -27,8 +27,7 @@ type contents struct {
 	Tokens []Token `json:"tokens"`
 }
 
-// Create adds a token for a tenant to a token file. It returns the secret, which is not
-// stored.
+// Create adds a token for a tenant. The secret that it returns is not stored.
 func Create(ctx context.Context, path, tenant, note string) (Secret, Token, error) {
 	if tenant == "" {
 		return "", Token{}, errors.New("create token: tenant is empty")
@@ -48,8 +47,8 @@ func Create(ctx context.Context, path, tenant, note string) (Secret, Token, erro
 	return secret, token, nil
 }
 
-// Revoke removes a token from a token file. The parameter id is the id or the whole
-// secret. If tenant is not empty, the token must belong to that tenant.
+// Revoke removes the token with this id or secret from a token file. It must belong to the tenant,
+// unless that is empty.
 func Revoke(ctx context.Context, path, tenant, id string) (Token, error) {
 	id = idOf(id)
 	var revoked Token

@@ -19,8 +19,8 @@ type Token struct {
 	Created time.Time `json:"created"`
 }
 
-// Secret is a whole token, as a client sends it. Only the id is printed or encoded, so
-// that logs do not contain the secret part.
+// Secret is a whole token, as a client sends it. Its String and JSON forms have only the id, so
+// that logs do not reveal the token.
 type Secret string
 
 const prefix = "htk_"

@@ -19,8 +19,8 @@ const (
 	maxRefusedLogs   = 20      // warnings that name one tenant
 )
 
-// refusedTenants is the file of tenants that Options.Admit refused. If a later start accepts one,
-// the auditor reads the stream again and fills its ledger.
+// refusedTenants is the file of refused tenants. When one is accepted later, its messages are read
+// again.
 type refusedTenants struct {
 	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message, by tenant
 	More    bool              `json:"more"`    // more tenants were refused than are listed
@@ -30,8 +30,8 @@ type refusedTenants struct {
 	Policy string `json:"policy,omitempty"`
 }
 
-// admissions decides which tenants get a ledger. A refused tenant stays refused until the next
-// start, because its ledger would lack messages. ledgers.mu guards admissions.
+// admissions decides which tenants get a ledger. A refusal lasts until the next start, because the
+// ledger would lack messages. ledgers.mu guards admissions.
 type admissions struct {
 	admit  func(tenant string) error // nil accepts every tenant
 	policy string
@@ -72,8 +72,8 @@ func newAdmissions(o Options) (*admissions, error) {
 	return a, nil
 }
 
-// readAgain reports whether the stream must be read again, because a refused tenant is now
-// accepted. It then clears the list.
+// readAgain reports whether a refused tenant is now accepted, so that the stream must be read
+// again.
 func (a *admissions) readAgain() bool {
 	again := a.file.More && (a.policy == "" || a.policy != a.file.Policy)
 	for tenant := range a.file.Tenants {

@@ -49,16 +49,16 @@ type Options struct {
 	// Silence is the time without events after which a run counts as ended, 30 minutes by default.
 	Silence time.Duration
 
-	// Signer is the place of the signing key, see [writer.ParsePlace]. If it is empty, an existing
-	// key stays where it is, and a new one is a file.
+	// Signer is the place of the signing key, see [writer.ParsePlace]. Empty means the existing
+	// place, or a file.
 	Signer string
 
-	// CheckpointFile stores the newest checkpoints outside the ledgers, so that a rewritten ledger
-	// is noticed. Users who can write to the ledgers should not be able to write there.
+	// CheckpointFile stores the newest checkpoints, so that a rewritten ledger is noticed. Those
+	// who can write to the ledgers should not write there.
 	CheckpointFile anchor.File
 
-	// KnownLedgers is the file that pins the key for the user, see package pins. If it is empty,
-	// the key is not pinned.
+	// KnownLedgers is the file that pins the key for the user, see package pins. Empty means no
+	// pin.
 	KnownLedgers string
 
 	// Witnesses cosign the newest checkpoints.
@@ -68,12 +68,11 @@ type Options struct {
 	// ledgers continue.
 	Timestamps anchor.Timestamps
 
-	// NoBucket turns off the broker's bucket, which otherwise gets the newest checkpoints. Of
-	// several auditors with the same key, only the one with the bucket's lease stores them.
+	// NoBucket turns off the broker's bucket for checkpoints, and with it the lease of auditors
+	// with the same key.
 	NoBucket bool
 
-	// Standby makes this auditor the standby of another one. It needs its own data directory and a
-	// copy of the key.
+	// Standby makes this auditor a standby, with its own data directory and a copy of the key.
 	Standby bool
 
 	// TilesListen is the address that serves the ledgers, see [tiles.Handler], or empty.
@@ -81,7 +80,7 @@ type Options struct {
 	TilesTenants []string // served tenants; empty means Tenant
 
 	// Admit decides whether a new tenant gets a ledger. After an error, the tenant's messages stay
-	// in the stream. nil accepts all tenants. If Tenant is set, Admit is not called.
+	// in the stream. nil accepts all. With Tenant set, it is not called.
 	Admit func(tenant string) error
 
 	// Policy identifies the rules of Admit and must change with them. Only then are unlisted
@@ -167,13 +166,13 @@ func KeyDir(dataDir string) string { return filepath.Join(dataDir, "keys") }
 // AgentFSDir returns the folder of the AgentFS files in a data directory.
 func AgentFSDir(dataDir string) string { return filepath.Join(dataDir, "agentfs") }
 
-// Run writes the messages of the stream into the ledgers and AgentFS files in o.DataDir. It returns
-// nil when ctx ends. With o.Drain it returns after the messages that the stream has at the start,
-// or with an error if ctx ends earlier. Only one auditor at a time runs on a data directory, so Run
-// may wait.
+// Run writes the messages of the stream into the ledgers and AgentFS files in o.DataDir until ctx
+// ends, and then returns nil. With o.Drain it returns after the messages that the stream has at the
+// start, or with an error if ctx ends earlier. It waits for another auditor on the same data
+// directory.
 //
-// A damaged ledger does not stop the others. Run reports it to o.Progress and returns its error,
-// which wraps [ledger.ErrDamaged], at the end.
+// A damaged ledger does not stop the others. Run returns its error, which wraps
+// [ledger.ErrDamaged], at the end.
 func Run(ctx context.Context, o Options) (err error) {
 	o = o.withDefaults()
 	if o.Broker == nil || o.DataDir == "" {

@@ -25,7 +25,7 @@ const (
 var errDetached = fmt.Errorf("the ledger already has a backlog: %w", writer.ErrScrubLater)
 
 // A backlog queues messages for a slow ledger, so that other tenants need not wait. After a crash,
-// the next start reads them from the stream again.
+// the stream delivers them again.
 type backlog struct {
 	ledger *writer.Ledger
 	append func(context.Context, *writer.Ledger, queued) error
@@ -114,8 +114,8 @@ func (b *backlog) isDone() bool {
 	}
 }
 
-// run writes the queued messages and closes done. It retries while the ledger's file is locked.
-// After other errors, flush must write the rest.
+// run writes the queued messages and retries while the file is locked. After other errors, flush
+// must write the rest.
 func (b *backlog) run(ctx context.Context) error {
 	for {
 		q, ok := b.first()

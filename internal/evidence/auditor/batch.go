@@ -53,8 +53,8 @@ func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []cons
 	})
 }
 
-// postpone moves messages of tenants that have a backlog to that backlog. If it is full, postpone
-// waits until it is written, and leaves the messages.
+// postpone moves messages to the backlogs of their tenants. If a backlog is full, it waits until
+// that is written.
 func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map[string][]ledger.Message) error {
 	if err := b.ledgers.attachDone(ctx); err != nil {
 		return err
@@ -77,8 +77,8 @@ func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map
 	return nil
 }
 
-// writeOne writes messages to a ledger. If this takes too long and there is room for a backlog, it
-// returns the backlog, which continues the write.
+// writeOne writes messages to a ledger. If this takes too long, it returns a backlog, which
+// continues the write.
 func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *budget) (ledgerPosition, *backlog, error) {
 	own, result := b.ledgers.newBacklog(l, q), make(chan error, 1)
 	b.ledgers.workers.Go(func() { result <- own.run(b.ledgers.workersCtx) })
@@ -101,8 +101,8 @@ func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *
 	}
 }
 
-// each calls fn for all tenants in parallel. A damaged ledger is suspended, and fn gets nil
-// instead, so that the batch does not fail.
+// each calls fn for all tenants in parallel. For a damaged ledger fn gets nil, so that the batch
+// does not fail.
 func (b *batch) each(
 	ctx context.Context, tenants []string, fn func(string, *writer.Ledger) (ledgerPosition, *backlog, error),
 ) error {

@@ -18,9 +18,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// EndorseFor endorses the issuer of another data directory, and creates the issuer's key if it is
-// missing. The directory may belong to another user, so links out of it are not followed, and root
-// gives new files to its owner.
+// EndorseFor endorses the issuer of another data directory, and creates a missing key. The
+// directory may belong to another user, so links out of it are not followed, and root gives new
+// files to its owner.
 func EndorseFor(dataDir, tenant, public string, signer note.Signer) (err error) {
 	k, err := openOtherKeys(dataDir)
 	if err != nil {
@@ -104,8 +104,8 @@ func (k *otherKeys) give(f *os.File) error {
 	return f.Chown(int(k.owner.Uid), int(k.owner.Gid))
 }
 
-// issuer returns the public key of the issuer, and creates a missing key. It never replaces one
-// that a service creates at the same time.
+// issuer returns the public key of the issuer, and creates a missing key. A service may create one
+// at the same time.
 func (k *otherKeys) issuer(name string) (public string, err error) {
 	text, err := k.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,8 +129,7 @@ func (k *otherKeys) issuer(name string) (public string, err error) {
 	return pair.PublicKey()
 }
 
-// checkOwner returns an error if the data directory's owner does not own the key, and may not be
-// able to read it.
+// checkOwner returns an error if the data directory's owner may not be able to read the key.
 func (k *otherKeys) checkOwner(name string) error {
 	info, err := k.Lstat(name)
 	if err != nil || k.owner == nil {
@@ -150,8 +149,7 @@ func newIssuer() (seed []byte, err error) {
 	return pair.Seed()
 }
 
-// write stores data in a temporary file of the directory's owner, and calls finish to rename or
-// link it to name.
+// write stores data in a temporary file, and calls finish to rename or link it to name.
 func (k *otherKeys) write(name string, data []byte, finish func(from, to string) error) error {
 	tmp := ".new-" + rand.Text()
 	f, err := k.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -13,8 +13,8 @@ import (
 
 const grantsWait = 5 * time.Second
 
-// sendGrants sends the grants of outboxes that could not send theirs before the issuer was
-// endorsed, such as an import's. Outboxes in use send theirs with the next manifest.
+// sendGrants sends grants that outboxes could not send before the issuer was endorsed. Outboxes in
+// use send theirs themselves.
 func sendGrants(ctx context.Context, o Options) {
 	path := broker.Issuer(o.DataDir, o.Logger)
 	if path == "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// EndorseIssuer opens the signing key and endorses the issuer of the data directory. Call it before
-// opening an outbox, because a grant without an endorsement does not count.
+// EndorseIssuer opens the signing key and endorses the issuer. Call it before opening an outbox,
+// because grants without endorsement do not count.
 func EndorseIssuer(ctx context.Context, o Options) error {
 	_, err := openKey(ctx, o.withDefaults())
 	return err
@@ -35,8 +35,8 @@ func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	}
 }
 
-// Endorse writes an endorsement of the issuer at path into a file next to it, unless it has one. An
-// empty tenant means all tenants.
+// Endorse writes an endorsement of the issuer at path next to it, unless there is one. An empty
+// tenant means all.
 func Endorse(path, tenant, public string, signer note.Signer) error {
 	issuer, err := publish.OpenIssuer(path)
 	if err != nil {

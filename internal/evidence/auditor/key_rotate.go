@@ -12,8 +12,8 @@ import (
 )
 
 // RotateKey replaces the signing key of a data directory, on which no auditor may run. signer is
-// the place of the new key, see [writer.ParsePlace]. An empty signer means a file, and is an error
-// for a key in an ssh-agent.
+// the place of the new key, see [writer.ParsePlace]. Without it, a key in a file stays in a file,
+// and one in an ssh-agent is an error.
 func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer string, destroy bool) (done writer.Rotated, err error) {
 	place, err := placeOfNext(KeyDir(dataDir), signer)
 	if err != nil {
@@ -65,8 +65,8 @@ func placeOfNext(dir, signer string) (place writer.Place, err error) {
 	return place, err
 }
 
-// sendKeyChanges sends signed key changes that a ledger lacks as access records. Sending one twice
-// does no harm, because an order takes effect only once.
+// sendKeyChanges sends key changes that a ledger lacks as access records. A second order has no
+// effect.
 func (l *ledgers) sendKeyChanges(ctx context.Context) error {
 	if l.opts.Standby {
 		return nil // the stream delivers the other auditor's orders

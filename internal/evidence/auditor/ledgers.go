@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// ledgers writes to all ledgers. Batches, renewals of checkpoints and starts of scrubs each hold
-// mu, so they run one after the other.
+// ledgers writes to all ledgers. Batches, renewals and starts of scrubs each hold mu.
 type ledgers struct {
 	opts     Options
 	state    *state
@@ -44,8 +43,7 @@ func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *a
 	return l
 }
 
-// suspend stops writes to a damaged ledger until the next start, which reads the skipped messages
-// again. The caller must hold l.mu.
+// suspend stops writes to a damaged ledger until the next start. The caller must hold l.mu.
 func (l *ledgers) suspend(ctx context.Context, tenant string, err error) {
 	if l.suspended[tenant] != nil {
 		return
@@ -108,8 +106,8 @@ func (l *ledgers) queuedBytes() (bytes int) {
 	return bytes
 }
 
-// detach takes a tenant's ledger out of the set, so that a long scrub does not delay the others. It
-// returns a backlog for new messages, or nil for a suspended ledger.
+// detach takes a tenant's ledger out of the set for a scrub, which can take long. It returns nil
+// for a suspended ledger.
 func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,8 +155,8 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// attachOne writes the remaining messages of a stopped backlog and puts its ledger back into the
-// set. The caller must hold l.mu.
+// attachOne writes the rest of a stopped backlog and puts its ledger back. The caller must hold
+// l.mu.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	tenant := b.ledger.Tenant()
 	err := b.flush(ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// lockName is the lock file of a data directory. The auditor of all tenants locks it exclusively.
-// Auditors of one tenant share it and lock their tenantLock exclusively.
+// lockName is the lock file of a data directory. The auditor of all tenants locks it exclusively,
+// and auditors of one tenant share it.
 const lockName = "auditor.lock"
 
 type locks []*filelock.Lock
@@ -43,8 +43,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 		}
 		return locks{l}, nil
 	}
-	// Only the holder of the exclusive lock may finish a rebuild. If another process has the lock,
-	// it has done so.
+	// Only the holder of the exclusive lock may finish a rebuild. A process that has the lock
+	// already did.
 	if l, err := filelock.Try(path); err == nil {
 		if err := errors.Join(stagingOf(o.DataDir).finish(ctx, o.Logger), l.Unlock()); err != nil {
 			return nil, err
@@ -71,8 +71,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 
 func tenantLock(dataDir, tenant string) (string, error) { return ownFile(dataDir, tenant, ".lock") }
 
-// ownFile returns the path of a file of a tenant's auditor, or of the auditor of all tenants. The
-// name has a dot, so it cannot be a ledger folder.
+// ownFile returns the path of a file of an auditor. The name has a dot, so it cannot be a ledger
+// folder.
 func ownFile(dataDir, tenant, extension string) (string, error) {
 	name, err := subjects.Space{}.Durable(durable, tenant)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// LooksServed is [IsServed] for commands that only read. It creates no lock file, which an auditor
-// of another user could not open.
+// LooksServed is [IsServed] without a lock file, which an auditor of another user could not open.
 func LooksServed(ctx context.Context, dataDir, tenant string) (served bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // time for one attempt
 	defer cancel()

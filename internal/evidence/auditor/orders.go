@@ -11,8 +11,8 @@ import (
 )
 
 // GiveOrders signs orders, records them in the outbox and returns their ids. Large orders are
-// split, so there may be more ids. Orders with returned ids are durable, even after an error. They
-// take effect when the ledger gets them from the stream.
+// split. Orders with returned ids are durable, even after an error. They take effect when the
+// ledger gets them from the stream.
 func GiveOrders(ctx context.Context, dataDir string, orders []ledger.Order) (ids []string, err error) {
 	if !writer.HasKey(KeyDir(dataDir)) {
 		return nil, fmt.Errorf("signing key not found in %s: orders are signed with it", KeyDir(dataDir))

@@ -11,8 +11,8 @@ import (
 
 const pinTimeout = 5 * time.Second
 
-// pinKey pins the public key for the user who runs the auditor. A failure is only logged, because
-// verify reports an unpinned key later.
+// pinKey pins the public key for the user. A failure is only logged, because verify reports an
+// unpinned key.
 func pinKey(ctx context.Context, o Options, key *writer.Key) {
 	if o.KnownLedgers == "" {
 		return
@@ -33,7 +33,7 @@ func pinKey(ctx context.Context, o Options, key *writer.Key) {
 }
 
 // PinKey pins a public key for a data directory in the file at path. It replaces another key only
-// if signed changes lead to the new one, because an attacker may have replaced the key.
+// if signed changes lead from that to the new one.
 func PinKey(ctx context.Context, path, dataDir, public string, now time.Time) (o pins.Outcome, e, before pins.Entry, err error) {
 	dir, err := pins.DirOf(dataDir)
 	if err != nil {

@@ -60,8 +60,8 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	return nil
 }
 
-// write writes messages, and records holes in the stream as breaks. A break costs a commit in every
-// ledger, so only the first and the last hole are recorded.
+// write writes messages, and records holes in the stream. Each costs a commit in every ledger, so
+// only the first and last are recorded.
 func (p *projector) write(
 	ctx context.Context, b *batch, stream ledger.Stream, messages []consume.Message, holes []consume.Gap,
 ) error {

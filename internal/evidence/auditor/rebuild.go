@@ -29,8 +29,8 @@ type RebuildOptions struct {
 	// Admit is like [Options.Admit], but must accept every tenant that has a ledger.
 	Admit func(tenant string) error
 
-	// From lists ledger files, at most one per tenant. Rebuild verifies them and starts with their
-	// records, which the stream may no longer have.
+	// From lists ledger files, one per tenant, to start with. The stream may no longer have their
+	// records.
 	From []string
 	// AgentFS rebuilds only the AgentFS files.
 	AgentFS bool
@@ -55,13 +55,13 @@ type Rebuilt struct {
 // ErrLess means that a rebuilt ledger lacks records of the old ledger.
 var ErrLess = errors.New("the rebuilt ledger does not match the old one")
 
-// Rebuild builds the ledgers and AgentFS files from the stream in a separate folder, and replaces
-// the old files when all are complete. After a crash, the next auditor or Rebuild completes or
-// undoes it. Rebuild fails while an auditor runs on the data directory.
+// Rebuild builds the ledgers and AgentFS files from the stream, and replaces the old files when all
+// are complete. After a crash, the next auditor or Rebuild completes or undoes it. Rebuild fails
+// while an auditor runs on the data directory.
 //
-// Rebuild copies the rows of other tools into the new AgentFS files. It replaces nothing if a tool
-// writes after the copy, and the error then wraps [agentfs.ErrChanged]. The same is true if a new
-// ledger does not continue the old one, and the error then wraps [ErrLess].
+// Rows of other tools stay in the AgentFS files. Nothing is replaced if a tool writes meanwhile,
+// with an error that wraps [agentfs.ErrChanged], or if a new ledger does not continue the old one,
+// with an error that wraps [ErrLess].
 func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -76,8 +76,8 @@ func (r *rebuilding) unwritten(ctx context.Context) error {
 	return nil
 }
 
-// replaceFiles lists the replacements for a tenant's AgentFS files. A file without a new version is
-// removed, unless a tool created it meanwhile.
+// replaceFiles lists the replacements for a tenant's AgentFS files. Files that tools created
+// meanwhile stay.
 func (r *rebuilding) replaceFiles(tenant string) error {
 	made, err := agentfs.List(AgentFSDir(r.staging.fresh()), tenant)
 	if err != nil {

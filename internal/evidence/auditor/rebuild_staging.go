@@ -77,8 +77,8 @@ func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
 	return s.finish(ctx, logger)
 }
 
-// finish applies the list of replacements and removes the staging folder. Without a list, the
-// rebuild was incomplete. The caller must have the auditor's lock.
+// finish applies the list of replacements, if any, and removes the staging folder. The caller must
+// have the auditor's lock.
 func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	text, err := os.ReadFile(s.list())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,8 +13,8 @@ const (
 	renewMargin = time.Minute // allows for clocks that differ
 )
 
-// renewIdle signs new checkpoints in ledgers without recent messages. Without a later checkpoint,
-// the verifier cannot count open runs as ended or open producers as silent.
+// renewIdle signs new checkpoints in quiet ledgers. Only a later checkpoint shows that a run or a
+// producer went silent.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

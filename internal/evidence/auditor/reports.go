@@ -35,7 +35,7 @@ const (
 // Reports are the settings of daily reports. Failures are logged and retried.
 type Reports struct {
 	// Dir is the folder for the reports, or empty for none. Each tenant and day in UTC has the
-	// files TENANT/DAY.txt and TENANT/DAY.json, see [daily.Made]. Only the owner can read them.
+	// files TENANT/DAY.txt and TENANT/DAY.json, see [daily.Made].
 	Dir string
 	// At is the time of day in UTC after which the previous day is reported.
 	At time.Duration
@@ -191,8 +191,8 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record records that a report uses the ledger, and waits a while for the record. The newest
-// checkpoint is then later than the reported day and covers all of it.
+// record records that a report uses the ledger. With that record, the checkpoint covers the whole
+// reported day.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",

@@ -18,8 +18,8 @@ type resumption struct {
 	expected consume.Position
 }
 
-// resume decides where to continue reading the stream. This is the stored position, or an earlier
-// one if a ledger is behind. Ledgers skip messages that they have.
+// resume decides where to continue reading the stream, which is earlier if a ledger is behind.
+// Ledgers skip messages that they have.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
@@ -57,8 +57,8 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest sets r.stream to the newest stream of any ledger. For a new state database, it also sets
-// r.expected, with which a replaced stream is noticed.
+// latest sets r.stream to the newest stream of any ledger. With r.expected, a new state database
+// notices a replaced stream.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
 		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor ran later
@@ -87,7 +87,7 @@ func (r *resumption) goBack(have ledger.Position) {
 }
 
 // positions returns the positions of all ledgers. A deleted ledger has zero, so that its messages
-// are read again. Damaged ledgers are suspended.
+// are read again.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {

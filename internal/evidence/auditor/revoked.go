@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Revocation is an issuer that all ledgers of a data directory revoke, also later ones. It is
-// stored in JSON, so its fields may never be renamed.
+// Revocation is an issuer that all ledgers of a data directory revoke. It is stored, so fields may
+// never be renamed.
 type Revocation struct {
 	Issuer string    `json:"issuer"`
 	Time   time.Time `json:"time"` // from this time, its grants do not count

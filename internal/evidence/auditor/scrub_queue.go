@@ -31,8 +31,8 @@ type pendingScrub struct {
 	next  time.Time     // next attempt
 }
 
-// add queues a tenant for a scrub. After a failure there is a pause, because each attempt writes
-// the whole file.
+// add queues a tenant for a scrub. After a failure it waits, because each attempt writes the whole
+// file.
 func (s *scrubQueue) add(tenant string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,8 +30,7 @@ type sender struct {
 
 func newSender(o Options) *sender { return &sender{opts: o} }
 
-// run sends records until ctx ends, and the rest for at most lastSync. It waits while another
-// process has the outbox open.
+// run sends records until ctx ends, and the rest for at most lastSync.
 func (s *sender) run(ctx context.Context) {
 	s.recordLost(ctx)
 	for pause := firstSendPause; ; pause = min(2*pause, maxSendPause) {

@@ -93,8 +93,8 @@ func CheckKey(dataDir string) error {
 	return err
 }
 
-// openKey opens the signing key. It creates one only if there are no ledgers, which a new key could
-// not continue.
+// openKey opens the signing key. A new key could not continue ledgers, so it creates one only
+// without ledgers.
 func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 	dir := KeyDir(o.DataDir)
 	if o.Standby && !writer.HasKey(dir) {
@@ -181,8 +181,8 @@ func (s *service) run(ctx context.Context) error {
 	return errors.Join(err, unsent, s.ledgers.failure())
 }
 
-// finish completes the background work after the last batch. Without Options.Drain, it takes at
-// most lastSync and leaves the rest to the next start.
+// finish completes the background work. Without Options.Drain, it takes at most lastSync and leaves
+// the rest.
 func (s *service) finish(ctx context.Context) error {
 	if s.opts.Drain && ctx.Err() == nil {
 		if err := s.ledgers.finish(ctx); err != nil {

@@ -17,8 +17,8 @@ import (
 
 var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
-// stateTables is the schema of the state database. Its positions show the auditor at its start that
-// a ledger was deleted or replaced by an older copy.
+// stateTables is the schema of the state database. Its positions show whether a ledger was deleted
+// or replaced by an older copy.
 const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger (
@@ -147,8 +147,7 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 // latestPassed is the number of newest positions that storePassed never deletes.
 const latestPassed = 16
 
-// storePassed stores a position and deletes an older one. About 16 positions between the ages n and
-// 2n remain, for each n.
+// storePassed stores a position and deletes an older one, so that old positions become sparse.
 func storePassed(conn *sqlite.Conn, next consume.Position) error {
 	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
 		return nil

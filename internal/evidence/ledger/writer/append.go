@@ -28,8 +28,8 @@ type Found struct {
 	StreamSequence uint64
 }
 
-// Append adds messages in stream order and signs a new checkpoint. The caller may repeat a batch,
-// because known messages are skipped. After an error the ledger is unchanged.
+// Append adds messages in stream order and signs a new checkpoint. The caller may repeat a batch.
+// After an error the ledger is unchanged.
 func (l *Ledger) Append(ctx context.Context, stream ledger.Stream, messages []ledger.Message) (done Appended, err error) {
 	err = sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		done, err = l.append(stream, messages)
@@ -87,10 +87,8 @@ func (l *Ledger) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Break records that the stream does not continue where the ledger ended. It signs a checkpoint
-// with the position at which the caller resumes reading.
-//
-// The caller may repeat Break. When it returns nil, the checkpoint is on disk.
+// Break records that the stream does not continue where the ledger ended. Reading resumes after the
+// position at. The caller may repeat Break. When it returns nil, the checkpoint is on disk.
 func (l *Ledger) Break(ctx context.Context, at ledger.Position) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {

@@ -47,8 +47,7 @@ func (b *batch) message(m ledger.Message) error {
 	return b.store(m, r)
 }
 
-// store stores a message as a leaf. If an event with its id exists, the message is a repetition or
-// a conflict.
+// store stores a message as a leaf, or as a repetition or conflict if an event has its id.
 func (b *batch) store(m ledger.Message, r record) error {
 	p, err := b.state.names.producer(r.leaf.Producer)
 	if err != nil {

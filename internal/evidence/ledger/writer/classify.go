@@ -77,8 +77,8 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// compareQuarantine sets r.copy if an earlier stream contained the message. A stream restored from
-// a backup delivers messages again, which must not be stored twice.
+// compareQuarantine sets r.copy if an earlier stream had the message. A restored stream delivers
+// messages again.
 func (c classifier) compareQuarantine(r *record) error {
 	earlier, err := c.recordsAt(r.leaf)
 	epoch, ok := earlier[r.leaf.Hash]
@@ -153,8 +153,8 @@ func (c classifier) content(leaf int64) (content, error) {
 	return c.contents[leaf], nil
 }
 
-// content identifies the content of an event by hashes. Otherwise a large event would be read again
-// for each small event with its id.
+// content identifies the content of an event by hashes, because many small events can have the id
+// of a large one.
 type content struct {
 	kind, run, call string
 	user            string // an import of a log names none

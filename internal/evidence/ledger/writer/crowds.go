@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// place is a number of a producer, at which a faulty or hostile client can send several records. A
-// manifest has the number of its last event, so isManifest tells them apart.
+// place is a number of a producer, at which a hostile client can send several records. Manifests
+// have numbers too.
 type place struct {
 	producer, sequence int64
 	isManifest         bool

@@ -35,9 +35,7 @@ type Key struct {
 
 // OpenKey returns the key in dir, and creates it if there is none. The private half is in
 // ledger.key, the public half in ledger.pub. Parallel calls return the same key, even in other
-// processes.
-//
-// ledger.key can name a key in an ssh-agent, see [Place]. OpenKey does not contact the agent.
+// processes. OpenKey does not contact an ssh-agent.
 func OpenKey(dir string) (*Key, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make key folder: %w", err)

@@ -3,7 +3,7 @@ package writer
 import "github.com/hooktrail/hooktrail/internal/evidence/ledger"
 
 // ErrKey means that the ledger's current key is not in the local key folder. It counts as
-// [ledger.ErrDamaged], because a retry does not help.
+// [ledger.ErrDamaged].
 var ErrKey error = keyError{}
 
 type keyError struct{}

@@ -57,8 +57,8 @@ type Ledger struct {
 // Open opens the ledger of a tenant for writing, or creates it. A new ledger gets a signed
 // checkpoint, so that a ledger whose records were deleted cannot pass for new.
 //
-// The error wraps [ledger.ErrDamaged] if the newest checkpoint does not match the file or has
-// another signer, and [ErrKey] if the ledger's current key is not in the key folder.
+// The error wraps [ledger.ErrDamaged] if the newest checkpoint does not match the file, and
+// [ErrKey] if the ledger's current key is not in the key folder.
 func Open(ctx context.Context, dir, tenant string, opts Options) (*Ledger, error) {
 	if opts.Key == nil {
 		return nil, errors.New("open ledger: options: Key is missing")

@@ -24,8 +24,8 @@ type orders struct {
 	replaced int // keys in the ring that are no longer valid
 }
 
-// execute executes the order in an event, stored at the given time. It returns nil if there is no
-// valid order, because any producer can publish one.
+// execute executes the order in an event. It returns nil without a valid order, because any
+// producer can publish one.
 func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.Outcome, error) {
 	signed := ledger.OrderIn(e)
 	if signed == "" {
@@ -149,8 +149,8 @@ func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets 
 	return targets, young, nil
 }
 
-// bySelection finds the leaves for an order with the leaf numbers of another tree, such as before a
-// rebuild. An order to prune finds none, because the auditor soon gives a new one.
+// bySelection finds the leaves for an order that was made for another tree. For an order to prune
+// it finds none, because the auditor gives a new one.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

@@ -46,10 +46,7 @@ type Rotated struct {
 }
 
 // Rotate replaces the key in r.Dir. Meanwhile no other process may write to that folder or sign
-// with the old key.
-//
-// Both keys sign an order for each ledger, and all orders are on disk before the new key is
-// installed. After a crash, the caller can repeat Rotate.
+// with the old key. After a crash, the caller can repeat Rotate.
 func Rotate(r Rotation) (done Rotated, err error) {
 	if r.step == nil {
 		r.step = func(string) error { return nil }
@@ -172,7 +169,7 @@ func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 }
 
 // countersign signs the newest checkpoint of a ledger with the next key, or returns nil if the old
-// key did not sign it. The new key must not vouch for another ledger.
+// key did not sign it.
 func countersign(newest []byte, tenant string, old, next *Key) []byte {
 	newest = ledger.Countersigned(newest, tenant, old.changes)
 	c, err := ledger.OpenCheckpoint(newest, note.VerifierList(old.verifier))

@@ -45,7 +45,7 @@ func hasMarker(path string) (bool, error) {
 func (l *Ledger) Unclean() bool { return l.scrubber.unclean }
 
 // Scrub removes the remains of destroyed payloads from the ledger's file and log. It needs twice
-// the space, because it rewrites the file. After [ErrScrubLater] or a crash, repeat it.
+// the space. After [ErrScrubLater] or a crash, repeat it.
 //
 // SQLite's secure_delete is not enough, because moved rows leave copies behind.
 func (l *Ledger) Scrub(ctx context.Context) error {
@@ -114,8 +114,7 @@ func (s *scrubber) scrub(ctx context.Context) error {
 	return atomicfile.SyncDir(folder)
 }
 
-// The temporary file is in the ledger's folder, because it can be too large for memory, and some
-// containers cannot write to /tmp.
+// The temporary file can be too large for memory, and some containers cannot write to /tmp.
 func (s *scrubber) vacuum() error {
 	folder := strings.ReplaceAll(filepath.Dir(s.path), "'", "''")
 	return errors.Join(

@@ -22,8 +22,7 @@ func openLimit() int {
 	return int(min(max(files.Cur/16, maxParallel), maxOpen))
 }
 
-// Set opens the ledgers below a folder for writing. The most recently used ones stay open and share
-// the memory for caches.
+// Set opens the ledgers below a folder for writing. The most recently used ones stay open.
 type Set struct {
 	dir   string
 	opts  Options
@@ -72,8 +71,8 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// divide sets the cache size for n open ledgers. It rounds n to a power of two, so that caches are
-// seldom resized.
+// divide sets the cache size for n open ledgers, in powers of two, so that caches are seldom
+// resized.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {

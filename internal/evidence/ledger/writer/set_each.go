@@ -6,14 +6,11 @@ import (
 	"sync"
 )
 
-// maxParallel limits the ledgers that are written in parallel. They mostly wait for the disk, so it
-// can exceed the number of CPUs.
+// maxParallel limits the ledgers that are written in parallel. They mostly wait for the disk.
 const maxParallel = 16
 
-// Each calls fn in parallel for each tenant, with its ledger or the error of [Open], and waits for
-// all calls. Tenants must be distinct.
-//
-// Only fn may use the ledger. If fn returns true, the ledger stays out of the Set until
+// Each calls fn in parallel for each tenant, with its ledger or the error of [Open], and waits.
+// Tenants must be distinct. If fn returns true, the ledger stays out of the Set until
 // [Set.Release].
 func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error) (retained bool)) {
 	next := make(chan string)
@@ -50,8 +47,8 @@ func (s *Set) openFirst(tenants []string) []string {
 	return append(first, rest...)
 }
 
-// Acquire takes the ledger of a tenant out of the Set for use in parallel. Until [Set.Release], no
-// call of the Set may name that tenant.
+// Acquire takes the ledger of a tenant out of the Set. Until [Set.Release], no call of the Set may
+// name that tenant.
 func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	l, old, opts, err := s.reserve(tenant)
 	if old != nil {
@@ -69,8 +66,8 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// reserve returns the tenant's open ledger, or the options for opening it. The caller must close
-// old, because files are opened and closed without the lock.
+// reserve returns the tenant's open ledger, or options for opening it. The caller closes old,
+// without the lock.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,8 +43,8 @@ func (p Place) reference() (string, error) {
 	return agentWord + " " + verifier, err
 }
 
-// Choose makes sure that dir has a signing key at the place p, and reports whether it created it. A
-// key at another place is an error.
+// Choose makes sure that dir has a signing key at p. made is true if it was created. A key
+// elsewhere is an error.
 func (p Place) Choose(dir string) (made bool, err error) {
 	if !HasKey(dir) {
 		return p.create(dir)
@@ -116,8 +116,8 @@ func (k *Key) Signer() note.Signer { return k.signer }
 // KeyFile returns the path of the signing key in dir, see [OpenKey].
 func KeyFile(dir string) string { return filepath.Join(dir, privateFile) }
 
-// ReadSigner returns the signing key in the file at path, and its verifier key. Unlike [OpenKey],
-// it contacts the ssh-agent. The error wraps [sshkey.ErrAgent] if the agent cannot sign.
+// ReadSigner returns the signing key in the file at path, and its verifier key. The error wraps
+// [sshkey.ErrAgent] if an ssh-agent cannot sign.
 func ReadSigner(path string) (note.Signer, string, error) {
 	k := &Key{}
 	err := k.read(path)

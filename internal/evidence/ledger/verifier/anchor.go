@@ -37,7 +37,7 @@ type Pin struct {
 	Of     string        // data directory of the key, if known
 	Seen   time.Time
 	// Binding means that the pin is for this very ledger. Another key is then [AnchorDiverged],
-	// unless signed key changes connect the two.
+	// unless signed changes lead to it.
 	Binding bool
 }
 
@@ -60,10 +60,8 @@ func (p Pin) covers(tenant string) bool {
 }
 
 // Vouch looks for a pin that confirms the ledger's key, and returns the keys that orders connect
-// with the pin. leads reports whether such keys lead to the ledger's key.
-//
-// If there is no such pin, or if the user named the key, Vouch returns the keys connected with key,
-// which may be nil.
+// with it. leads reports whether keys lead to the ledger's. Without such a pin, Vouch returns the
+// keys connected with key, which may be nil.
 func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyOrder, leads func(ledger.Keys) bool) (ledger.Keys, *Anchor) {
 	var own ledger.Keys
 	if key != nil {
@@ -121,8 +119,8 @@ func diverged(p Pin, key note.Verifier) *Anchor {
 	}
 }
 
-// anchorKeys runs before the ledger is read, so that a report about an unreadable ledger has an
-// anchor, and again with its orders.
+// anchorKeys also runs before the ledger is read, so that a report about an unreadable ledger has
+// an anchor.
 func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
 	v.keys, v.report.Anchor = v.opts.Anchor.Vouch(v.opts.Key, tenant, orders, func(k ledger.Keys) bool {
 		return k.Chain.Index(v.opts.Key, 0) >= 0

@@ -44,8 +44,8 @@ type Break struct {
 	Noticed  time.Time `json:"noticed"`  // when the auditor signed that
 }
 
-// breaks reports whether a checkpoint records a break of the stream. At a break, the auditor signs
-// a later position without new messages.
+// breaks reports whether a checkpoint records a break of the stream. It then has a later position
+// without new messages.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p, last := c.Position, w.arrivals.last
 	if w.arrivals.Count == 0 || !p.After(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {
@@ -60,8 +60,8 @@ func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	return true
 }
 
-// markSilent marks all producers as silent since a break, which may have lost their latest events.
-// The number of a producer's next message would reveal the loss.
+// markSilent marks all producers as silent. At a break, the stream may have lost their latest
+// events, which only a later number reveals.
 func (c *completeness) markSilent() {
 	for _, s := range c.producers {
 		s.silentSinceBreak = true

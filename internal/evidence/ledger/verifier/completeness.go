@@ -182,8 +182,7 @@ func (c *completeness) concludeSender(s *sender) (Producer, []Gap, error) {
 	return p, c.countable(gaps), nil
 }
 
-// silentBefore returns the time after which an open run must have had an event. A newer trusted
-// checkpoint moves it, because nothing had arrived by then.
+// silentBefore returns the time after which an open run must have had an event.
 func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Duration) time.Time {
 	if silence <= 0 {
 		silence = DefaultSilence
@@ -191,8 +190,8 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 	return later(newest.Time, c.asOf).Add(-silence)
 }
 
-// unproven reports whether events of the producer may be missing without a trace. tail is true if
-// its last events still wait for a manifest.
+// unproven reports whether events of the producer may be missing without a trace. tail means that
+// the last ones wait for a manifest.
 func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }

@@ -70,10 +70,8 @@ func (s *sender) adopt(l listing) {
 	}
 }
 
-// manifest adds a manifest to the producer's chain, or returns the reason why it is foreign.
-//
-// Normally a manifest continues the last one. A signed one may continue an earlier one, because a
-// producer lists its events again after a forged manifest made it believe that they are missing.
+// manifest adds a manifest to the producer's chain, or returns why it is foreign. A signed one may
+// list events again, because a forged manifest can make a producer believe that they are missing.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -155,8 +153,8 @@ func (s *sender) reuse(sequence uint64, o other) {
 	})
 }
 
-// settleOthers decides which of several events with the same number are the producer's, by the root
-// hash of the manifest. hashes are from the events that arrived first.
+// settleOthers decides by the root hash of the manifest which of several events with the same
+// number are the producer's.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {
@@ -191,8 +189,7 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 // maxChoices limits how many hashes choose tries, for all producers together.
 const maxChoices = 1 << 21
 
-// choose picks one content for each number so that together they have the given root. ok is false
-// if it finds none.
+// choose picks one content for each number so that together they have the given root, if it can.
 func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
 	hashes := make([]events.Hash, len(choices))
 	fits := func(picked []int) bool {

@@ -10,8 +10,8 @@ import (
 // numbers is the set of a producer's numbers that arrived.
 type numbers struct {
 	merged []events.Range // ascending
-	// late has numbers that arrived after higher ones. They are merged many at a time, because each
-	// insertion moves the ranges behind it.
+	// late has numbers that arrived after higher ones. They are merged many at a time, which is
+	// faster.
 	late map[uint64]bool
 }
 

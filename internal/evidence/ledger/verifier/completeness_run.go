@@ -221,10 +221,8 @@ const (
 	runSilent
 )
 
-// stateOf returns the state of a run from its parts, one for each producer.
-//
-// A producer that must restart its numbers continues the run under another name. Its seal then ends
-// the run for the old name too, if settles allows that.
+// stateOf returns the state of a run from its producers' parts. A producer that must restart its
+// numbers continues under another name, whose seal can also end the old part.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown
@@ -264,8 +262,7 @@ func sealsOf(parts []*producerRun) (s sealsByStanding) {
 	return s
 }
 
-// settle reports whether a later seal of another producer also ends the run for p. Only the first
-// such seal of each standing can.
+// settle reports whether a later seal of another producer also ends the run for p.
 func (s *sealsByStanding) settle(p *producerRun) bool {
 	for _, list := range s[p.by.standing():] {
 		i, found := slices.BinarySearchFunc(list, p.aliveOrder, func(o *producerRun, at order) int { return o.sealOrder.compare(at) })

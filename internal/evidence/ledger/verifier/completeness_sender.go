@@ -71,7 +71,7 @@ func (s *sender) lostManifest(first, last uint64) {
 }
 
 // resolve compares the root of a manifest with the listed events. It returns false if it needs
-// later events. isLast is true if there are none.
+// later events.
 func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	if m.Count > uint64(len(s.hashes)) {
 		return false

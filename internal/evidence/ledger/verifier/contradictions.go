@@ -38,8 +38,7 @@ func callOf(e events.Event) *call {
 	return &call{callKey{e.Run, e.ToolCall}, denied}
 }
 
-// calls has the first denial and the first success of each call. The two can come from different
-// outboxes, so either can arrive first.
+// calls has the first denial and the first success of each call, which can arrive in any order.
 type calls struct {
 	denied    map[events.Hash]int64
 	succeeded map[events.Hash]success
@@ -50,8 +49,7 @@ type success struct {
 	producer string
 }
 
-// add stores a denial or a result, and returns true if a denied call succeeded. Of records in
-// quarantine, only denials count.
+// add stores a denial or a result, and returns true if a denied call succeeded.
 func (c *calls) add(f fact, producer string, isQuarantined bool) (d DeniedResult, ok bool) {
 	if f.call == nil {
 		return d, false
@@ -195,8 +193,8 @@ func (c *contradictions) original(f *FindingAt, producer int64) error {
 	return err
 }
 
-// firstLeaf returns the first leaf with an id or number, or -1. Its results are cached, because
-// many records can claim one number.
+// firstLeaf returns the first leaf with an id or number, or -1. Many records can claim one, so
+// results are cached.
 func (c *contradictions) firstLeaf(key claimed) (int64, error) {
 	if first, ok := c.firstLeaves[key]; ok {
 		return first, nil

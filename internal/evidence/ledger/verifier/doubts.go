@@ -1,7 +1,6 @@
 package verifier
 
-// Doubts lists all records that may be from others than the producers that they name. A report has
-// only the first ones.
+// Doubts lists all records that may be forged. A report has only the first ones.
 type Doubts struct {
 	Foreign    []Foreign
 	Claims     []FindingAt // records that claim the identity of another record

@@ -16,8 +16,8 @@ import (
 type Enrolment struct {
 	Enrolled bool   `json:"enrolled"`         // an accepted issuer granted the key
 	Issuer   string `json:"issuer,omitempty"` // public key of the issuer
-	// EnrolledFrom is when the grant arrived, if it was not in the first manifest. The grant covers
-	// earlier manifests too, which have the same key.
+	// EnrolledFrom is when the grant arrived, if it followed the first manifest. It covers earlier
+	// manifests with the same key.
 	EnrolledFrom time.Time `json:"enrolled_from,omitzero"`
 	GrantFault   string    `json:"grant_fault,omitempty"` // why a grant was not accepted
 }
@@ -32,8 +32,8 @@ func isGranted(g *events.Grant) bool {
 	return err == nil && ed25519.Verify(public, g.SignedText(), g.Signature())
 }
 
-// readIssuers reads the orders about issuers first, because an order can come after the grant that
-// it makes valid. Their leaves are checked later.
+// readIssuers reads the orders about issuers first, because one can come after the grant that it
+// makes valid.
 func (v *verifier) readIssuers(conn *sqlite.Conn, tenant string) error {
 	leaves, err := ledger.IssuerLeaves(conn)
 	if err != nil {
@@ -93,14 +93,13 @@ func (s *sender) refusal(l listing) string {
 	return ""
 }
 
-// repeatsKeyChange reports whether l repeats the manifest that introduced the current key. A
-// producer sends it again if a forged manifest hides it.
+// repeatsKeyChange reports whether l introduces the current key again. A producer repeats it if a
+// forged manifest hides it.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }
 
-// overtakes reports whether l replaces the beginning of the chain. A granted key counts more than
-// an earlier one without a grant.
+// overtakes reports whether l replaces the beginning of the chain, because its key has a grant.
 func (s *sender) overtakes(l listing) bool {
 	return l.isGranted() && !s.enrolment.Enrolled && s.key != "" && l.Key != s.key && !s.found.known.began[s.name].granted
 }

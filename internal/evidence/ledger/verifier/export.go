@@ -15,9 +15,8 @@ import (
 )
 
 // ExportChecker checks the records of an export and computes the verdict on completeness. The
-// caller checks that the leaves are in a signed tree, and adds records in stream order.
-//
-// In an export of one run, gaps in the numbers prove nothing, so only the seals decide.
+// caller adds records in stream order, and checks that they are in a signed tree. In an export of
+// one run, only the seals decide.
 type ExportChecker struct {
 	facts           *completeness
 	producers, runs map[string]int64
@@ -36,8 +35,8 @@ const (
 	TimeRange          // can cut a run in two
 )
 
-// NewExportChecker returns a checker without records. Orders count if they are for the tenant and
-// one of the keys signed them.
+// NewExportChecker returns a checker without records. It ignores orders for other tenants or
+// without a valid signature.
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
@@ -58,8 +57,8 @@ type ExportedRecord struct {
 	Stored  time.Time // zero if unknown
 }
 
-// Add adds a record. It returns an error if the record does not match its leaf, or is an order that
-// does not cover what it destroyed.
+// Add adds a record. It returns an error if the record does not match its leaf, or if an order
+// destroyed too much.
 func (c *ExportChecker) Add(k ExportedRecord) error {
 	a := ledger.Arrival{Leaf: k.Index, Epoch: int64(k.Epoch), Stream: int64(k.Stream), Stored: nanoseconds(k.Stored)}
 	c.arrivals.Add(a)
@@ -124,8 +123,8 @@ func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 // checkpoint.
 func (c *ExportChecker) Arrivals() (int64, tlog.Hash) { return c.arrivals.Count, c.arrivals.Digest }
 
-// Conclude writes the verdict on completeness to r. newest is the newest checkpoint that covers the
-// records. Conclude may have to read all leaves and repetitions again.
+// Conclude writes the verdict on completeness to r. newest covers the records. It may read all
+// leaves and repetitions again.
 func (c *ExportChecker) Conclude(
 	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
 ) error {
@@ -149,8 +148,8 @@ func (c *ExportChecker) Without(f ForeignRecords) {
 	c.facts.found.known = ForeignRecords{}.With(f)
 }
 
-// Foreign returns the foreign events that Conclude found. If there are any, the caller repeats the
-// check without them, see [ExportChecker.Without].
+// Foreign returns the foreign events. If there are any, the caller repeats the check without them,
+// see [ExportChecker.Without].
 func (c *ExportChecker) Foreign() ForeignRecords { return c.facts.found.next }
 
 // Findings writes the records that contradict others to r, as [ExportChecker.Conclude] does.

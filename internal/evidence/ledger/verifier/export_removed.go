@@ -86,8 +86,8 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether an order covers all records that name it. If the order is for a
-// larger tree, its Leaves are of another ledger and do not apply.
+// isCoveredBy reports whether an order covers all records that name it. The Leaves of an order for
+// a larger tree do not count.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false
@@ -98,8 +98,7 @@ func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	return !slices.ContainsFunc(c.leaves, func(r ledger.LeafRange) bool { return !o.Leaves.HasAll(r) })
 }
 
-// SetsRule reports whether the record at leaf sets a rule. Every bundle has these orders, because
-// later orders depend on them.
+// SetsRule reports whether the record at leaf sets a rule for later orders. Every bundle has these.
 func (c *ExportChecker) SetsRule(leaf int64) bool { return c.ruleAt[leaf] }
 
 func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
@@ -131,8 +130,8 @@ func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
 	return c.removed.claims[leaf] != nil || c.removed.keys.ChangedAt(leaf) || c.facts.issuers.Has(leaf)
 }
 
-// Redacted returns the orders in the export and what they destroyed. A part of a ledger has no
-// holds, because it may lack the order that lifts one.
+// Redacted returns the orders in the export and what they destroyed. A part of a ledger may lack a
+// lift, so it has no holds.
 func (c *ExportChecker) Redacted() Redacted {
 	r, holds := Redacted{Erased: c.removed.erased, Pruned: c.removed.pruned, Part: c.facts.partial}, c.removed.holds
 	if r.Part {

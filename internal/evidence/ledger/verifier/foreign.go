@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Foreign is a record that claims to be from a producer, although the producer's key proves
-// otherwise. It does not affect the verdict on the producer.
+// Foreign is a record that the named producer did not send, as its key proves. It does not affect
+// the verdict on the producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
 	Class          ledger.Class `json:"class"`           // event, conflict or manifest
@@ -54,8 +54,8 @@ func signatureOf(m events.Manifest) signature {
 	return signatureValid
 }
 
-// ForeignRecords are events in the name of producers that did not send them. Often only a later
-// manifest shows this, so all records are read again without them.
+// ForeignRecords are events that the named producers did not send. Often only a later manifest
+// shows this, so all records are read again.
 type ForeignRecords struct {
 	contents map[numberedContent]bool
 	ranges   map[string][]events.Range // by producer
@@ -136,8 +136,8 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// dropOvertaken removes the foreign events of producers whose chain begins elsewhere than in known.
-// They were judged with the wrong key.
+// dropOvertaken removes the foreign events of producers whose chain begins elsewhere, so the wrong
+// key judged them.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -211,9 +211,8 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// unlisted finds events that the producer's signed manifests disown. These are declared as missing,
-// or follow a gap and are in no manifest. A partial export lacks other numbers, so there only the
-// former count.
+// unlisted finds events that the producer's signed manifests declare as missing, or that follow a
+// gap and are in none. A partial export always has gaps.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {

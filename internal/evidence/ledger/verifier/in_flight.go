@@ -24,8 +24,8 @@ func (t *tail) list(number uint64) {
 	*t = slices.DeleteFunc(*t, func(e tailEvent) bool { return e.sequence <= number })
 }
 
-// setFlight writes to p how many events wait for a manifest, and whether one can still come.
-// Producers send manifests soon after the events, so events that wait longer may be forged.
+// setFlight writes to p how many events wait for a manifest, and whether one can still come. Events
+// that wait too long may be forged.
 func (p *Producer) setFlight(s *sender, now time.Time, silence time.Duration) {
 	if p.Received == 0 || p.Manifests == 0 || s.received.highest() <= p.Listed {
 		return

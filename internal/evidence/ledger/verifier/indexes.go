@@ -62,8 +62,8 @@ func (r *records) indexes() error {
 	return r.blobIndex()
 }
 
-// index adds the entries of a database index to a multiset, for comparison with the table. Queries
-// would miss entries out of order, so it checks the order too.
+// index adds the entries of a database index to a multiset, and checks their order, because queries
+// miss others.
 func (r *records) index(what, query string, hasText bool, into *multiset) error {
 	var last, e entry
 	first, ascending := true, true

@@ -45,8 +45,8 @@ type Powerless struct {
 	Action events.AuditAction `json:"action"`
 }
 
-// readKeys reads the orders about the key first, because any of the keys may have signed the other
-// records. Their leaves are checked later.
+// readKeys reads the orders about the key first, because any of the keys may have signed other
+// records.
 func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	tenant := v.opts.Tenant
 	if tenant == "" {

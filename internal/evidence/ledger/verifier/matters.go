@@ -140,8 +140,8 @@ type foreignNumber struct {
 	sequence uint64
 }
 
-// foreign adds findings about foreign records, misaddressed records and reused ids. A reused number
-// is acknowledged if all foreign records with it are.
+// foreign adds findings about foreign records, misaddressed records and reused ids, which a person
+// can acknowledge.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {
@@ -199,8 +199,8 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// extentOf describes a run's events so far. Finding ids depend on it, so that an acknowledgement no
-// longer applies if the run continues.
+// extentOf describes a run's events so far, so that an acknowledgement no longer applies if the run
+// continues.
 func extentOf(parts []*producerRun) (facts []detail) {
 	for _, p := range parts {
 		facts = append(facts, detail{"part", fmt.Sprintf("%d %d %s", p.all, p.last, p.by.name)})

@@ -45,7 +45,7 @@ func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 }
 
 // gaps removes the gaps that cannot contain events of the run. A producer without events in the run
-// may have lost all of them, so its gaps at the time remain.
+// may have lost them.
 func (o oneRun) gaps(w *window, r *Report) (named map[string]bool, err error) {
 	times, err := w.timesOf(r.Gaps)
 	if err == nil {
@@ -102,8 +102,8 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// mayLack reports whether the gap may contain events of the run. If the run matches the producer's
-// seal, a stream gap before the seal cannot.
+// mayLack reports whether the gap may contain events of the run. If the seal matches, an earlier
+// gap cannot.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name

@@ -27,8 +27,8 @@ func newOrderLog(keys ledger.Keys) orderLog {
 	return orderLog{keys: keys, ids: make(map[string]bool), acknowledged: make(map[string]Acknowledgement)}
 }
 
-// open opens the signed order at leaf, stored at the time at. ok is false if it has no effect here.
-// If only its approval is missing or late, said.Effect says so.
+// open opens the signed order at leaf. ok is false if it has no effect here. said.Effect says
+// whether its approval is missing or late.
 func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledger.Order, said OrderAt, ok bool) {
 	o, approver, effect, err := l.rules.Open([]byte(signed), l.keys.At(leaf), at)
 	if err != nil || o.Tenant != tenant {
@@ -194,8 +194,8 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// selected reports whether the order at leaf selects a record. If that order destroyed it, parts of
-// the selection can no longer be checked and count as fulfilled.
+// selected reports whether the order at leaf selects a record, as far as a destroyed record still
+// shows it.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {

@@ -8,8 +8,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// pages runs SQLite's quick_check. The verifier reads tables from start to end, so it would not
-// notice damage that misleads only lookups.
+// pages runs SQLite's quick_check. Reading whole tables, the verifier would not notice damage that
+// misleads only lookups.
 type pages struct {
 	done   chan struct{}
 	cancel context.CancelFunc

@@ -47,7 +47,7 @@ func (p pulse) isSilentAt(now time.Time) bool {
 }
 
 // settles reports whether a seal of s also ends the run for another producer. It must not hide a
-// loss, so no event of the other producer may be outstanding.
+// loss of outstanding events.
 func settles(s, other *sender, seal order) bool {
 	switch {
 	case s.standing() < other.standing():
@@ -60,8 +60,8 @@ func settles(s, other *sender, seal order) bool {
 	return seal.before(other.at)
 }
 
-// A standing ranks producers by the proof of their identity, so that an unknown client cannot seal
-// the runs of others.
+// A standing ranks producers by the proof of their identity. An unknown client cannot seal the runs
+// of others.
 type standing int
 
 const (
@@ -93,7 +93,7 @@ func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arriva
 }
 
 // assign stores the latest loss in each producer, unless a later manifest disproves it. It returns
-// the lost producers of which the ledger has no records.
+// producers that are not known.
 func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	known := make(map[string]*sender, len(producers))
 	for _, s := range producers {
@@ -123,7 +123,6 @@ func (l *Lost) orLater(other *Lost) *Lost {
 }
 
 // isEndedBy reports whether a manifest after the loss shows that the producer still has the outbox.
-// It must have the lost key, or be from a producer known before.
 func (l *Lost) isEndedBy(s *sender) bool {
 	switch {
 	case !l.at.before(s.signed.last):

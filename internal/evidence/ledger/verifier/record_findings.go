@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecordFindings are the first findings about single records, with counts of all. They are always
-// of the whole ledger, because a part may lack records that contradict others.
+// RecordFindings are the first findings about records of the whole ledger, with counts of all. A
+// part may lack records that contradict others.
 type RecordFindings struct {
 	Foreign           []Foreign      `json:"foreign,omitempty"`
 	ForeignCount      int64          `json:"foreign_count,omitempty"`
@@ -50,8 +50,8 @@ func recordFindingsOf(c *completeness) RecordFindings {
 	}
 }
 
-// Ignore makes the checker ignore foreign records of the whole ledger, because a part lacks the
-// manifests that show them. Call it after [ExportChecker.Without], before the first record.
+// Ignore makes the checker ignore foreign records, which a part may not show. Call it after
+// [ExportChecker.Without], before the first record.
 func (c *ExportChecker) Ignore(list []Foreign) {
 	c.facts.ignored = make(map[int64]bool)
 	for _, f := range list {

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recording identifies the payload of a hook event. Two recordings of a payload can have different
-// executions of hooks, so sum omits these unless they are stricter.
+// recording identifies the payload of a hook event, without executions of hooks, which can differ
+// between two recordings.
 type recording struct {
 	sum    events.Hash // zero if the event is unreadable
 	pruned bool        // only run and kind remain
@@ -27,8 +27,7 @@ type recording struct {
 	user   string // an import of a log names none
 }
 
-// matches reports whether two recordings can be of the same payload. Of a pruned payload, only run
-// and kind are known.
+// matches reports whether two recordings can be of the same payload.
 func (r recording) matches(other recording) bool {
 	if r.pruned || other.pruned {
 		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
@@ -57,8 +56,8 @@ func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 	return r
 }
 
-// commonOf returns a text that is equal for all recordings of a payload. ok is false if JSON
-// libraries could read the data differently.
+// commonOf returns a text that is equal for all recordings of a payload, if JSON libraries agree
+// about it.
 func commonOf(e events.Event) (text []byte, ok bool) {
 	if len(e.Data) == 0 || e.Data[0] != '{' {
 		return nil, false
@@ -90,7 +89,7 @@ func commonOf(e events.Event) (text []byte, ok bool) {
 }
 
 // isUnambiguous returns false for a member name that JSON libraries could read differently, such as
-// a second "verdict". seen has the earlier names.
+// a second "verdict".
 func isUnambiguous(name string, seen map[string]bool) bool {
 	for _, known := range [...]string{"executions", "verdict"} {
 		if strings.EqualFold(name, known) && (name != known || seen[known]) {
@@ -153,8 +152,8 @@ const maxTwins = 1 << 17
 
 const maxFirsts = 1 << 12
 
-// twin reports whether a record repeats the payload of the earlier event with its id. For an export
-// it returns true, because only CompareFirst can tell.
+// twin reports whether a record repeats the payload of the earlier event with its id. For an
+// export, only CompareFirst can tell, so it returns true.
 func (c *contradictions) twin(at FindingAt, r recording) bool {
 	if c.conn == nil {
 		if len(c.twins) == maxTwins {
@@ -216,8 +215,8 @@ func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	return r, err
 }
 
-// CompareFirst compares records of the same id with the first one. The caller passes all records
-// again, before [ExportChecker.Conclude] and [ExportChecker.Findings].
+// CompareFirst compares records of the same id with the first one. Call it with all records before
+// [ExportChecker.Conclude] and [ExportChecker.Findings].
 func (c *ExportChecker) CompareFirst(records iter.Seq2[ExportedRecord, error]) error {
 	contrary := &c.facts.contrary
 	ids := make(map[string][]int)

@@ -243,7 +243,7 @@ type recordQueue struct {
 }
 
 // next returns the record of a leaf, or false. Leaves come in ascending order, so a skipped record
-// has no leaf and is a problem.
+// has none.
 func (q *recordQueue) next(leaf int64) (fact, bool) {
 	for {
 		if len(q.pending) == 0 {

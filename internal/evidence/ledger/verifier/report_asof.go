@@ -8,7 +8,7 @@ import (
 )
 
 // AsOf says up to which message of the stream a report holds, and which events the ledger still
-// lacks. The latter are unknown without the stream.
+// lacks.
 type AsOf struct {
 	Time time.Time `json:"time"` // time of the newest checkpoint
 	// Age is the age of the checkpoint by the reader's clock, or 0 if unknown.
@@ -52,8 +52,7 @@ type Waiting struct {
 	Events  uint64 `json:"events"`            // events of the tenant that the stream does not have
 	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
-	// Uses is true if the events only record that someone used the evidence. The ledger is not
-	// behind because of them.
+	// Uses is true if the events only record that someone used the evidence, which does not count.
 	Uses bool `json:"uses,omitempty"`
 }
 

@@ -96,8 +96,8 @@ type Stamp struct {
 	compared bool
 }
 
-// CheckStamp checks the token of a stored time stamp, and with roots also its authority.
-// [Stamp.Open] checks the signature of the checkpoint.
+// CheckStamp checks the token of a stored time stamp, and with roots its authority, but not the
+// checkpoint's signature.
 func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 	s := Stamp{Stored: stored}
 	err := stored.Err
@@ -136,8 +136,8 @@ func (o Options) checkStamps() []Stamp {
 	return list
 }
 
-// Open checks the signature of the checkpoint. Another signer is a divergence, because this ledger
-// may have replaced an earlier one.
+// Open checks the checkpoint's signature. After another signer, this ledger may have replaced an
+// earlier one.
 func (s *Stamp) Open(keys ledger.Keys) {
 	if s.foreign {
 		return

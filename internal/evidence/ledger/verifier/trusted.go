@@ -34,7 +34,7 @@ type Anchored struct {
 	Err  error
 
 	// WithLedger is true if the checkpoint is stored with the ledger. An attacker could have
-	// changed both, so a match proves nothing.
+	// changed both.
 	WithLedger bool
 }
 

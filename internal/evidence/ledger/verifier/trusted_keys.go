@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// ReadTrusted reads a checkpoint that the user trusts. It does not check the signer, because the
+// ReadTrusted reads a checkpoint that the user trusts, without checking the signer, because the
 // keys may not be known yet.
 func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	signed = ledger.TrimNote(text)
@@ -25,8 +25,8 @@ func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	return c, signed, nil
 }
 
-// openTrusted checks the signatures of the trusted checkpoints. Another key is a divergence,
-// because this ledger may have replaced an earlier one.
+// openTrusted checks the trusted checkpoints. Another signer is a divergence, because this ledger
+// may have replaced an earlier one.
 func (v *verifier) openTrusted() {
 	for i := range v.trusted {
 		t := &v.trusted[i]
@@ -49,8 +49,8 @@ func (v *verifier) openTrusted() {
 	}
 }
 
-// OtherKey explains an error of [ledger.OpenCheckpoint] by naming the signers, or returns "" for
-// any other error. size is the checkpoint's, because it decides which keys were valid.
+// OtherKey explains an error of [ledger.OpenCheckpoint] by naming the signers, or returns "". size
+// is the checkpoint's.
 func OtherKey(err error, keys ledger.Keys, size int64) string {
 	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
 	if !ok {

@@ -41,13 +41,13 @@ type Options struct {
 	Witnesses *transparency.Policy
 	Witnessed []byte
 
-	// Stamps are the time stamps stored with the ledger. TSA has the certificates that the user
-	// trusts. If it is nil, issuers are not checked.
+	// Stamps are stored with the ledger. TSA has the certificates that the user trusts. nil leaves
+	// issuers unchecked.
 	Stamps []timestamp.Stored
 	TSA    *x509.CertPool
 
-	// Progress receives the number of checked leaves and the total, from one goroutine. The count
-	// may restart. Progress may be nil.
+	// Progress gets the number of checked leaves and the total, from one goroutine. The count may
+	// restart. nil is allowed.
 	Progress func(done, total int64)
 
 	AllowAcknowledged bool
@@ -64,11 +64,11 @@ var errChanged = errors.New("the file was changed while it was read")
 // errNoSnapshot means that the writer is so fast that the connections never see the same state.
 var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
 
-// Verify checks every byte and every signature of the ledger at path, and whether the ledger has
-// everything that the producers sent. A writer may run, but Verify may then miss its newest batch.
+// Verify checks every byte and signature of the ledger at path, and whether the ledger has
+// everything that the producers sent. A writer may run, but Verify may miss its newest batch.
 //
-// Verify returns an error only if it cannot read the file. Problems of the ledger are in the
-// report.
+// Problems of the ledger are in the report. Verify returns an error only if it cannot read the
+// file.
 func Verify(ctx context.Context, path string, opts Options) (Report, error) {
 	if opts.Key == nil {
 		return Report{}, errors.New("verify: options: Key is missing")

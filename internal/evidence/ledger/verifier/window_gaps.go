@@ -9,7 +9,7 @@ import (
 )
 
 // gapTimes are the earliest and the latest time at which the missing events would have been stored,
-// in nanoseconds since 1970.
+// in nanoseconds.
 type gapTimes struct{ after, until int64 }
 
 // timesOf returns the times of each gap. It reads a producer's records once for all its gaps.

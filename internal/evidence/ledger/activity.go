@@ -28,8 +28,8 @@ type Hour struct {
 	Last        int64     `json:"-"`    // index of the last leaf, -1 if there is none
 }
 
-// RunEnd tells when the server stored the last event of a run. Service records do not count,
-// because they can arrive long after the run, see [IsServiceRecord].
+// RunEnd tells when the server stored the last event of a run. Records of services do not count,
+// see [IsServiceRecord].
 type RunEnd struct {
 	Run    string
 	Last   time.Time
@@ -161,8 +161,8 @@ func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	return runs, err
 }
 
-// GapsNoticed returns when each gap in a producer's numbers became visible, because a higher number
-// was stored. lasts are the last numbers of the gaps.
+// GapsNoticed returns when each gap in a producer's numbers became visible. lasts are the last
+// numbers of the gaps.
 func (a Activity) GapsNoticed(ctx context.Context, producer string, lasts []uint64) ([]time.Time, error) {
 	times := make([]time.Time, len(lasts))
 	descending := make([]int, len(lasts))
@@ -224,8 +224,8 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// lastBreak returns the checkpoint signed at the newest break. Its stream position is later than
-// before, although no message has arrived.
+// lastBreak returns the checkpoint of the newest break, at which the position moved without a
+// message.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

@@ -52,14 +52,14 @@ func ParseKey(text string) (note.Verifier, error) {
 	return textKey{v, text}, nil
 }
 
-// SignKeyChange signs an order to replace the key. The new key signs too, because otherwise a thief
-// could name somebody else's key as the successor.
+// SignKeyChange signs an order to replace the key. Without the new key's signature, a thief could
+// name somebody else's key.
 func SignKeyChange(o Order, oldSigner, newSigner note.Signer) ([]byte, error) {
 	return o.sign(oldSigner, newSigner)
 }
 
-// OpenKeyChange reads an order to replace a key, signed by the old and the new key. The caller
-// checks that the old key was valid then.
+// OpenKeyChange reads an order to replace a key, signed by both keys. The caller checks that the
+// old key was valid.
 func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
 	o, err = readSignedOrder(signed)
 	if err != nil {
@@ -122,9 +122,8 @@ func (k keyChange) recordedAt() int64 {
 	return k.leaf
 }
 
-// link returns the keys of the chain that contains key. changes are sorted by leaf.
-//
-// A key that is no longer valid cannot name a successor, because a thief could have it.
+// link returns the keys of the chain that contains key. changes are sorted by leaf. An invalid key
+// cannot name a successor, because a thief could have it.
 func link(key note.Verifier, changes []keyChange) Keys {
 	key = namedKey(key, changes)
 	c, since, at := Chain{key}, []int64{-1}, []int64{-1}

@@ -106,7 +106,7 @@ func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 }
 
 // OpenCheckpoint returns the checkpoint in a note that one of the keys signed. The error names
-// other signers, because the usual cause is a changed key.
+// other signers.
 func OpenCheckpoint(signed []byte, keys note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if unverified, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
@@ -135,8 +135,8 @@ func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	return ParseCheckpoint(text + "\n")
 }
 
-// TrimNote leaves one line feed at the end of a signed note. Tools such as jq -r add a second one,
-// which would make the note invalid.
+// TrimNote leaves one line feed at the end of a signed note. Tools such as jq -r add another, which
+// would be invalid.
 func TrimNote(signed []byte) []byte {
 	if signed == nil {
 		return nil
@@ -232,8 +232,8 @@ func parseTreeHash(s string) (tlog.Hash, error) {
 	return h, nil
 }
 
-// IsOnlySigned reports whether a note has exactly one signature, by a trusted key, and is in
-// canonical form. [note.Open], which returned n, does not check that.
+// IsOnlySigned reports whether a note is in canonical form with exactly one, trusted signature.
+// [note.Open] returned n, and accepts others.
 func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }

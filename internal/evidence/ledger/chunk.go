@@ -26,8 +26,8 @@ type Chunk struct {
 
 const contentField = `"content":"`
 
-// CutChunk finds the content in the bytes of a blob.chunk event. It returns false if
-// [InsertContent] could not restore the exact bytes, because the leaf has their hash.
+// CutChunk finds the content in a blob.chunk event. It returns false if [InsertContent] could not
+// restore the exact bytes.
 func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 	d, err := events.Payload[events.BlobChunkData](e)
 	if err != nil || d.Index < 0 {

@@ -30,10 +30,9 @@ type File struct {
 	opened os.FileInfo // file info when opened; nil if there was a log
 }
 
-// OpenFile opens the ledger file at path. Where SQLite cannot read the log (the -wal file) of a
-// running or killed writer, such as on a read-only disk, OpenFile opens a temporary copy.
-//
-// Without a log, call [File.Changed] before reading, because SQLite does not notice changes.
+// OpenFile opens the ledger file at path. Where SQLite cannot read its log, such as on a read-only
+// disk, OpenFile opens a temporary copy. Without a log, SQLite does not notice changes, but
+// [File.Changed] does.
 func OpenFile(path string) (*File, error) {
 	// SQLite puts the log next to the file, not next to a link to it.
 	path, err := filepath.EvalSymlinks(path)
@@ -139,8 +138,8 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// Changed reports whether a writer changed the file since it was opened without a log. Reads may
-// then mix old and new data.
+// Changed reports whether a writer changed the file since it was opened. Reads may then mix old and
+// new data.
 func (f *File) Changed() bool {
 	if f.opened == nil {
 		return false
@@ -162,8 +161,8 @@ func (f *File) Close() error {
 	return err
 }
 
-// Copy copies the ledger at path to the new file out, which only its owner can read. A writer may
-// run. After an error there is no copy.
+// Copy copies the ledger at path to the new file out. A writer may run. After an error there is no
+// copy.
 func Copy(ctx context.Context, path, out string) (err error) {
 	s, err := openSource(path)
 	if err != nil {

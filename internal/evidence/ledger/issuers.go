@@ -39,7 +39,7 @@ func (s *Issuers) Add(leaf int64, o Order) {
 }
 
 // SignedIssuers returns the orders about issuers that a then valid key signed. orders must be
-// sorted by leaf, and the caller checks that the ledger has these leaves.
+// sorted by leaf and in the ledger.
 func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	seen := make(map[string]bool)
 	for _, k := range orders {
@@ -58,10 +58,8 @@ func (s *Issuers) Has(leaf int64) bool {
 	return slices.ContainsFunc(s.orders, func(o issuerOrder) bool { return o.leaf == leaf })
 }
 
-// Fault returns why a grant is rejected, or "". key is its issuer's, and leaf and stored are its
-// own.
-//
-// An order that adds the issuer may follow the grant, because producers do not wait for it.
+// Fault returns why a grant is rejected, or "". key is its issuer's. The order that adds the issuer
+// may follow the grant, because producers do not wait for it.
 func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64, stored time.Time) string {
 	fault := IssuerUnknown
 	if isEndorsed {

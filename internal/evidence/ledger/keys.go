@@ -23,10 +23,8 @@ type KeyOrder struct {
 }
 
 // LinkKeys finds all keys of a tenant's ledger by following key changes from a trusted key. orders
-// must be sorted by leaf, and the caller checks that the ledger has these leaves.
-//
-// others are changes in other tenants' ledgers, which share the keys. A younger ledger has no order
-// about earlier changes.
+// must be sorted by leaf and in the ledger. others are changes in other tenants' ledgers, which
+// share the keys.
 func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder, others ...KeyOrder) Keys {
 	var changes []keyChange
 	for i, o := range slices.Concat(orders, others) {
@@ -52,8 +50,8 @@ func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	return signed, o.Action
 }
 
-// IsKeyOrder reports whether a note is an order to change the tenant's key, signed by both keys. It
-// does not check that the old key was valid.
+// IsKeyOrder reports whether a note is an order to change the tenant's key. The old key may have
+// been invalid.
 func IsKeyOrder(signed, tenant string) bool {
 	o, _, _, err := OpenKeyChange([]byte(signed))
 	return err == nil && o.Tenant == tenant
@@ -89,8 +87,7 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 // ChangedAt reports whether the event at leaf introduced one of the keys.
 func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.at, leaf) }
 
-// Effect returns the effect of an order at leaf that replaces oldKey. valid is false if oldKey was
-// not valid there.
+// Effect returns the effect of an order at leaf that replaces oldKey, if oldKey was valid there.
 func (k Keys) Effect(leaf int64, oldKey note.Verifier) (effect Effect, valid bool) {
 	at := k.Chain.Index(oldKey, k.Replaced(leaf))
 	switch {

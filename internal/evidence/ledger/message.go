@@ -30,8 +30,8 @@ func (s Stream) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"epoch": s.Epoch, "created": s.Created, "Epoch": s.Epoch, "Created": s.Created})
 }
 
-// Arrival is one message that changed the ledger, which is a new leaf or a repetition of an event.
-// Only a repetition sets Producer, Sequence and Hash.
+// Arrival is one message that changed the ledger, either a new leaf or a repetition. Only a
+// repetition sets Producer, Sequence and Hash.
 type Arrival struct {
 	Leaf   int64 // new leaf; for a repetition, the leaf of the repeated event
 	Epoch  int64

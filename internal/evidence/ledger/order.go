@@ -13,7 +13,7 @@ import (
 )
 
 // orderHeader is the first line of the signed text. A checkpoint begins differently, so its
-// signature can never pass for an order.
+// signature never fits an order.
 const orderHeader = "hooktrail/order/v1\n"
 
 // MaxOrderBytes is the maximum size of a signed order, which must fit into an event.
@@ -57,8 +57,8 @@ type Order struct {
 	Second    SecondPerson  // the zero value removes the rule
 	Findings  []string      // ids of acknowledged findings
 
-	// Size and Root identify the tree that Leaves refers to. A rebuilt ledger can have another
-	// tree, and then uses only Selection.
+	// Size and Root identify the tree that Leaves refers to. In another tree, only Selection
+	// counts.
 	Size   int64
 	Root   tlog.Hash
 	Leaves LeafRanges // for a hold, the leaves that existed when it was ordered
@@ -116,8 +116,8 @@ func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	return o, err
 }
 
-// PeekOrder returns the order in a note, and the hash of its signer, such as "8f3c1a2b". It checks
-// no signature, so both may be forged.
+// PeekOrder returns the order in a note, and the hash of its signer, such as "8f3c1a2b". Both may
+// be forged.
 func PeekOrder(signed string) (o Order, signer string, err error) {
 	if o, err = readSignedOrder([]byte(signed)); err != nil {
 		return o, "", err

@@ -15,8 +15,7 @@ import (
 // Orders reads the orders of a ledger, and prepares new ones.
 type Orders struct{ source *source }
 
-// Resolve sets the tenant, the tree and the leaves of a new order. A hold lists leaves only if it
-// selects a user or an event.
+// Resolve sets the tenant, the tree and the leaves of a new order.
 func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
@@ -65,8 +64,8 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	return holds, err
 }
 
-// BlockingHolds returns the holds that would block an order. It is stricter than the ledger,
-// because it counts later records of a held user too.
+// BlockingHolds returns the holds that would block an order. Unlike the ledger, it counts later
+// records of a held user.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)

@@ -27,8 +27,8 @@ func Path(dir, tenant string) (string, error) {
 	return filepath.Join(dir, name, FileName), nil
 }
 
-// Tenants returns the sorted tenants that have a ledger below dir. If it cannot read the name in
-// one ledger, it returns the others and an error.
+// Tenants returns the sorted tenants that have a ledger below dir. After an error, the list may be
+// incomplete.
 func Tenants(dir string) (tenants []string, err error) {
 	folders, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

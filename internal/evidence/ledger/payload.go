@@ -8,10 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A payload has the members of an event's data. JSON libraries disagree, for example about repeated
-// names, but all verifiers must come to the same verdict.
-//
-// So a payload counts only in the strict form of docs/verifier.md.
+// A payload has the members of an event's data. JSON libraries disagree about repeated names, for
+// example, so a payload counts only in the strict form of docs/verifier.md.
 type payload struct {
 	members map[string]json.RawMessage
 	failed  bool
@@ -49,8 +47,8 @@ func (p *payload) text(name string) (text string) {
 	return text
 }
 
-// number returns an integer, or 0 if it is missing or null. It accepts only digits, because
-// programs disagree about signs, fractions and exponents.
+// number returns an integer, or 0 if it is missing. Programs disagree about signs, fractions and
+// exponents, so it accepts only digits.
 func (p *payload) number(name string) (n uint64) {
 	value := p.members[name]
 	if isAbsent(value) {

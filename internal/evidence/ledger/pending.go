@@ -12,10 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// PendingKeys returns the orders to replace the key that are not yet in the ledger.
-//
-// The ledger must have a checkpoint of the new key. Otherwise a thief of the old key could sign
-// another history.
+// PendingKeys returns the orders to replace the key that are not yet in the ledger. The ledger must
+// have a checkpoint of the new key, because a thief could have the old one.
 func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, recorded []KeyOrder) (pending []KeyOrder, err error) {
 	for _, c := range changes {
 		signed := c.Orders[tenant]
@@ -58,8 +56,8 @@ func (p PendingChange) Open(tenant string) (at Checkpoint, ok bool) {
 	return at, err == nil && at.Tenant == tenant
 }
 
-// PendingKeys returns the key changes that the first size leaves do not record, see the function
-// [PendingKeys]. The caller adds the proofs.
+// PendingKeys returns the key changes that the first size leaves do not record, without their
+// proofs.
 func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRotation, size int64) (list []PendingChange, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		recorded, err := recordedKeys(conn, size)
@@ -107,8 +105,8 @@ func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, e
 	return has, err
 }
 
-// Countersigned returns the copy of a checkpoint that a newer key signed, or signed if there is
-// none. Copies lack the cosignatures of witnesses, so a cosigned checkpoint stays.
+// Countersigned returns the copy of a checkpoint that a newer key signed, if there is one. Copies
+// lack cosignatures, so a cosigned checkpoint stays.
 func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 	if bytes.Count(signed, []byte("\n\u2014 ")) > 1 {
 		return signed

@@ -80,10 +80,8 @@ func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// After yields the records with a leaf number above leaf, or all for -1. No transaction is open
-// while the caller handles an entry.
-//
-// An altered record comes with a [RecordError], and the caller may continue.
+// After yields the records after leaf, or all for -1. No transaction is open while the caller
+// handles an entry. After a [RecordError] about an altered record, the caller may continue.
 func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, leaf, "")
 }

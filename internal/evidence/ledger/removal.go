@@ -68,8 +68,8 @@ type RemovedRun struct {
 	Run   string
 }
 
-// RemovedRuns yields the runs that lost events to orders after the leaf order. No transaction is
-// open while the caller handles a run.
+// RemovedRuns yields the runs that lost events to orders after the leaf order, without an open
+// transaction.
 func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[RemovedRun, error] {
 	return func(yield func(RemovedRun, error) bool) {
 		for {
@@ -91,8 +91,8 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// runsOfNext returns the runs that lost events to the next order. If there are none, it returns a
-// RemovedRun without a name, so that the caller can go on.
+// runsOfNext returns the runs that lost events to the next order, or one without a name, so that
+// the caller can go on.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

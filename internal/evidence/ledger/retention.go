@@ -37,10 +37,8 @@ func formatAge(d time.Duration) string {
 	return d.String()
 }
 
-// Expired returns orders to prune the records whose retention has ended and that the ledger allows
-// to prune. The first matching rule applies.
-//
-// The caller adds ids and author.
+// Expired returns orders to prune the records whose retention has ended, without ids and author.
+// The first matching rule applies.
 func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint
@@ -103,8 +101,8 @@ func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	return rules, nil
 }
 
-// expiredClass identifies the records that one order prunes. Later rules have one order per kind,
-// because their pattern may match kinds of an earlier rule.
+// expiredClass identifies the records that one order prunes. The pattern of a later rule may match
+// an earlier rule's kinds.
 type expiredClass struct {
 	rule int
 	kind string // empty for the first rule

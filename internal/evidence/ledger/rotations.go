@@ -32,8 +32,8 @@ type KeyRotation struct {
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
-// ReadChain reads the keys up to public, and the changes between them, the oldest first. It omits
-// later changes, because a crashed rotation did not install their keys.
+// ReadChain reads the keys up to public, and the changes between them. A crashed rotation may leave
+// later changes, which it omits.
 func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err
@@ -44,8 +44,8 @@ func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	return c, changes, nil
 }
 
-// ReadRotations returns the changes that led to the current key in dir. If the file is unreadable,
-// it returns none, so that no other key becomes trusted.
+// ReadRotations returns the changes that led to the current key in dir. An unreadable file makes no
+// other key trusted.
 func ReadRotations(dir string) []KeyRotation {
 	_, public, err := ReadVerifier(dir)
 	if err != nil {
@@ -106,8 +106,8 @@ func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 	return signed
 }
 
-// ReadKeyOrders returns the signed orders in dir that change a ledger's key, the oldest first. It
-// includes the order of a key that is not installed yet.
+// ReadKeyOrders returns the signed orders in dir that change a ledger's key, also to a key that is
+// not installed yet.
 func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
 	changes, err := readRotations(dir)
 	return RotationOrders(changes, tenant), err

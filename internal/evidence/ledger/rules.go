@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// SecondPerson requires a second signature for some orders, so that one person alone cannot destroy
-// payloads. The zero value is no rule.
+// SecondPerson requires a second signature, so that one person alone cannot destroy payloads. The
+// zero value is no rule.
 type SecondPerson struct {
 	// Approvers are sorted verifier keys, named after people.
 	Approvers []string
@@ -97,8 +97,8 @@ func (r *Rules) Apply(o Order) {
 	}
 }
 
-// Needs reports whether an order needs a second person. Changes of the rules do too, because
-// otherwise one person could circumvent them.
+// Needs reports whether an order needs a second person. Otherwise one person could change the rules
+// first.
 func (r Rules) Needs(o Order) bool {
 	switch {
 	case r.Second.IsOff():
@@ -114,16 +114,14 @@ func (r Rules) Needs(o Order) bool {
 // Expires returns the last time at which an order can be approved.
 func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
 
-// Protects reports whether the retention floor protects a record, stored at nanoseconds since 1970,
-// from an order given at a time. It does if a time is unknown.
+// Protects reports whether the retention floor protects a record from an order at a time. It does
+// if a time is unknown.
 func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
 	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
 }
 
-// Open reads an order that one of the keys signed at the time at, and returns the name of its
-// approver, if any.
-//
-// The caller must not execute an order with [EffectProposed] or [EffectExpired].
+// Open reads an order that one of the keys signed, and returns the name of its approver. The caller
+// must not execute an order with [EffectProposed] or [EffectExpired].
 func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, approver string, effect Effect, err error) {
 	o, err = OpenOrder(signed, keys)
 	if err == nil {
@@ -166,8 +164,7 @@ func (r Rules) openApproved(signed []byte, keys note.Verifiers) (o Order, approv
 	return o, approver, nil
 }
 
-// openTwice opens a note signed by one of the keys and then by an approver. The approver's key must
-// differ, because otherwise one key could sign both times.
+// openTwice opens a note signed by one of the keys and then by an approver with another key.
 func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error) {
 	approvers := make([]note.Verifier, len(r.Second.Approvers))
 	for i, text := range r.Second.Approvers {

@@ -30,8 +30,6 @@ type runStart struct {
 
 // List returns the runs that match f, the latest start first. A limit of 0 means all runs. progress
 // gets the number of runs looked at.
-//
-// List stops reading when no other run can have started later than those found.
 func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func(done, total uint64)) (RunList, error) {
 	starts, err := r.source.runStarts(ctx)
 	if err != nil {

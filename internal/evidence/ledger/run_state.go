@@ -42,8 +42,7 @@ func (r *removedRun) add(e Entry) {
 	}
 }
 
-// stateOf counts a run as erased or pruned if its end or all its agent's events were destroyed, and
-// no run.finished event remains.
+// stateOf counts a run as erased or pruned if its end or all its agent's events were destroyed.
 func (r *removedRun) stateOf(s RunSummary) RunState {
 	service := 0
 	for kind, n := range s.Kinds {

@@ -66,8 +66,8 @@ func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
 	return f.summary(), nil
 }
 
-// IsServiceRecord reports whether Hooktrail's own services write events of kind k. They do not
-// continue a run, so it stays sealed.
+// IsServiceRecord reports whether Hooktrail's own services write events of kind k. A sealed run
+// stays sealed after them.
 func IsServiceRecord(k events.Kind) bool {
 	switch k { //nolint:exhaustive // all other kinds are of agents
 	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,

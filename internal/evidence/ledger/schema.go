@@ -112,8 +112,8 @@ func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	return false, nil
 }
 
-// CheckSchema compares every table and index with this version's schema. Otherwise a trigger, a
-// view or a changed index could make queries return false rows.
+// CheckSchema compares every table and index with this version's schema. A trigger or a view could
+// make queries return false rows.
 func CheckSchema(conn *sqlite.Conn) error {
 	if fresh, err := CheckFormat(conn); err != nil {
 		return err

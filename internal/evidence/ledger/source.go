@@ -49,8 +49,7 @@ func (s *source) open() (err error) {
 	return nil
 }
 
-// reopen opens the file again. If that fails, the old file stays open, so that the next call can
-// try again.
+// reopen opens the file again. After an error the old file stays open for the next attempt.
 func (s *source) reopen() error {
 	now, err := openSource(s.path)
 	if err != nil {
@@ -71,8 +70,8 @@ func (s *source) close() error {
 	return s.file.Close()
 }
 
-// view calls read in a read transaction. It reopens a changed file, because SQLite might otherwise
-// mix old and new data.
+// view calls read in a read transaction. In a changed file, SQLite might otherwise mix old and new
+// data.
 func (s *source) view(ctx context.Context, read func(*sqlite.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

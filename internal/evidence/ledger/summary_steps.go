@@ -37,8 +37,8 @@ func (f *runFold) reported(key string, used *events.Tokens) {
 	f.telemetry[key] = tokens
 }
 
-// spent returns the tokens that the run used. Several kinds of events report the same tokens, so
-// only the first kind with any counts.
+// spent returns the tokens that the run used. Several kinds of events report the same ones, so only
+// one kind counts.
 func (f *runFold) spent() (sum events.Tokens) {
 	for _, t := range f.tokens {
 		sum = sum.Plus(t)

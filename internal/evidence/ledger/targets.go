@@ -20,8 +20,8 @@ type Target struct {
 	Removal       Removal
 }
 
-// Removable reports whether an order may destroy the payload. Some records must remain, because
-// they prove how many there were and who destroyed them.
+// Removable reports whether an order may destroy the payload. Some records must remain to prove
+// what was destroyed.
 func (t Target) Removable() bool {
 	if t.Class == ClassEvent {
 		switch events.Kind(t.Kind) { //nolint:exhaustive // the few that stay
@@ -33,10 +33,8 @@ func (t Target) Removable() bool {
 }
 
 // Covers reports whether the hold o protects a record from the order erase. sameTree is true if the
-// hold's leaves refer to this ledger.
-//
-// Leaves do not contain the user, so a hold of a user protects later records only if erase names
-// that user.
+// hold's leaves refer to this ledger. Leaves do not contain the user, so a hold of a user protects
+// later records only from erasing that user.
 func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	s := o.Selection
 	switch {

@@ -27,8 +27,8 @@ var ErrNoLeaf = errors.New("it is not in the ledger")
 // Tree reads the Merkle tree of a ledger without checking signatures.
 type Tree struct{ source *source }
 
-// Prove returns a proof that the leaf is in the newest checkpoint. The error wraps [ErrNoLeaf] if
-// there is no such leaf, and [ErrDamaged] if the proof fails.
+// Prove returns a proof that the leaf is in the newest checkpoint. Errors wrap [ErrNoLeaf] without
+// such a leaf, and [ErrDamaged] if the proof fails.
 func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		p, err = prove(conn, leaf)
@@ -40,8 +40,8 @@ func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	return p, nil
 }
 
-// Read calls read with the newest checkpoint and the tree's hashes, both unchecked. The ledger is
-// locked, so read must not call its methods.
+// Read calls read with the newest checkpoint and the tree's hashes, unchecked. read must not call
+// the ledger, which is locked.
 func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
 	return t.source.view(ctx, func(conn *sqlite.Conn) error {
 		signed, err := NewestNote(conn)

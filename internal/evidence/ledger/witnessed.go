@@ -18,8 +18,8 @@ import (
 
 const witnessedFile = "witnessed.checkpoint"
 
-// ReadWitnessed reads the last cosigned checkpoint next to the ledger at path, unchecked. The error
-// wraps [fs.ErrNotExist] if there is none.
+// ReadWitnessed reads the last cosigned checkpoint next to the ledger, unchecked. Without one, the
+// error wraps [fs.ErrNotExist].
 func ReadWitnessed(path string) (signed []byte, err error) {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), witnessedFile))
 	if err != nil {
@@ -35,8 +35,8 @@ func ReadWitnessed(path string) (signed []byte, err error) {
 	return signed, nil
 }
 
-// WriteWitnessed stores a cosigned checkpoint next to the ledger at path. After it returns nil, a
-// crash cannot lose the checkpoint.
+// WriteWitnessed stores a cosigned checkpoint next to the ledger. After it returns nil, a crash
+// cannot lose it.
 func WriteWitnessed(path string, signed []byte) error {
 	if err := atomicfile.Write(filepath.Join(filepath.Dir(path), witnessedFile), signed); err != nil {
 		return fmt.Errorf("witnessed checkpoint: %w", err)
@@ -44,8 +44,7 @@ func WriteWitnessed(path string, signed []byte) error {
 	return nil
 }
 
-// Witnessed returns the last cosigned checkpoint, unchecked. signed is nil if there is none that
-// the ledger continues, because it would prove nothing.
+// Witnessed returns the last cosigned checkpoint that the ledger continues, unchecked, or nil.
 func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	signed, err = ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -46,8 +46,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Anchors upload the newest checkpoints to places outside the ledgers. A slow place does not delay
-// the others. Anchors are safe for concurrent use.
+// Anchors upload the newest checkpoints to places outside the ledgers. They are safe for concurrent
+// use.
 type Anchors struct {
 	all       []*uploads
 	bucket    *bucketAnchor // nil without a bucket
@@ -84,8 +84,8 @@ func New(o Options) *Anchors {
 	return a
 }
 
-// holdTimestamps delays time stamps until the end of a drain. An early one would miss the last
-// events, because a ledger gets one per interval.
+// holdTimestamps delays time stamps until the end of a drain, because a ledger gets only one per
+// interval.
 func (a *Anchors) holdTimestamps() {
 	u := a.all[len(a.all)-1]
 	may := u.mayUpload

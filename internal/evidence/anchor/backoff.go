@@ -21,8 +21,7 @@ type target struct {
 	witness int
 }
 
-// backoff pauses requests to failing witnesses. It also remembers how many leaves each witness has
-// cosigned, because a request must prove that the ledger continues them.
+// backoff pauses requests to failing witnesses, and remembers how many leaves each has cosigned.
 type backoff struct {
 	now    func() time.Time
 	logger *slog.Logger
@@ -42,8 +41,7 @@ func newBackoff(o Options) *backoff {
 	return &backoff{now: o.Now, logger: o.Logger, sizes: make(map[target]int64), pauses: make(map[target]pause)}
 }
 
-// size returns how many leaves the witness has cosigned, or 0 if unknown. During a pause it returns
-// the error that caused the pause.
+// size returns how many leaves the witness has cosigned, or 0. During a pause it returns an error.
 func (b *backoff) size(of target) (size int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

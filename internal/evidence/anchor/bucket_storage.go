@@ -9,8 +9,8 @@ import (
 
 const maxKnown = 4096
 
-// bucketStorage reads and writes checkpoints in the bucket. It caches them while this auditor holds
-// the lease, because nobody else writes then.
+// bucketStorage reads and writes checkpoints in the bucket. The holder of the lease caches them,
+// because nobody else writes.
 type bucketStorage struct {
 	bucket *bucket.Bucket
 	lease  *bucket.Lease

@@ -20,8 +20,8 @@ const tenantMark = "{tenant}"
 // FileUsage is the help text of a flag with a [File] value.
 const FileUsage = "`file` outside the data directory for the newest checkpoint (\"{tenant}\" in its name is replaced by the tenant)"
 
-// File is the path of a file for the newest checkpoint, or "" for none. With "{tenant}" in the
-// path, each tenant has its own file.
+// File is a file for the newest checkpoint, or "" for none. With "{tenant}" in the path, each
+// tenant has its own.
 type File string
 
 // Validate returns an error if tenants would overwrite each other's checkpoints. tenant is empty if

@@ -30,8 +30,8 @@ type leadership struct {
 	failed   error      // of the last refresh
 }
 
-// allowsUploads reports whether this auditor may upload to anchors other than the bucket. Without a
-// usable bucket there is no lease, so all except standbys may.
+// allowsUploads reports whether this auditor may upload to other anchors. Without a bucket there is
+// no lease, so all except standbys may.
 func (l *leadership) allowsUploads() bool {
 	if l.lease.Held() {
 		return true

@@ -42,8 +42,8 @@ func (t Timestamps) Validate() error {
 	return nil
 }
 
-// timestampAnchor requests time stamps of growing ledgers and stores them next to the ledgers. It
-// never deletes one, because each proves an earlier time than the next.
+// timestampAnchor stores time stamps next to the ledgers. It never deletes one, because each proves
+// an earlier time than the next.
 type timestampAnchor struct {
 	uploads   *uploads
 	ledgerDir string
@@ -119,8 +119,8 @@ func (a *timestampAnchor) dueAt(tenant string) (due time.Time, known bool) {
 	return due, known
 }
 
-// setDue sets when a ledger may get its next time stamp. The clock of the TSA may be ahead, so last
-// may be in the future.
+// setDue sets when a ledger may get its next time stamp. last may be in the future, because clocks
+// differ.
 func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,8 +130,8 @@ func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 	a.due[tenant] = last.Add(a.interval)
 }
 
-// next returns the newest checkpoint of a ledger and its size, or nil if the ledger needs no time
-// stamp. It is an error if the ledger does not continue the last one.
+// next returns the newest checkpoint of a ledger and its size, or nil if the ledger has not grown
+// since the last time stamp.
 func (a *timestampAnchor) next(ctx context.Context, tenant string, last timestamp.Stored) (newest []byte, size int64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -190,8 +190,8 @@ func (a *timestampAnchor) paused() error {
 	return nil
 }
 
-// record ends the pause after a success, and starts a longer one after a failure. During a pause,
-// failures do not count, because concurrent requests fail together.
+// record ends the pause after a success, and starts a longer one after a failure. Concurrent
+// requests fail together, which counts once.
 func (a *timestampAnchor) record(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// After each round, uploads pause for four times its duration within these limits, so that the
-	// machine stays free for the ledgers.
+	// Limits of the pause after a round, so that the machine stays free for the ledgers.
 	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )

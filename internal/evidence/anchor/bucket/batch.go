@@ -24,8 +24,8 @@ const (
 // errUnanswered means that the server may or may not have stored a write.
 var errUnanswered = errors.New("no answer")
 
-// write is a message for the bucket. The server refuses it if revision is not the subject's last
-// message, so that nobody overwrites what they have not read.
+// write is a message for the bucket. revision must be the subject's last message, so that nobody
+// overwrites what they have not read.
 type write struct {
 	subject  string
 	data     []byte

@@ -16,8 +16,8 @@ const (
 	TakeoverAfter = 2 * time.Second
 	// RefreshInterval is how often to call [Lease.Refresh].
 	RefreshInterval = 250 * time.Millisecond
-	// HeldFor is how long [Lease.Held] trusts a refresh. It is shorter than TakeoverAfter, so that
-	// two processes never hold the lease.
+	// HeldFor is how long [Lease.Held] trusts a refresh. Two processes never hold the lease,
+	// because it is shorter than TakeoverAfter.
 	HeldFor = TakeoverAfter - 2*RefreshInterval
 
 	// challengeAfter is the time after which other processes challenge a holder that wrote nothing.
@@ -46,8 +46,8 @@ type Lease struct {
 	record   record // as last read or written
 	revision uint64
 	seen     time.Time // when this revision was first read; zero after an error
-	// challenged is true once this process has challenged the holder. The first challenge does not
-	// wait, so that a new process soon knows whether the holder is alive.
+	// challenged is true after the first challenge, which does not wait, so that a new process soon
+	// knows whether the holder is alive.
 	challenged bool
 	taken      int // how often this process took the lease
 
@@ -71,8 +71,8 @@ func (b *Bucket) Lease(c Candidate) *Lease {
 	return l
 }
 
-// Held reports whether this process holds the lease. It returns false if the last Refresh is too
-// old, because a suspended process may lose the lease.
+// Held reports whether this process holds the lease. It needs a recent Refresh, because a suspended
+// process may lose the lease.
 func (l *Lease) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,8 +101,8 @@ func (l *Lease) Taken() int {
 	return l.taken
 }
 
-// Refresh reads the lease and acts on it. The holder answers a challenge. Other processes challenge
-// the holder, or take a free or expired lease.
+// Refresh reads the lease. The holder answers a challenge. Others challenge the holder, or take a
+// free or expired lease.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -189,8 +189,7 @@ type Upload struct {
 const MaxUploads = 256
 
 // Put stores all checkpoints on the broker's disk, or none. Errors wrap [ErrConflict] if another
-// process wrote the lease or a checkpoint meanwhile. After any other error, they may or may not be
-// stored.
+// process wrote meanwhile. After any other error, they may or may not be stored.
 func (l *Lease) Put(ctx context.Context, all []Upload) error {
 	l.op.Lock()
 	defer l.op.Unlock()

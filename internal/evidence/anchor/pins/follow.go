@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Follow returns the keys that replaced a key one after the other. Both keys must have signed a
-// change, because the list alone proves nothing.
+// Follow returns the keys that replaced a key, one after the other. Only changes that both keys
+// signed count.
 func Follow(key string, changes []ledger.KeyRotation) (later []string) {
 	for {
 		i := slices.IndexFunc(changes, func(c ledger.KeyRotation) bool { return c.Old == key && isSigned(c) })

@@ -9,8 +9,8 @@ import (
 	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// der reads the elements of a DER value. After an unexpected element, bad is true and all results
-// are invalid, so one check at the end suffices.
+// der reads the elements of a DER value. After an unexpected element, bad stays true, so one check
+// at the end suffices.
 type der struct {
 	in  cryptobyte.String
 	bad *bool // shared with the values inside
@@ -93,8 +93,7 @@ func (d *der) noParameters() {
 	d.end()
 }
 
-// pssParameters reads the parameters of RSASSA-PSS (RFC 4055, 3.1). All hash functions must be h,
-// with a salt of the same length.
+// pssParameters reads the parameters of RSASSA-PSS (RFC 4055, 3.1), which must use h throughout.
 func (d *der) pssParameters(h crypto.Hash) {
 	in := d.enterOnly(tag.SEQUENCE)
 	hash := in.enter(explicit(0))

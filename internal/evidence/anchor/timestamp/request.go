@@ -48,8 +48,8 @@ func (r Request) Encode() ([]byte, error) {
 // ErrRefused means that the TSA refused to give a token.
 var ErrRefused = errors.New("the time stamp authority refuses")
 
-// Open checks a TSA's answer and returns its token, which must fit the request and have a valid
-// signature. [Token.Verify] also checks the signer's certificate.
+// Open returns the token in a TSA's answer, which must fit the request. [Token.Verify] also checks
+// the signer's certificate.
 func (r Request) Open(answer []byte) (der []byte, t *Token, err error) {
 	if der, err = openAnswer(answer); err != nil {
 		return nil, nil, err

@@ -70,8 +70,8 @@ func ParseStored(text []byte) (s Stored, err error) {
 // Dir returns the folder with the time stamps of the ledger at path.
 func Dir(ledgerPath string) string { return filepath.Join(filepath.Dir(ledgerPath), folder) }
 
-// Write stores a time stamp next to the ledger at path. size is the number of leaves in its
-// checkpoint. File names sort by size, then by time. When Write returns nil, the file is on disk.
+// Write stores a time stamp of size leaves next to the ledger at path. File names sort by size,
+// then by time. When Write returns nil, the file is on disk.
 func Write(ledgerPath string, s Stored, size int64, t *Token) error {
 	dir := Dir(ledgerPath)
 	if err := os.Mkdir(dir, 0o700); err == nil {

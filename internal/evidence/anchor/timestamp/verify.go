@@ -46,8 +46,8 @@ var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 	{asn1.ObjectIdentifier{1, 3, 101, 112}, crypto.SHA512, x509.PureEd25519},
 }
 
-// Roots reads the trusted certificates from PEM. Other PEM blocks are an error, because the user
-// may have named the wrong file.
+// Roots reads the trusted certificates from PEM. Other blocks are an error, because the user may
+// have named the wrong file.
 func Roots(text []byte) (*x509.CertPool, error) {
 	pool, n := x509.NewCertPool(), 0
 	for {
@@ -71,8 +71,8 @@ func Roots(text []byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// CheckSignature checks the signature of the token and returns the signer's certificate, which must
-// be for time stamping. It does not check who issued the certificate.
+// CheckSignature checks the signature of the token and returns the signer's certificate. It does
+// not check who issued the certificate.
 func (t *Token) CheckSignature() (*x509.Certificate, error) {
 	s := t.signer
 	if err := s.checkContent(t.content); err != nil {
@@ -111,7 +111,7 @@ func (s signerInfo) checkContent(content []byte) error {
 }
 
 // signingCert returns the certificate in the signed attribute signing-certificate (RFC 5035, RFC
-// 5816). The unsigned part must name the same one.
+// 5816).
 func (t *Token) signingCert() (*x509.Certificate, error) {
 	hash, want, err := t.signer.certHash()
 	if err != nil {
@@ -184,8 +184,8 @@ func checkPurpose(c *x509.Certificate) error {
 	return nil
 }
 
-// Verify checks the signature of the token and returns the name of the TSA. The signer's
-// certificate must be valid at the time of the token, not now.
+// Verify checks the signature of the token and returns the name of the TSA. The certificate must
+// have been valid at the time of the token.
 func (t *Token) Verify(roots *x509.CertPool) (by string, err error) {
 	cert, err := t.CheckSignature()
 	if err != nil {

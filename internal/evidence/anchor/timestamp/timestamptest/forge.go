@@ -29,8 +29,8 @@ func Content(tb testing.TB, der []byte) []byte {
 	return info.Data.Content.Data
 }
 
-// Redirect changes a token so that it is for other data, as far as an attacker without the TSA's
-// key can.
+// Redirect changes a token so that it is for other data, as an attacker without the TSA's key
+// could.
 func Redirect(tb testing.TB, der, from, to []byte) []byte {
 	tb.Helper()
 	content := Content(tb, der)

@@ -1,5 +1,5 @@
-// Package timestamptest runs time stamp authorities for tests. They use openssl, so that the tests
-// do not rely on the code that they test.
+// Package timestamptest runs time stamp authorities for tests. They use openssl instead of the
+// tested code.
 package timestamptest
 
 import (

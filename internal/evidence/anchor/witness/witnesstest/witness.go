@@ -1,5 +1,5 @@
-// Package witnesstest runs a C2SP witness for tests. It uses libraries of transparency-dev, so that
-// it does not share errors of this module.
+// Package witnesstest runs a C2SP witness for tests. It uses libraries of transparency-dev instead
+// of the tested code.
 package witnesstest
 
 import (

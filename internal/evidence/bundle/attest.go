@@ -45,7 +45,7 @@ func (s seals) list() []Seal {
 }
 
 // verify checks the whole ledger before its key signs a statement, which would otherwise confirm
-// any changes. It also adds facts about a run that only the whole ledger shows.
+// any changes.
 func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	if err := statement.InCharge(b.opts.Signer, b.opts.Key, signed); err != nil {
 		return err
@@ -137,8 +137,7 @@ const (
 	unsigned   = "the ledger's key did not sign it, so records may have been left out: verify the ledger, or export it where the key is"
 )
 
-// attested opens the signed statement and compares it with the files of the bundle, except for
-// counts that need all records.
+// attested opens the signed statement and compares it with the files of the bundle.
 func (c *checker) attested() {
 	if c.report.Bundle.Format == formatV1 {
 		c.report.NotAttested = unsignedV1

@@ -37,11 +37,11 @@ type Options struct {
 }
 
 // WriteBundle writes a bundle of the selected records up to the newest checkpoint. Errors wrap
-// [ErrNothing] if the selection is empty. After an error the output is not a valid bundle.
+// [ErrNothing] if there are none. After an error the output is not a valid bundle.
 //
-// If opts has a signer, WriteBundle first verifies the whole ledger. It writes nothing and returns
-// [ErrInvalid] if the ledger was changed after it was signed. Errors wrap [ErrOtherKey] if the
-// signer does not have the ledger's current key.
+// With a signer, it first verifies the whole ledger. It writes nothing and returns [ErrInvalid] if
+// the ledger was changed after it was signed, or an error that wraps [ErrOtherKey] if the signer
+// does not have the ledger's current key.
 func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Options) error {
 	signed, c, err := r.Signed(ctx)
 	if err != nil {
@@ -205,8 +205,8 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 	return b.zip.Close()
 }
 
-// create begins a file in the zip. Its time is that of the checkpoint, so that the same selection
-// gives the same bytes.
+// create begins a file in the zip, with the checkpoint's time, so that the same selection gives the
+// same bytes.
 func (b *bundle) create(name string) (io.Writer, error) {
 	modified := b.newest.Time.UTC().Truncate(time.Second)
 	return b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
@@ -243,8 +243,7 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// again writes the repetitions, which are events that arrived a second time. A time range has none,
-// because they only matter for completeness.
+// again writes the repetitions. A time range has none, because they only matter for completeness.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if b.about.extent() == verifier.TimeRange {
 		return nil

@@ -21,8 +21,8 @@ import (
 
 // CheckOptions are the settings of [Check].
 type CheckOptions struct {
-	// Key must have signed the bundle. If it is nil, Check uses the key in the bundle, which does
-	// not show who made the bundle.
+	// Key must have signed the bundle. nil means the key in the bundle, which does not show who
+	// made it.
 	Key     note.Verifier
 	Anchor  *verifier.Anchoring // why the key can be trusted; nil if the caller trusts it
 	Tenant  string              // required tenant; empty accepts any
@@ -49,7 +49,7 @@ type Report struct {
 	OwnKey bool  `json:"own_key"` // checked with the key in the bundle
 
 	// Attested means that the ledger's key signed the selection. Otherwise records may have been
-	// left out, and NotAttested says why it is not.
+	// left out.
 	Attested    bool   `json:"attested"`
 	NotAttested string `json:"not_attested,omitempty"`
 }
@@ -74,8 +74,7 @@ const (
 	maxAboutFile = 16 << 20
 )
 
-// Check verifies the bundle at path with its hashes, the signed checkpoint and the signed
-// selection, and checks completeness. It works offline.
+// Check verifies the bundle at path, and checks completeness. It works offline.
 //
 // The report lists the problems of the bundle. Check returns an error only if it cannot read the
 // file or compare it with the trusted checkpoint.

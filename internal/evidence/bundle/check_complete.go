@@ -44,8 +44,8 @@ func (w *walk) complete() error {
 	return nil
 }
 
-// runAlone judges a run by its records and bundle.json. It is for bundles without a verdict of the
-// ledger, and for unsigned ones, whose verdict may be forged.
+// runAlone judges a run by its records and bundle.json. An unsigned bundle could contain a forged
+// verdict.
 func (w *walk) runAlone() {
 	r := &w.report
 	if w.silent(r.Bundle.SilentProducers); r.Attested {
@@ -61,8 +61,8 @@ func (w *walk) runAlone() {
 	r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
 }
 
-// runOfLedger uses the ledger's signed verdict on the run. It still compares the producers' seals,
-// so that a thief of the ledger's key cannot leave out events.
+// runOfLedger uses the ledger's signed verdict. A thief of the ledger's key could forge it, but not
+// the producers' seals.
 func (w *walk) runOfLedger() {
 	r := &w.report
 	own := r.Gaps
@@ -82,8 +82,8 @@ func (r *Report) doubt(isDoubtful bool) {
 	}
 }
 
-// silent marks producers that sent nothing after a break of the stream. Their events may be
-// missing, so the bundle is not complete.
+// silent marks producers that sent nothing after a break of the stream, so their events may be
+// missing.
 func (w *walk) silent(names []string) {
 	r := &w.report
 	for i := range r.Producers {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// open verifies the signature of the checkpoint. The signer must be the given key, or a later one
-// by the bundle's signed key changes.
+// open verifies the checkpoint's signature, by the given key or a later one in the bundle's signed
+// key changes.
 func (c *checker) open(key note.Verifier, signed []byte) error {
 	said, err := ledger.ReadCheckpoint(signed)
 	if err != nil {
@@ -52,8 +52,8 @@ func mayBeOrder(line []byte) bool {
 	})
 }
 
-// keyOrders returns the orders about the key and about issuers. The walk needs them from its start,
-// so they are still unverified.
+// keyOrders returns the orders about the key and about issuers. They are unverified, because the
+// walk needs them first.
 func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	records, err := c.files[recordsFile].Open()
 	if err != nil {

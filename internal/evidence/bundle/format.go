@@ -100,8 +100,7 @@ type leafLine struct {
 	Epoch  uint64    `json:"epoch"`
 	Stream uint64    `json:"stream"`
 	Stored time.Time `json:"stored,omitzero"`
-	// If the payload was destroyed, Removed says how, and Order is the leaf of the order. The line
-	// in records.jsonl is then null.
+	// If the payload was destroyed, Removed says how, and Order is the leaf of the order.
 	Removed ledger.Word `json:"removed,omitempty"`
 	Order   int64       `json:"order,omitempty"`
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// pending lists the changes of the key that the ledger had not recorded. A reader who only trusts
-// the new key needs them to accept older signatures.
+// pending lists key changes that the ledger had not recorded. They connect the new key with older
+// signatures.
 func (b *bundle) pending(ctx context.Context) error {
 	changes, err := b.reader.Orders().PendingKeys(ctx, b.newest.Tenant, b.opts.Changes, b.newest.Size)
 	if err != nil {
@@ -34,9 +34,8 @@ func (b *bundle) pending(ctx context.Context) error {
 	return nil
 }
 
-// withPending adds the pending key changes of bundle.json to the recorded ones. The bundle must
-// continue a checkpoint of the new key. Otherwise a thief of the old key could sign another
-// history.
+// withPending adds the pending key changes of bundle.json. The bundle must continue their
+// checkpoints. Otherwise a thief of the old key could sign another history.
 func (r *Report) withPending(recorded []ledger.KeyOrder, said ledger.Checkpoint) []ledger.KeyOrder {
 	var pending []ledger.KeyOrder
 	for i, p := range r.Bundle.Pending {

@@ -15,9 +15,8 @@ import (
 
 var errPath = errors.New("leaves and hashes do not lead to the root of the checkpoint: auditor verify shows the problem")
 
-// Prove returns the proof that an event is in the ledger, from the bundle at path. It does not
-// check the signature of the checkpoint. Errors wrap [ledger.ErrNoLeaf] if the event is not in the
-// bundle.
+// Prove returns the proof that an event is in the ledger, from the bundle at path. It checks no
+// signature. Errors wrap [ledger.ErrNoLeaf] if the event is not in the bundle.
 func Prove(ctx context.Context, path, event string) (p ledger.Proof, err error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// siblings computes the hashes beside the path from a leaf to the root, which prove that the tree
-// contains the leaf.
+// siblings computes the hashes beside the path from a leaf to the root.
 type siblings struct {
 	leaf  int64
 	spans []span // leaf ranges of the siblings, the lowest first

@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// stamped returns the content of timestamp.txt, or nil if no time stamp fits. It has the newest
-// time stamp and a proof that the bundle continues the stamped checkpoint.
+// stamped returns the newest time stamp for the bundle, or nil if none fits.
 //
 // Anyone who can write to the folder can add a time stamp, so a key of the ledger must have signed
 // its checkpoint.

@@ -30,8 +30,7 @@ const (
 )
 
 // WriteTable writes the selected records up to the newest checkpoint. Errors wrap [ErrNothing] if
-// there are none. If a record is missing in the file, it writes nothing, and the error wraps
-// [ledger.ErrDamaged].
+// there are none, and [ledger.ErrDamaged] if a record is missing in the file.
 func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
 	if err := r.CheckLeaves(ctx); err != nil {
 		return err

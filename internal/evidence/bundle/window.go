@@ -9,8 +9,8 @@ import (
 // maxProducers limits the producers of a [Window], so that bundle.json stays small.
 const maxProducers = 10_000
 
-// Window is the ledger's verdict on a time range or run. The bundle's records cannot show it,
-// because a run can continue outside, or a record outside can contradict one inside.
+// Window is the ledger's verdict on a time range or run. The bundle's records do not show it,
+// because a run can continue outside.
 type Window struct {
 	Completeness verifier.Completeness `json:"completeness"`
 	Producers    []verifier.Producer   `json:"producers"`

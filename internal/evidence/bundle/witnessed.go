@@ -30,8 +30,7 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// prove returns a proof that the bundle continues the tree of the first size leaves, with an empty
-// line after it.
+// prove returns a proof that the bundle continues the tree of the first size leaves.
 func (b *bundle) prove(ctx context.Context, size int64) ([]byte, error) {
 	proof, err := b.proveTree(ctx, size)
 	if err != nil {

@@ -37,8 +37,8 @@ func (s *session) readOrders(ctx context.Context) error {
 	return r.commit()
 }
 
-// erase removes all erased data from f and commits. It saves the number of the last order at the
-// end, so that a crash repeats the erasure.
+// erase removes all erased data from f. It saves the last order at the end, so that a crash repeats
+// the erasure.
 func (s *session) erase(ctx context.Context, f *file, state *fileState) error {
 	runs, err := s.erasedRuns(ctx, f.orders, state)
 	if err != nil {

@@ -20,9 +20,8 @@ var ErrBusy = errors.New("file is in use by another process")
 
 const busyTimeout = 20 * time.Millisecond
 
-// exclusive gives a connection sole access to its file, without SQLite's shared memory file, which
-// the AgentFS clients do not support. A crash may lose the last commit with its position, and Sync
-// then writes the same rows again.
+// exclusive avoids SQLite's shared memory file, which the AgentFS clients do not support. A crash
+// may lose the last commit, and Sync then writes it again.
 var exclusive = []string{"PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = normal"}
 
 // file is an AgentFS file that is open for one commit.
@@ -131,8 +130,8 @@ func (f *file) commitOrder(order int64) error {
 	return f.commit()
 }
 
-// compact rewrites the file without free pages and empties its log. The temporary copy is in the
-// same folder, because containers may not allow writes to /tmp.
+// compact rewrites the file without free pages and empties its log. Containers may not allow a
+// temporary file in /tmp.
 func (f *file) compact() error {
 	paths, err := texts(f.conn, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 	if err != nil || len(paths) != 1 {

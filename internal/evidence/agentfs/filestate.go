@@ -16,8 +16,8 @@ type fileState struct {
 	saved progress
 }
 
-// progress is the stored part of a fileState. After a user restores an old copy of the file, done,
-// cleaned and listed are too high.
+// progress is the stored part of a fileState. It can be ahead of a file that a user restored from
+// an old copy.
 type progress struct {
 	name    string
 	last    int64 // last leaf whose event belongs in the file
@@ -106,8 +106,7 @@ func (r *routes) add(s *fileState, leaf int64, e events.Event) error {
 	return nil
 }
 
-// addFile registers a new file. Each file of an agent lists them all, so it updates their number in
-// each state.
+// addFile registers a new file. All files of an agent list it, so their states change too.
 func (r *routes) addFile(name string) error {
 	n := parseName(name)
 	for part := 1; n.part > 1 && part <= n.part; part++ {
@@ -127,8 +126,8 @@ type partList struct {
 
 const partsKey = "hooktrail:parts"
 
-// listParts writes the list of an agent's files into f, if there are several. Its time is 0, so
-// that a rebuilt file is identical.
+// listParts writes the list of an agent's files into f. Its time is 0, so that a rebuilt file is
+// identical.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

@@ -43,8 +43,8 @@ func (f *fileSystem) truncate(ino int64) error {
 	return nil
 }
 
-// writeAt writes content at an offset, a multiple of [chunkSize]. It does not truncate the file,
-// which may have later chunks.
+// writeAt writes content at an offset, a multiple of [chunkSize]. The file may already have later
+// chunks.
 func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) error {
 	size := offset + int64(len(content))
 	for index := offset / chunkSize; len(content) > 0; index++ {
@@ -60,8 +60,7 @@ func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) er
 	return nil
 }
 
-// link makes path a second name of the file at target, so that a payload need not be copied. It
-// first removes path from another file.
+// link makes path a second name of the file at target, so that a payload need not be copied.
 func (f *fileSystem) link(target, path string, at time.Time) error {
 	ino, ok, err := f.lookup(target)
 	if err != nil || !ok {
@@ -83,8 +82,8 @@ func (f *fileSystem) link(target, path string, at time.Time) error {
 	return f.addEntry(folder, name, ino, path)
 }
 
-// create returns an inode for new content at path. An old inode with another name stays, because
-// its content must stay readable there.
+// create returns an inode for new content at path. Old content stays readable under its other
+// names.
 func (f *fileSystem) create(path string, at time.Time) (int64, error) {
 	ino, ok, err := f.lookup(path)
 	if err != nil {

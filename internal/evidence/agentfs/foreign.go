@@ -27,9 +27,9 @@ type Mark struct {
 	written time.Time
 }
 
-// Foreign copies the rows and files of other tools, which the ledger cannot restore, from the file
-// at path to a new file out. If there are none, it returns false and creates no file. [Unchanged]
-// takes the returned mark. Errors wrap [ErrBusy] if another process has the file open.
+// Foreign copies the rows and files of other tools from the AgentFS file at path to a new file out.
+// If there are none, it returns false and creates no file. Errors wrap [ErrBusy] if another process
+// has the file open.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
@@ -57,8 +57,8 @@ func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err e
 	return kept, mark, nil
 }
 
-// Unchanged returns an error that wraps [ErrChanged] if the file at path was written since
-// [Foreign] returned mark, or [ErrBusy] if another process has it open.
+// Unchanged returns an error that wraps [ErrChanged] if the file was written since [Foreign], or
+// [ErrBusy] if another process has it open.
 func Unchanged(ctx context.Context, path string, mark Mark) error {
 	err := read(ctx, path, leaveTimeout, func(r *reader) error {
 		now, err := markOf(r.conn, path)
@@ -73,8 +73,8 @@ func Unchanged(ctx context.Context, path string, mark Mark) error {
 	return nil
 }
 
-// markOf returns the mark of the open file at path. It first runs a SQLite checkpoint, which would
-// otherwise change the file on close.
+// markOf returns the mark of the open file at path. Without the SQLite checkpoint, closing would
+// change the file.
 func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err
@@ -109,6 +109,5 @@ func strip(ctx context.Context, path string) (left bool, err error) {
 	return left, f.compact()
 }
 
-// Routes returns the path, below the folder of the files, of the database that says which file each
-// run is in.
+// Routes returns the path of the database that says which file each run is in.
 func Routes(tenant string) string { return filepath.Join(".routes", escapeID(tenant)+".db") }

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// maxPart is the maximum length of an escaped id in bytes. A file name of 255 bytes has room for
-// two.
+// maxPart is the maximum length of an escaped id. A file name of 255 bytes has room for two.
 const maxPart = 112
 
 // FileName returns the name of an agent's first AgentFS file. AgentFS tools open the file by the

@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxInline is the maximum size of a payload in a row. AgentFS clients load all rows, so larger
-// ones become files.
+// maxInline is the maximum size of a payload in a row, because AgentFS clients load all rows.
 const maxInline = 64 << 10
 
 type reference struct {
@@ -24,8 +23,8 @@ type reference struct {
 	Missing bool   `json:"missing,omitempty"` // the content never arrived
 }
 
-// Ids in paths are escaped, so that they cannot lead into another folder. Escaped ids have no dot,
-// so they cannot collide with file names.
+// Ids in paths are escaped, so that they cannot lead into another folder or collide with file
+// names.
 func runPath(run string) string        { return "/runs/" + pathPart(run) }
 func stepPath(run, step string) string { return runPath(run) + "/" + pathPart(step) }
 func blobPath(run, sum string) string  { return runPath(run) + "/=blobs/" + pathPart(sum) }
@@ -90,8 +89,7 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	return context, nil
 }
 
-// field returns value as it is stored in a row. If it is too large or arrived in chunks, this is a
-// reference to a file at path.
+// field returns value as it is stored in a row, which can be a reference to a file at path.
 func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
 		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
@@ -114,8 +112,7 @@ func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, err
 	return object(ref), err
 }
 
-// errorText returns message as it is stored in a row. A long message goes into a file, and the row
-// has its beginning and the path.
+// errorText returns message as it is stored in a row. A long message goes into a file.
 func (p *payloads) errorText(message, path string, at time.Time) (string, error) {
 	if len(message) <= maxInline {
 		return message, nil
@@ -132,8 +129,8 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob returns a reference to a payload that arrived in chunks. If the file at chunksPath has the
-// right hash, path becomes its second name. Otherwise the payload counts as missing.
+// blob returns a reference to a payload that arrived in chunks. Without the right hash, the payload
+// counts as missing.
 func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
 	ino, ok, err := p.files.lookup(chunksPath)

@@ -32,8 +32,8 @@ var projections = []projection{
 	{events.BlobChunk, decoded((*projector).blobChunk)},
 }
 
-// decoded returns a function that decodes the payload and calls apply. Unreadable payloads are
-// ignored, because any producer can send one.
+// decoded returns a function that decodes the payload for apply. Invalid payloads are ignored,
+// because any producer can send one.
 func decoded[T any](apply func(*projector, events.Event, T) error) func(*projector, events.Event) error {
 	return func(p *projector, e events.Event) error {
 		payload, err := events.Payload[T](e)

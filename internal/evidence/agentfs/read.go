@@ -71,8 +71,8 @@ type Contents struct {
 	HasRun bool // the file has rows of the given run
 }
 
-// Inspect describes the file at path, and looks for rows of run, if any. Errors wrap [ErrBusy] if
-// another process has the file open.
+// Inspect describes the file at path, and looks for rows of run. Errors wrap [ErrBusy] if another
+// process has the file open.
 func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	c := Contents{Leaf: -1}
 	err := read(ctx, path, lookTimeout, func(r *reader) (err error) {
@@ -102,8 +102,8 @@ func Inspect(ctx context.Context, path, run string) (Contents, error) {
 }
 
 // Copy copies the file at path to a new file out that only its owner can read. A failed Copy leaves
-// no file. Errors wrap [ErrErased] if the file still has erased data, which must not spread, and
-// [ErrBusy] if another process has it open.
+// no file. Errors wrap [ErrErased] if the file still has erased data, and [ErrBusy] if another
+// process has it open.
 func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("%s exists: choose another file or remove it", out)
@@ -142,8 +142,8 @@ func removed(path string) error {
 	return nil
 }
 
-// Unerased returns the names of a tenant's files in dir that still have erased data. Files in use
-// cannot be read, so the error wraps [ErrBusy] and names them.
+// Unerased returns the names of a tenant's files in dir that still have erased data. For files that
+// are in use, the error wraps [ErrBusy].
 func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
 	files, err := List(dir, tenant)
 	if err != nil {
@@ -198,7 +198,7 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 }
 
 // notWritable replaces SQLite's vague error if this process may not write the file. Even readers
-// need that, because they lock the file.
+// must, to lock it.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
@@ -227,8 +227,8 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	return false, nil
 }
 
-// hasBefore reports whether the file has rows or payload files of the erased run from before the
-// order. The id of a row contains its leaf.
+// hasBefore reports whether the file has data of the erased run from before the order. Row ids
+// contain the leaf.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

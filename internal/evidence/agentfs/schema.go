@@ -11,8 +11,8 @@ import (
 // chunkSize is the size of a row of fs_data. The AgentFS clients rely on it.
 const chunkSize = 4096
 
-// clientSchema has the tables and indexes of agentfs-sdk 0.6. The clients refuse files with other
-// ones, and any table with triggers, CHECK, generated columns or WITHOUT ROWID.
+// clientSchema has the tables of agentfs-sdk 0.6. Its clients refuse other ones, and tables with
+// triggers, CHECK, generated columns or WITHOUT ROWID.
 var clientSchema = []string{
 	`CREATE TABLE IF NOT EXISTS kv_store (key TEXT PRIMARY KEY, value TEXT NOT NULL, created_at INTEGER DEFAULT (unixepoch ()), updated_at INTEGER DEFAULT (unixepoch ()))`,
 	`CREATE TABLE IF NOT EXISTS fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL)`,

@@ -43,8 +43,8 @@ func texts(conn *sqlite.Conn, query string, args ...any) (all []string, err erro
 	return all, nil
 }
 
-// prefixed turns a prefix into a range from <= s < to, for which SQLite can use an index. The last
-// byte of the prefix must be below 0xff.
+// prefixed turns a prefix into a range from <= s < to, for an index. The prefix must not end in
+// 0xff.
 func prefixed(prefix string) (from, to string) {
 	last := len(prefix) - 1
 	return prefix, prefix[:last] + string(prefix[last]+1)

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolBefore writes the row of a tool call. Hooks and a transcript can both report the call, even
-// after its result. A denied call stays a failed row.
+// toolBefore writes the row of a tool call, which hooks and a transcript can both report. A denied
+// call stays failed.
 func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
 	key := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID))
 	path := toolPath(e)
@@ -40,8 +40,8 @@ func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error
 	return p.calls.put(r)
 }
 
-// merge combines r with the stored row of the same call. If patched is true, hooks changed the
-// arguments, so r keeps its own.
+// merge combines r with the stored row of the same call. If hooks changed the arguments, patched is
+// true and r keeps them.
 func (r *row) merge(old storedRow, patched bool) {
 	if !patched && len(old.parameters) > 0 {
 		r.parameters = old.parameters
@@ -124,8 +124,8 @@ func knownName(a, b string) string {
 	return events.ToolName(a, b)
 }
 
-// outcomeText returns the error text of a call without success. It begins with "denied" or
-// "interrupted", because the format has no such status.
+// outcomeText returns the error text of a call. It begins with "denied" or "interrupted", for which
+// the format has no status.
 func outcomeText(data events.ToolResultData) string {
 	text := failureText(data.Error, resultText(data.Result), "tool failed")
 	switch data.Status {

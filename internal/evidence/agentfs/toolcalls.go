@@ -8,8 +8,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// idsPerLeaf is the distance between the row ids of two leaves. A rebuilt file has the same ids,
-// and other tools can insert rows in between. JavaScript represents the ids of 2³³ leaves exactly.
+// idsPerLeaf is the distance between the row ids of two leaves. Ids depend only on the leaf, and
+// other tools can insert rows in between.
 const idsPerLeaf = 1 << 20
 
 type status string
@@ -143,8 +143,7 @@ func (t *toolCalls) removeAll() error {
 	})
 }
 
-// columns returns the columns after the id as AgentFS clients expect them, with whole seconds, JSON
-// that is never empty, and either a result or an error.
+// columns returns the columns after the id in the form that AgentFS clients expect.
 func (r row) columns() []any {
 	var parameters, result, failure any
 	if len(r.parameters) > 0 {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// update opens the file of state, calls change and commits. A failure goes to s.failures, so that
-// Sync continues with other files. Only a done ctx is an error.
+// update opens the file of state, calls change and commits. After a failure, Sync continues with
+// other files.
 func (s *session) update(ctx context.Context, state *fileState, change func(*file) error) error {
 	if err := s.pause(ctx, state.name); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 // sources are the JSON documents from which a value is merged, such as the start and the end of a
-// run, and their events. A value from one event only has finishedBy.
+// run.
 type sources struct {
 	started, finished     []byte
 	startedBy, finishedBy origin

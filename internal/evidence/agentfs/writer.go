@@ -43,8 +43,8 @@ type Erasure struct {
 
 // Options are the settings of a [Writer].
 type Options struct {
-	// Interval is the minimum time between two commits of a file, one second by default. Other
-	// processes can open the file in between.
+	// Interval is the minimum time between two commits, in which other processes can open the file.
+	// The default is a second.
 	Interval time.Duration
 	// RowsPerFile is the number of rows after which new runs go into the next file, 100,000 by
 	// default.
@@ -74,8 +74,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Writer updates the AgentFS files in a folder from the ledgers of all tenants. It is safe for
-// concurrent use, one call per tenant at a time.
+// A Writer updates the AgentFS files in a folder. It is safe for concurrent use, one call per
+// tenant at a time.
 type Writer struct {
 	dir  string
 	opts Options
@@ -102,8 +102,8 @@ func Open(dir string, opts Options) *Writer {
 }
 
 // Sync applies all new records of src to the files of the tenant called name. The changes are
-// durable when it returns. Files that it cannot write are in the error and wait for the next call.
-// The error wraps [ErrBusy] if another process has one open.
+// durable when it returns. Files that it cannot write wait for the next call. The error wraps
+// [ErrBusy] if another process has one open.
 func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	t := w.tenant(name)
 	t.mu.Lock()
@@ -202,8 +202,8 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. A run whose
-// first event was erased may belong in another file now.
+// rebuildIfErased marks all files for a rebuild after an erasure. Without its first event, a run
+// may belong in another file.
 func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {

@@ -52,8 +52,8 @@ func (t *tracer) relative(detail string) string {
 	return strings.ReplaceAll(detail, strings.TrimSuffix(t.trace.Cwd, "/")+"/", "")
 }
 
-// approved applies a person's answer about a call. If a hook asked and no person allowed the call,
-// it counts as denied. An answer without a verdict changes nothing, because the tool asked.
+// approved applies a person's answer about a call. If a hook asked and the answer does not allow
+// the call, it counts as denied.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]

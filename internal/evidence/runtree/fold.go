@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Fold collects the events of a tenant's runs for [Fold.Trace]. The zero Fold is empty. It is not
-// safe for concurrent use.
+// A Fold collects the events of a tenant's runs for [Fold.Trace]. It is not safe for concurrent
+// use.
 type Fold struct {
 	Tenant string
 	runs   map[string]*run
@@ -136,7 +136,7 @@ func (f *Fold) SetApart(run string, d Doubt) {
 }
 
 // merge merges another copy of the event into x. The earliest time and the strictest verdict win,
-// and then the first name in the alphabet, because two sets of hooks may name a call differently.
+// so that the order does not matter.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.call == e.ToolCall {
 		x.denies, x.succeeds = x.denies || e.DeniesCall(), x.succeeds || e.CallSucceeded()

@@ -30,8 +30,8 @@ func (t *tracer) finish() {
 	}
 }
 
-// endSteps sets the status of unfinished steps in a finished run. The last one ended like the run,
-// and the others are unknown.
+// endSteps sets the status of unfinished steps in a finished run. Only the last one ended like the
+// run.
 func (t *Trace) endSteps() {
 	if !t.Finished && t.RemovedAs == "" {
 		return
@@ -47,8 +47,7 @@ func (t *Trace) endSteps() {
 	}
 }
 
-// markDeniedResults marks the calls that succeeded although a verdict denied them. A call that a
-// hook left to a person without an answer is not denied.
+// markDeniedResults marks the calls that succeeded although a verdict denied them.
 func (t *tracer) markDeniedResults() {
 	for call, row := range t.calls {
 		if row.DeniedResult = t.denied[call] && t.succeeded[call]; row.DeniedResult {

@@ -30,8 +30,7 @@ func newTracer(all *Fold, id string) *tracer {
 	}
 }
 
-// fold builds the trace of a run. Results may arrive before their calls, so it reads them in a
-// second pass.
+// fold builds the trace of a run in two passes, because results may arrive before their calls.
 func (t *tracer) fold(r *run) {
 	facts := slices.SortedStableFunc(slices.Values(r.facts), byTime)
 	for _, x := range facts {

@@ -23,8 +23,8 @@ func foldCase(r rune) rune {
 	return least
 }
 
-// unanswered has the calls of one tool with the same arguments. Finding one takes constant time,
-// because a client can send many.
+// unanswered has the calls of one tool with the same arguments. A client can send many, so finding
+// one takes constant time.
 type unanswered struct {
 	begun []*Row // calls that began before the last question, the latest last; of equal times, the first last
 	later []*Row // other calls, by time
@@ -39,8 +39,8 @@ func (t *tracer) addUnanswered(row *Row) {
 	t.alike[key].later = append(t.alike[key].later, row)
 }
 
-// unansweredCall finds the call of a question without a call id, which is the latest earlier one
-// with the same tool and arguments but no result. Questions must come in the order of time.
+// unansweredCall finds the call of a question without a call id by tool and arguments. Questions
+// must come in the order of time.
 func (t *tracer) unansweredCall(x *fact, p call) *Row {
 	u := t.alike[likenessOf(p.name, t.relative(p.detail))]
 	if u == nil {

@@ -22,10 +22,10 @@ const source = "/auditor"
 // Outbox returns the path of the outbox for access records in a data directory.
 func Outbox(dataDir string) string { return filepath.Join(dataDir, "outbox", Producer) }
 
-// Record records a use of a tenant's evidence and returns the stored event. Call it before the use,
-// and do not use the evidence if it fails.
+// Record records a use of a tenant's evidence and returns the stored event. If it fails, do not use
+// the evidence.
 //
-// The event is on disk when Record returns. Several processes may call Record at the same time.
+// The event is on disk when Record returns. Several processes may call it at the same time.
 func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedData) (events.Event, error) {
 	d.User = osuser.Current()
 	e, err := events.New(events.AuditAccessed, source, d)

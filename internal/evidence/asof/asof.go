@@ -28,8 +28,8 @@ type Options struct {
 	NotAsked  string              // why JetStream is nil
 	Space     subjects.Space
 
-	// Wait limits how long [Ask] waits for the ledger, and how long Answer counts events. Ask only
-	// waits if Written says that an auditor is writing.
+	// Wait limits how long [Ask] waits for the ledger. It only waits if Written says that an
+	// auditor is writing.
 	Wait    time.Duration
 	Written bool
 
@@ -45,7 +45,7 @@ type Question struct {
 }
 
 // Ask notes how far the stream and the outboxes reach now, and gives the ledger some time to catch
-// up. It also returns if the broker cannot be reached.
+// up.
 func Ask(ctx context.Context, o Options) *Question {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}

@@ -117,8 +117,8 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 	return list, unread
 }
 
-// missing returns the lost outboxes that had events of the tenant. A recorded loss is only missing
-// if its record may still wait to be sent.
+// missing returns the lost outboxes of the tenant, without those whose loss the ledger has
+// recorded.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil

@@ -83,9 +83,8 @@ func (e *streamEnd) later(ctx context.Context, at ledger.Position) (l verifier.L
 
 var errTooMany = errors.New("the stream has too many messages to compare them in time")
 
-// missing calls found for each message after the position at that is not in the ledger, until found
-// returns false. In another stream it starts at the first message, because a restored stream
-// repeats messages.
+// missing calls found for each message after at that is not in the ledger, until found returns
+// false. A restored stream repeats messages, so it is read from the start.
 func (e *streamEnd) missing(ctx context.Context, at ledger.Position, found func(manifest bool) bool) error {
 	after := at.Sequence
 	if !at.Stream.Equal(e.created) {
@@ -130,8 +129,8 @@ func (e *streamEnd) get(ctx context.Context, from uint64, filter string) (*jetst
 	return msg, nil
 }
 
-// received reports whether the ledger has msg, and whether msg is a manifest. It looks for the
-// content, because a copy does not change the ledger's position.
+// received reports whether the ledger has msg, and whether msg is a manifest. A copy does not
+// change the ledger's position, so the content decides.
 func (e *streamEnd) received(ctx context.Context, msg *jetstream.RawStreamMsg) (has, manifest bool, err error) {
 	address, err := e.space.Parse(msg.Subject)
 	if err != nil {

@@ -50,8 +50,7 @@ type Report struct {
 	Exit int `json:"exit"` // status of auditor verify
 }
 
-// Hour is the coverage of one hour. A run counts in the hour of its last event, a gap when it was
-// noticed.
+// Hour is the coverage of one hour. A run counts in the hour of its last event.
 type Hour struct {
 	ledger.Hour
 
@@ -65,8 +64,8 @@ type Hour struct {
 	Accesses  []access.Use   `json:"accesses"`  // uses of evidence
 }
 
-// Of returns the coverage of a ledger from from, inclusive, to to, exclusive. Zero means no limit.
-// report is the result of [verifier.Verify].
+// Of returns the coverage of a ledger in the time range. Zero means no limit. report is the result
+// of [verifier.Verify].
 func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to time.Time) (Report, error) {
 	c := builder{r: r, from: from, to: to, hours: make(map[int64]*Hour)}
 	c.Report = Report{

@@ -21,8 +21,7 @@ const (
 	Differs  Compared = "DIFFERS"  // the ledger has that state but gives another report
 )
 
-// maxLastingOrders limits the orders in a report of the verifier. With more, an old and a new
-// report cannot be compared.
+// maxLastingOrders limits the orders in a report. Reports with more cannot be compared.
 const maxLastingOrders = 1000
 
 // Compare compares a report with a ledger. verified is the result of [verifier.Verify] with the

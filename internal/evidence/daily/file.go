@@ -25,9 +25,8 @@ type Made struct {
 	Signed bool
 }
 
-// Make returns a report as JSON and as text for people, which the function text renders. Without a
-// signer, the report is unsigned. public is the signer's verifier key. Errors wrap
-// [statement.ErrOtherKey] if it did not sign the newest checkpoint.
+// Make returns a report as JSON and as text, which the function text renders. Without a signer, it
+// is unsigned. Errors wrap [statement.ErrOtherKey] if public did not sign the newest checkpoint.
 func Make(rep Report, text func(Report) string, signer note.Signer, public string) (Made, error) {
 	s, err := StatementOf(rep, text(rep))
 	if err != nil {
@@ -152,11 +151,10 @@ func (f File) Unchecked(text func(Report) string) (Statement, error) {
 	return f.agrees(content, signed, text)
 }
 
-// Check returns the statement of the file, and whether the file is signed. One of keys must have
-// made the signature, and JSON in the file must match the statement.
+// Check returns the statement of the file, and whether one of keys signed the file. JSON in the
+// file must match the statement.
 //
-// Anyone could have changed an unsigned text, so Check compares it with the JSON as text renders
-// it.
+// Anyone could have changed an unsigned text, so it must be what text renders.
 func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement, signed bool, err error) {
 	content, signed := f.split()
 	if signed {

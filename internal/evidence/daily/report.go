@@ -27,8 +27,8 @@ const (
 	maxKinds = 100
 )
 
-// Report describes the records that a ledger received in a time range. The times of storage count,
-// because producers choose the times in events.
+// Report describes the records that a ledger received in a time range. Producers choose the times
+// in events, so the times of storage count.
 type Report struct {
 	Format  string        `json:"format"`
 	Tenant  string        `json:"tenant"`
@@ -39,8 +39,7 @@ type Report struct {
 	// Ended means that the checkpoint is from the end of the range or later.
 	Ended bool `json:"ended"`
 
-	// Verdict is the report of the verifier, with integrity of the whole ledger and completeness of
-	// the range. It has nothing that would differ for each reader.
+	// Verdict is the report of the verifier. It has nothing that would differ for each reader.
 	Verdict  verifier.Report `json:"verdict"`
 	GapCount int             `json:"gap_count"`
 	// OpenCount and UnsealedCount count all runs. The lists in Verdict may be shorter.
@@ -115,8 +114,8 @@ type Order struct {
 }
 
 // Of returns the report of a ledger. verified is the result of [verifier.Verify] for the same time
-// range and silence, before [verifier.Report.SetAsOf], because a report must not depend on when it
-// is made.
+// range and silence. It must not have an AsOf, so that the report does not depend on when it is
+// made.
 func Of(ctx context.Context, r *ledger.Reader, verified verifier.Report, silence time.Duration) (Report, error) {
 	c, err := checkpointOf(verified)
 	rep := Report{

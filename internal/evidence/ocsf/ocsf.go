@@ -13,15 +13,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxArguments is the maximum size in bytes of a call's arguments. Larger ones are left out,
-// because syslog receivers limit lines.
+// maxArguments is the maximum size in bytes of a call's arguments, because syslog receivers limit
+// lines.
 const maxArguments = 4 << 10
 
 // maxText is the maximum size of every other text in bytes.
 const maxText = 1 << 10
 
-// Row returns the OCSF line of a record, without a line feed. The same record gives the same bytes.
-// Characters that could control a terminal are escaped.
+// Row returns the OCSF line of a record, without a line feed. The same record gives the same bytes,
+// without control characters.
 func Row(tenant string, e ledger.Entry) ([]byte, error) {
 	origin, err := ledger.Origin(tenant)
 	if err != nil {

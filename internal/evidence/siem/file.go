@@ -20,8 +20,8 @@ func Lines(w io.Writer) func(context.Context) (Sink, error) {
 	return func(context.Context) (Sink, error) { return lines{bufio.NewWriter(w), nil}, nil }
 }
 
-// File returns a function that opens a sink, which appends lines to the file at path. Only the
-// owner can read a new file.
+// File returns a function that opens a sink, which appends lines to the file at path. A new file is
+// private.
 func File(path string) func(context.Context) (Sink, error) {
 	return func(context.Context) (Sink, error) {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

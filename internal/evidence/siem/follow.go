@@ -44,8 +44,7 @@ type Sink interface {
 }
 
 // Follow sends the records after the stored position until ctx ends, and then returns nil. If the
-// sink fails, Follow opens it again after a pause. It returns an error if it cannot read the
-// ledger.
+// sink fails, it is opened again. An unreadable ledger is an error.
 func Follow(ctx context.Context, o Options) error {
 	at, err := readPosition(o.Position)
 	if err == nil {

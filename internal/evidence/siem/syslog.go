@@ -47,7 +47,7 @@ type syslog struct {
 }
 
 // Syslog returns a function that connects to a syslog receiver (RFC 5424). config is for [TLS]
-// only. Records that are too long for a datagram are cut, with a warning in the log.
+// only. Records that are too long for a datagram are cut.
 func Syslog(transport Transport, address string, config *tls.Config, logger *slog.Logger) func(context.Context) (Sink, error) {
 	return func(ctx context.Context) (Sink, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialLimit)
@@ -127,8 +127,8 @@ const (
 	minDatagram = 480   // every receiver accepts this size, see RFC 5426
 )
 
-// sendDatagram sends the message in one datagram. It cuts a message that is too long, because a
-// retry would fail too and delay all later records.
+// sendDatagram sends the message in one datagram. If it is too long, it is cut, because a retry
+// would fail too.
 func (s *syslog) sendDatagram(leaf int64) error {
 	_, err := s.conn.Write(s.message)
 	for size := maxDatagram; errors.Is(err, syscall.EMSGSIZE) && size >= minDatagram; size /= 2 {

@@ -22,14 +22,14 @@ const SocketVariable = "SSH_AUTH_SOCK"
 // answerTime limits an answer of the agent, for which a user may have to touch a hardware token.
 const answerTime = 10 * time.Second
 
-// ErrAgent means that the agent is unreachable or does not sign. A retry can succeed, for example
-// after the user unlocked it.
+// ErrAgent means that the agent is unreachable or does not sign. A retry can succeed after the user
+// unlocked it.
 var ErrAgent = errors.New("ssh-agent does not sign")
 
 const agentRemedy = "start the agent, add the key with ssh-add, and set " + SocketVariable + " for this process"
 
-// Find returns the Ed25519 key with this fingerprint in the agent. If fingerprint is empty, the
-// agent must have exactly one Ed25519 key.
+// Find returns the Ed25519 key with this fingerprint in the agent, or the only one if fingerprint
+// is empty.
 func Find(fingerprint string) (public ed25519.PublicKey, err error) {
 	var found []string
 	err = ask(answerTime, func(a agent.Agent) error {
@@ -87,7 +87,7 @@ func (s *Signer) Name() string { return s.name }
 func (s *Signer) KeyHash() uint32 { return s.hash }
 
 // Sign implements [note.Signer]. It connects each time, so that it works after the agent was
-// restarted. A wrong signature is an error.
+// restarted.
 func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	key, err := ssh.NewPublicKey(s.public)
 	if err != nil {

@@ -66,8 +66,8 @@ func keyHash(v string) (uint32, error) {
 	return parsed.KeyHash(), nil
 }
 
-// ReadFile returns a signer with the key in an OpenSSH file, and its verifier key. name is the
-// signer's. The file must not have a passphrase.
+// ReadFile returns a signer called name with the key in an OpenSSH file without passphrase, and its
+// verifier key.
 func ReadFile(path, name string) (note.Signer, string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -13,10 +13,8 @@ import (
 )
 
 // Export writes a ledger to the empty or missing folder dir as static files of a C2SP tlog-tiles
-// log. The checkpoint is written last, so a folder with a checkpoint is complete. After an error,
-// the files are removed. progress gets the numbers of written and of all files.
-//
-// An altered record is an error, which is a [ledger.RecordError].
+// log. A folder with a checkpoint is complete. After an error, the files are removed. An altered
+// record is a [ledger.RecordError]. progress gets the numbers of written and of all files.
 func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
 	entries, err := os.ReadDir(dir)
 	switch {

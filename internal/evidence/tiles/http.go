@@ -23,8 +23,8 @@ const (
 	readers = 16 // concurrent requests that read ledgers
 )
 
-// Handler serves the ledgers in the folder dir as read-only logs, or only those of tenants. The
-// path of a log begins with its origin, "hooktrail/TENANT". The handler is safe for concurrent use.
+// Handler serves the ledgers in the folder dir as read-only logs, or only those of tenants. Paths
+// begin with the origin, "hooktrail/TENANT". The handler is safe for concurrent use.
 func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
 	h := &handler{dir: dir, tenants: tenants, logger: logger, slots: make(chan struct{}, readers), served: make(map[string]int64)}
 	mux := http.NewServeMux()
@@ -52,8 +52,8 @@ func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
-// newest returns the last cosigned checkpoint, or the newest one if witnesses lag behind. It never
-// returns a smaller tree than before, because a monitor would think that the log was truncated.
+// newest returns the last cosigned checkpoint, or the newest if witnesses lag behind. It never
+// returns a smaller tree than before, because a monitor would suspect the log.
 func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
 	signed, c, err := r.Tree().SignedTree(ctx)
 	if err != nil {

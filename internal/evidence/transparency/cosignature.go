@@ -35,7 +35,7 @@ type cosigner struct {
 }
 
 // NewCosigner returns a verifier for a witness (C2SP tlog-cosignature with Ed25519). vkey is
-// NAME+ID+KEY, where ID is the key id in hex, and KEY the base64 of the byte 4 and the public key.
+// NAME+ID+KEY with the id in hex and the key in base64.
 func NewCosigner(vkey string) (note.Verifier, error) {
 	c, alg, err := parseVerifierKey(vkey)
 	if err != nil {

@@ -36,9 +36,8 @@ func (c Cosigned) String() string {
 	return fmt.Sprintf("%d of %d witnesses", len(c.By), c.Of)
 }
 
-// Check returns the witnesses of the policy that have cosigned a note. It ignores invalid
-// cosignatures, which anyone can add. The caller must verify that the note is a checkpoint of the
-// right log.
+// Check returns the witnesses of the policy that have cosigned a note. Invalid cosignatures are
+// ignored. The caller must verify that the note is a checkpoint of the right log.
 func (p *Policy) Check(signed []byte) Cosigned {
 	c := Cosigned{Of: len(p.Witnesses), Log: p.isOfLog(signed)}
 	met := make([]bool, len(p.Witnesses))

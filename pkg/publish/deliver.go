@@ -175,8 +175,8 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 }
 
 // isToBlame reports whether groups can be the cause of a refusal. For a single event, it tests
-// whether the server would accept another one. Because the test has a wrong number on purpose,
-// acceptance shows as a conflict, and nothing is stored.
+// whether the server would accept another one. The test has a wrong number, so an accepted event is
+// a conflict and is not stored.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// startAsync starts the asynchronous hooks of a recorded dispatch. invoke may run after the
-// dispatch has returned, so it must not access the result.
+// startAsync starts the asynchronous hooks. They may outlive the dispatch, so invoke must not
+// access its result.
 func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	for i, h := range f.chain.async {
 		if !h.applies(&f.meta, f.tool, f.ending) {
@@ -28,8 +28,8 @@ func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	}
 }
 
-// runAsync runs the hook of c and records its end. A hook that exceeds its time is recorded twice,
-// first as a timeout and then as late when it returns.
+// runAsync runs the hook of c and records its end. A late hook is recorded twice, first as a
+// timeout.
 func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	patience := c.hook.timeout
 	if c.hook.isolation == External {

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// call is one execution of a hook, and at the same time the context that the hook gets. Most hooks
-// never call Done, so call starts a timer only then, which makes it cheaper than
-// [context.WithTimeout]. Its durations count from the start of the dispatch.
+// call is one execution of a hook, and the context that the hook gets. Its timer starts only at
+// Done, which most hooks never call.
 type call struct {
 	dispatch *dispatch
 	hook     *hook
@@ -23,8 +22,8 @@ type call struct {
 	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent returns the context that c ends with. This is the context of the dispatch, except for an
-// asynchronous hook, which outlives the dispatch and ends only at its deadline.
+// parent returns the context that c ends with. An asynchronous hook outlives the dispatch, and ends
+// only at its deadline.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)
@@ -57,8 +56,7 @@ func (c *call) Deadline() (time.Time, bool) {
 	return own, true
 }
 
-// Done returns a channel that is closed when the hook times out or has returned, or when the
-// dispatch is cancelled.
+// Done returns a channel that is closed when the hook times out, has returned or is cancelled.
 func (c *call) Done() <-chan struct{} {
 	if w := c.watch.Load(); w != nil {
 		return w.done
@@ -94,8 +92,8 @@ var (
 
 func (c *call) end(reason *error) {
 	c.over.CompareAndSwap(nil, reason)
-	// end sets c.over and then reads c.watch, while Done sets c.watch and then reads c.over. If
-	// both run at the same time, at least one of them therefore closes the channel.
+	// end sets c.over and then reads c.watch, while Done sets c.watch and then reads c.over. At
+	// least one of them therefore closes the channel.
 	if w := c.watch.Load(); w != nil {
 		w.close()
 	}
@@ -145,8 +143,8 @@ func (c *call) admits(subject Subject) bool {
 	return true
 }
 
-// guard recovers a panic of a hook and returns [ErrPanicked]. It logs the stack, but not the panic
-// value, which may contain a part of a payload.
+// guard turns a panic of a hook into [ErrPanicked]. It does not log the panic value, which may
+// contain payload.
 func (c *call) guard(ran *bool, err *error) {
 	thrown := recover()
 	if thrown == nil {

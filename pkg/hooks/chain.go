@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// hook is a registered hook. Only its two counters change after registration, so dispatches can
-// share it without a lock.
+// hook is a registered hook. Dispatches share it without a lock, because only its counters change.
 type hook struct {
 	settings
 
@@ -63,9 +62,8 @@ func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
 	return rest
 }
 
-// applies reports whether h may be called, as far as this follows from its name patterns and from
-// whether the action succeeded or failed. Other matchers can be user code, so they run later,
-// within the timeout of the hook.
+// applies checks the conditions of h that need no user code. The others run later, within the
+// timeout of the hook.
 func (h *hook) applies(meta *Meta, tool string, end ending) bool {
 	if h.when != unknown && h.when != end {
 		return false
@@ -104,7 +102,7 @@ func (h *hook) describe() Registration {
 	return d
 }
 
-// chain contains the hooks of one point in the order in which they run. It is immutable.
+// chain contains the hooks of one point in running order. It is immutable.
 type chain struct {
 	hooks    []*hook // hooks for which the dispatch waits
 	async    []*hook

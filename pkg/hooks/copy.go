@@ -3,13 +3,11 @@ package hooks
 import "reflect"
 
 // maxDepth limits how deeply values are copied, so that a value that contains itself cannot exhaust
-// the stack. Package events has the same limit, so deeper values, which become zero values, could
-// not be recorded anyway.
+// the stack.
 const maxDepth = 512
 
-// copier returns a function that makes deep copies of a T, or nil if a plain assignment already
-// does. Functions, channels and the contents of errors are shared, because they cannot be copied in
-// general.
+// copier returns a function that makes deep copies of a T, or nil if an assignment does. Functions,
+// channels and contents of errors are shared.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil

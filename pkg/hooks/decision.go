@@ -20,13 +20,13 @@ type decisionRules[In, P any] struct {
 	gathered bool              // every hook gets the original input
 	noDeny   bool              // a hook that returns Deny or Ask fails
 	call     func(In) ToolCall // nil if the input has no tool call
-	// apply patches the input with p, adds p to sum, and reports whether p made a difference. A
-	// patch that cannot be applied leaves both unchanged, so the chain can continue without it.
+	// apply patches the input with p, adds p to sum, and reports a difference. After an error, both
+	// are unchanged.
 	apply   func(in *In, sum *P, p P) (bool, error)
 	payload func(asked In, out *Outcome[In, P]) any
 
-	// Hooks in other processes get documents instead of Go values, and these functions convert
-	// between the two. Where a function is nil, the plain JSON of the value is used.
+	// These functions convert between Go values and the documents of hooks in other processes. nil
+	// stands for plain JSON.
 	read  func(Document) (In, error)
 	write func(In, *Document) error
 	patch func(reply JSON) (P, error)
@@ -40,20 +40,19 @@ func newDecision[In, P any](kind events.Kind, rules decisionRules[In, P]) *Decis
 // Kind returns the kind of the point and of its events.
 func (p *DecisionPoint[In, P]) Kind() events.Kind { return p.info.kind }
 
-// Register registers fn and returns its id. It returns an error if fn or an option is nil, if an
-// option is invalid or not allowed at the point, or if r is nil or closed.
+// Register registers fn and returns its id. It fails if fn or an option is nil or not allowed, or
+// if r is nil or closed.
 func (p *DecisionPoint[In, P]) Register(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error), opts ...Option) (ID, error) {
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is like Register, but callers can check the errors of many calls at once with [Registry.Err].
-// If the registration fails, On logs the error and returns an empty id.
+// On is like Register, but logs an error and returns an empty id. [Registry.Err] returns the errors
+// of all calls.
 func (p *DecisionPoint[In, P]) On(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error), opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch calls the hooks of the point with the input in and returns the combined outcome. It
-// never fails.
+// Dispatch calls the hooks of the point and returns the combined outcome. It never fails.
 func (p *DecisionPoint[In, P]) Dispatch(ctx context.Context, r *Registry, meta Meta, in In) Outcome[In, P] {
 	tool := toolOf(p.rules.call, in, &meta)
 	if !r.hasWork(p.info, &meta, tool, unknown) {
@@ -77,8 +76,7 @@ func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *
 	return d.out
 }
 
-// orNil returns fn, or an untyped nil if isNil is true, because an any that holds a nil function is
-// not equal to nil.
+// orNil returns fn, or an untyped nil if isNil. An any that holds a nil function is not nil.
 func orNil(fn any, isNil bool) any {
 	if isNil {
 		return nil
@@ -101,8 +99,7 @@ const (
 type Execution = events.Execution
 
 // Decision is the answer of a decision hook. A nil *Decision and the zero Decision mean no opinion.
-// Patch and Context apply even without a verdict, but Patch is ignored with Deny, since the action
-// does not take place.
+// Patch and Context apply even without a verdict. Deny ignores Patch.
 type Decision[P any] struct {
 	Verdict Verdict // empty means no opinion
 	Reason  string  // for people and models

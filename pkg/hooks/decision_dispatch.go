@@ -44,8 +44,8 @@ func (d *decision[In, P]) invoke(c *call) chainState {
 	return proceed
 }
 
-// ask calls the hook if its matchers accept the input. ask must not change the dispatch, because
-// the caller can abandon the hook while it runs.
+// ask calls the hook if its matchers accept the input. The caller can abandon the hook meanwhile,
+// so ask must not change the dispatch.
 func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, In) (*Decision[P], error))
@@ -105,8 +105,7 @@ func subjectOf[T any](callOf func(T) ToolCall, input T) Subject {
 	return Subject{Tool: call.Tool, Args: call.Args}
 }
 
-// toolOf returns the name of the tool if the input has a tool call, and sets meta.ToolCall if it is
-// empty.
+// toolOf returns the name of the tool, and sets an empty meta.ToolCall to the id of the call.
 func toolOf[T any](callOf func(T) ToolCall, input T, meta *Meta) string {
 	if callOf == nil {
 		return ""

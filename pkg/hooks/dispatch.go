@@ -15,10 +15,8 @@ const (
 	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch, which only its owner may change. While hooks that are not
-// inline run, a worker goroutine is the owner and the caller of Dispatch waits. If such a hook
-// takes too long, the caller takes over by setting the field call to nil, so that a hung hook
-// cannot stall it.
+// dispatch is the state of one dispatch, which only its owner may change. A worker that runs hooks
+// is the owner. If a hook hangs, the waiting caller takes over by setting call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
@@ -103,15 +101,15 @@ func (f *dispatch) admit(c *call) error {
 	return nil
 }
 
-// begin starts the execution c, or returns an error if the hook may not run. From then on, the
-// caller of the dispatch can abandon c.
+// begin starts c, or returns an error if the hook may not run. From then on, the caller can abandon
+// c.
 func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
 	}
 	f.call.Store(c)
-	// begin sets f.call and then reads f.cancelled. The caller sets f.cancelled and then reads
-	// f.call, so at least one of them notices a cancellation.
+	// begin sets f.call and then reads f.cancelled. The caller does the reverse, so at least one of
+	// them notices a cancellation.
 	if f.cancelled.Load() != 0 && f.call.CompareAndSwap(c, nil) {
 		return ErrCancelled
 	}
@@ -119,8 +117,7 @@ func (f *dispatch) begin(c *call) error {
 }
 
 // claim ends the context of a hook that has returned. It returns false if the caller of Dispatch
-// has taken over while the hook ran. If the hook returned after its deadline, claim sets err to
-// ErrTimedOut.
+// has taken over meanwhile.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)
@@ -134,8 +131,8 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver makes the caller of Dispatch the owner if the running hook takes too long, and returns
-// the execution. Otherwise takeOver returns nil and the time until the next check.
+// takeOver abandons a hook that takes too long and returns it. Otherwise it returns nil and the
+// time until the next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)
@@ -210,8 +207,8 @@ func (f *dispatch) log(c *call, err error) {
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
 }
 
-// late records the end of a hook that the caller has abandoned. The worker no longer owns the
-// dispatch, so late reads only fields that do not change.
+// late records the end of an abandoned hook. Its worker no longer owns the dispatch, so late reads
+// only constant fields.
 func (f *dispatch) late(c *call, s contribution, err error) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)
 	c.hook.abandoned.Add(-1)

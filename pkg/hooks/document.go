@@ -11,9 +11,9 @@ import (
 
 // Document is the input of a hook in another process or language.
 //
-// At points about a tool call, Tool and Args describe the call. After the call, Result or Error is
-// set too. At other points, Payload contains the input with the field names of the point's event.
-// At [MessageCreate], Payload is the message itself.
+// At points of a tool call, Tool and Args describe the call. After the call, Result or Error is set
+// too. At other points, Payload has the fields of the point's event. At [MessageCreate], Payload is
+// the message itself.
 type Document struct {
 	Point   events.Kind
 	Meta    Meta
@@ -30,9 +30,9 @@ type Reply struct {
 	Verdict Verdict // for decision points, empty for no opinion
 	Reason  string
 	Context string // for the agent
-	// Patch changes the input. For [ToolBefore], it contains the new arguments. For [ToolResult],
-	// it contains the changed members of the outcome. For [Error], it contains the recovery. Other
-	// decisions get a patch, and other transforms the new value.
+	// Patch changes the input. It has the new arguments for [ToolBefore], changed members of the
+	// outcome for [ToolResult], and the recovery for [Error]. At other points, it is the patch or
+	// the new value.
 	Patch JSON
 }
 
@@ -54,7 +54,7 @@ type untyped interface {
 	dispatchDocument(ctx context.Context, r *Registry, d Document) (DocumentOutcome, error)
 }
 
-// OnDocument registers fn as a hook, which gets the input of the point as a Document.
+// OnDocument registers fn as a hook that gets the input as a Document.
 func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Document) (*Reply, error), opts ...Option) (ID, error) {
 	p, err := untypedPoint(point)
 	if err != nil {

@@ -14,19 +14,18 @@ import (
 // Engine calls the functions of an orchestrator and dispatches the hooks around them. It does not
 // call a function that hooks deny. If a function panics, the Engine returns a *[PanicError].
 //
-// A function gets a context for nested calls of the Engine. It can call [Report] to add data to its
-// final notification. The hooks after a function run and are recorded even if the context has
-// ended. If recording fails, the error is only logged.
+// A function gets a context for nested calls of the Engine and for [Report]. The hooks after a
+// function run even if the context has ended. A failure to record is only logged.
 //
 // An Engine is safe for concurrent use, and several engines can share a registry. A run in the
-// context has precedence over the engine's Meta, even if it comes from another engine.
+// context has precedence over the engine's Meta.
 type Engine struct {
 	registry *Registry
 	meta     Meta
 }
 
-// NewEngine returns an engine that calls the hooks of r, with meta as the default for every
-// dispatch. If r is nil, the engine calls no hooks and records nothing.
+// NewEngine returns an engine that calls the hooks of r, with meta as the default. If r is nil, the
+// engine calls no hooks and records nothing.
 func NewEngine(r *Registry, meta Meta) *Engine { return &Engine{registry: r, meta: meta} }
 
 // Registry returns the registry of e.
@@ -98,8 +97,7 @@ type endedKey struct{}
 
 func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
 
-// afterwards returns a context for the hooks after a function. If ctx has ended, it removes the
-// cancellation, because these hooks must still run.
+// afterwards returns a context for the hooks after a function. They must run even if ctx has ended.
 func afterwards(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx
@@ -122,10 +120,8 @@ type Notes struct {
 }
 
 // Report adds notes to the notifications that end the step, run and session of ctx. Tokens and
-// files are added to all three, so that each has its total, while the summary and the metadata
-// belong to the innermost of them. The notes of a sub-agent do not count for the run of its parent,
-// because the sub-agent has a run itself. Outside of the functions of an [Engine], Report does
-// nothing.
+// files count for all three, the summary and the metadata only for the innermost. Notes of a
+// sub-agent do not count for the parent's run. Outside of an [Engine], Report does nothing.
 func Report(ctx context.Context, notes Notes) {
 	f, ok := ctx.Value(frameKey{}).(frame)
 	if !ok || f.sums == nil {

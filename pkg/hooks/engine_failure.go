@@ -16,8 +16,8 @@ import (
 // ErrDenied matches every *[DeniedError] with errors.Is.
 var ErrDenied = errors.New("denied")
 
-// DeniedError reports that hooks denied an action. The error text does not contain the reason,
-// which may contain a part of a payload.
+// DeniedError reports that hooks denied an action. The error text omits the reason, which may
+// contain payload.
 type DeniedError struct {
 	Point  events.Kind
 	Name   string // name of the tool, agent or step
@@ -27,7 +27,7 @@ type DeniedError struct {
 	HookName string // name of that hook, or empty
 }
 
-// Error returns the denied action and the name of the hook, or its id if it has no name.
+// Error returns the denied action and the name or id of the hook.
 func (e *DeniedError) Error() string {
 	return fmt.Sprintf("%s of %q: denied by %s", e.Point, e.Name, cmp.Or(e.HookName, string(e.By)))
 }
@@ -53,8 +53,8 @@ func (e *PanicError) Unwrap() error {
 // ErrInterrupted means that a person or the tool stopped a call. A tool returns it to [Engine.Tool].
 var ErrInterrupted = errors.New("interrupted")
 
-// RefusedError means that a tool did not run a call, because someone else than our hooks refused it.
-// A tool returns it to [Engine.Tool].
+// RefusedError is the error of a tool that did not run a call, because someone else than our hooks
+// refused it.
 type RefusedError struct {
 	By     events.DeniedBy // empty if unknown
 	Reason string          // for people and models
@@ -68,16 +68,15 @@ func (e *RefusedError) Error() string {
 	return e.Reason
 }
 
-// isFinal reports whether an attempt must not be repeated, because it succeeded, was refused or
-// stopped, or ctx has ended.
+// isFinal reports whether an attempt must not be repeated, as after a success, a refusal or an
+// interrupt.
 func isFinal(ctx context.Context, err error) bool {
 	_, refused := errors.AsType[*RefusedError](err)
 	return err == nil || refused || errors.Is(err, ErrInterrupted) || ctx.Err() != nil && errors.Is(err, ctx.Err())
 }
 
-// TypedError sets the type of an error for the hooks of [Error]. Without a TypedError, an error of
-// a tool is a [ToolError]. Outside of tools, network errors are a [NetworkError], permission errors
-// and denials a [PermissionError], and the rest an [UnknownError].
+// TypedError sets the type of an error for the hooks of [Error]. By default, an error of a tool is
+// a [ToolError], and other errors are a [NetworkError], [PermissionError] or [UnknownError].
 type TypedError struct {
 	Type  ErrorType
 	Model string // model in use when the error occurred
@@ -161,8 +160,7 @@ type Attempt struct {
 	Prompt  string // prompt from a hook of [Error], or empty
 }
 
-// attempts calls fn until it succeeds, ctx ends, MaxAttempts is reached, or the hooks of Error
-// refuse a retry.
+// attempts calls fn until it succeeds or must not be retried.
 func (e *Engine) attempts(ctx context.Context, first Attempt, otherwise ErrorType, fn func(Attempt) error) error {
 	for now := first; ; now.Number++ {
 		err := fn(now)

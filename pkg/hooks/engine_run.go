@@ -22,8 +22,8 @@ type RunInfo struct {
 	Metadata map[string]any // for run.started and run.finished, to which [Report] can add
 }
 
-// Run dispatches run.started, calls fn, and dispatches run.finished. It returns the error of fn. If
-// ctx already belongs to a run, that run becomes the parent of the new one.
+// Run dispatches run.started, calls fn, dispatches run.finished, and returns the error of fn. A run
+// of ctx becomes the parent.
 func (e *Engine) Run(ctx context.Context, info RunInfo, fn func(context.Context) error) error {
 	return e.run(ctx, e.at(ctx).enter(info), info, fn)
 }
@@ -65,8 +65,8 @@ func (e *Engine) run(ctx context.Context, at frame, info RunInfo, fn func(contex
 	return err
 }
 
-// finishRun dispatches run.finished. Before that, it dispatches err to the hooks of Error, unless a
-// step has already done so or err is a cancellation.
+// finishRun dispatches run.finished. It first dispatches err to the hooks of Error, unless a step
+// has done so.
 func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err error) {
 	if err != nil && !at.run.knows(err) && !errors.Is(err, context.Canceled) {
 		e.failed(ctx, err, Failure{Err: err, Type: typeOf(err, UnknownError), Attempt: 1})
@@ -100,8 +100,8 @@ func reasonOf(err error) string {
 // all runs and sub-agents in the session. It returns the error of fn.
 //
 // fn gets the configuration and the context that the hooks add. If id is empty, the session uses
-// the id in the engine's Meta, or else a new one. Every event needs a run, so events outside of a
-// run have the id of the session as theirs.
+// the id in the engine's Meta, or else a new one. Events outside of a run have the id of the
+// session as their run.
 func (e *Engine) Session(
 	ctx context.Context, id string, s Session, fn func(context.Context, SessionOutcome) error,
 ) (err error) {
@@ -137,8 +137,8 @@ func (e *Engine) Session(
 // subagent.start deny the sub-agent.
 //
 // The sub-agent has a separate run with the id "<session>/<id>", or "<run>/<id>" outside of a
-// session. The run and the agent of ctx are its parents. At the end, subagent.stopped is dispatched
-// in the parent run. fn gets the model and additional context from the hooks.
+// session. The run and the agent of ctx are its parents. subagent.stopped is dispatched in the
+// parent run. fn gets the model and context from the hooks.
 func (e *Engine) Subagent(
 	ctx context.Context, s Subagent, fn func(context.Context, SubagentOutcome) error,
 ) (err error) {

@@ -20,8 +20,8 @@ type StepInfo struct {
 }
 
 // Step calls fn as a step of a run. The hooks of step.before can add to the state of the step, or
-// deny the step. If fn fails, the hooks of error decide whether fn is called again. At the end,
-// Step dispatches step.finished.
+// deny it. If fn fails, the hooks of error decide about a retry. At the end, Step dispatches
+// step.finished.
 //
 // Step passes the output of fn, a JSON object, through the hooks of step.output and returns it. The
 // error is the error of the last attempt, a *[DeniedError], or the failure of a hook that withholds

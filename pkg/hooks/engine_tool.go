@@ -9,16 +9,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Tool calls fn for a tool call. It passes the arguments through the hooks of tool.before, and the
+// Tool calls fn for a tool call. The arguments pass through the hooks of tool.before, and the
 // outcome through the hooks of tool.result. If a hook returns Ask, a hook of [Approval] must allow
-// the call. If fn fails, the hooks of error decide whether fn is called again.
+// the call. If fn fails, the hooks of error decide about a retry.
 //
 // fn returns a *[RefusedError] if it refuses the call, and an error that wraps [ErrInterrupted] if
-// the call was stopped. These are not failures, so the hooks of error do not see them.
+// the call was stopped. The hooks of error do not see these.
 //
-// Tool returns an error only if fn was not called. The error is a *[DeniedError] or the error of
-// ctx. If the call was denied, the outcome contains the message for the agent. Errors and panics of
-// fn are part of the outcome.
+// Tool returns an error only if fn was not called, which is a *[DeniedError] or the error of ctx.
+// The outcome then contains the message for the agent. Errors and panics of fn are part of the
+// outcome.
 func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Context, ToolCall) (JSON, error)) (out ToolOutcome, err error) {
 	if call.ID == "" {
 		call.ID = events.NewID()
@@ -135,8 +135,8 @@ func nameOf(id ID, executions []Execution) string {
 
 var approvalOptions = []string{string(Allow), string(Deny)}
 
-// resolve returns nil if the decision permits the action. If the verdict is Ask, it requests an
-// approval. If ctx has ended, it never returns nil, because some hooks may not have been called.
+// resolve returns nil if the decision permits the action. For Ask, it requests an approval. After
+// the end of ctx it never returns nil, because hooks may have been skipped.
 func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	name := call.Tool
 	if r.point != ToolBefore.Kind() {

@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Fault is an error whose text contains no payload, so it can be recorded and logged. The text of
-// other errors may contain a part of the input and is dropped. To keep a reason, wrap a Fault:
+// Fault is an error whose text contains no payload. Only the text of a Fault is recorded and
+// logged. To keep a reason, wrap a Fault:
 //
 //	return nil, fmt.Errorf("ask %s: %w", url, hooks.Fault("answer is not JSON"))
 type Fault string //nolint:errname // hooks.Fault("exit status 9") reads as what it is
@@ -35,8 +35,8 @@ const (
 	ErrClosed        = Fault("registry closed")
 )
 
-// HookExecutionError describes the failure of a hook. Err has the complete cause, which may quote
-// the input. The error text is therefore only the [Fault] of Err.
+// HookExecutionError describes the failure of a hook. Err may quote the input, so the error text is
+// only the [Fault] of Err.
 type HookExecutionError struct {
 	Hook  ID
 	Name  string
@@ -61,8 +61,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook with facts about this error. They are collected within the timeout of
-// the hook, because methods of the error can block.
+// cause is an error of a hook with facts about it. They are collected within the hook's timeout,
+// because methods of the error can block.
 type cause struct {
 	error
 

@@ -14,8 +14,7 @@ import (
 )
 
 // JSON is a JSON document as text. It is immutable, so that hooks can share it. An empty JSON is no
-// document. [FromRaw] and conversions from strings do not validate the text, but [JSON.Decode]
-// does.
+// document. [FromRaw] and conversions do not validate the text.
 type JSON string
 
 // Marshal encodes v as JSON. Unlike [json.Marshal], it does not escape characters such as "<".
@@ -42,8 +41,8 @@ func (j JSON) Raw() json.RawMessage {
 
 // Valid reports whether j is one well-formed JSON value.
 func (j JSON) Valid() bool {
-	// IsData and json.Valid only read data, so no copy is needed. IsData is faster, but rejects
-	// invalid Unicode.
+	// IsData and json.Valid only read, so data needs no copy. IsData is faster, but rejects invalid
+	// Unicode.
 	data := unsafe.Slice(unsafe.StringData(string(j)), len(j)) //nolint:gosec // see above
 	return events.IsData(data) || json.Valid(data)
 }
@@ -82,8 +81,8 @@ func (j *JSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Text returns the string in the member key, or false if there is none. If several members have
-// this name, the last one counts. Text allocates memory only if the string contains escapes.
+// Text returns the string in the member key, or false if there is none. Of several members with
+// this name, the last counts.
 func (j JSON) Text(key string) (string, bool) {
 	text, found := "", false
 	for c := j.members(); c.more(); {
@@ -94,9 +93,8 @@ func (j JSON) Text(key string) (string, bool) {
 	return text, found
 }
 
-// Texts returns the string values of an object's members, in the order of the text and with
-// duplicates. It leaves out a member if wanted returns false for its name. If j is invalid, Texts
-// returns nil.
+// Texts returns the string values of an object's wanted members, in the order of the text. It
+// returns nil for invalid JSON.
 func (j JSON) Texts(wanted func(name string) bool) []string {
 	var texts []string
 	for c := j.members(); c.more(); {
@@ -217,8 +215,8 @@ func plainText(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s)
 }
 
-// mergeObjects returns an object with the members of both objects. If both have a member of the
-// same name, the value in more wins. An empty document counts as an empty object.
+// mergeObjects returns an object with the members of both, where more wins. An empty document
+// counts as an empty object.
 func mergeObjects(base, more JSON) (JSON, error) {
 	if more == "" {
 		return base, nil

@@ -8,24 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// Subject is the tool call of a dispatch. At points without a tool call, it is empty.
+// Subject is the tool call of a dispatch. Without a tool call it is empty.
 type Subject struct {
 	Tool string
 	Args JSON // arguments after the patches of earlier hooks
 }
 
-// Matcher selects the dispatches for which a hook is called. Match runs as part of the hook, so it
-// shares the deadline, and the hook fails if Match panics. It must be safe for concurrent use.
+// Matcher selects the dispatches for which a hook is called. Match shares the hook's deadline, and
+// its panic fails the hook. It must be safe for concurrent use.
 type Matcher interface {
 	Match(meta Meta, subject Subject) bool
 }
 
-// ForTool returns a matcher of tool names. In pattern, '*' matches any characters. A dispatch
-// without a tool call never matches.
+// ForTool returns a matcher of tool names, where '*' matches any characters. A dispatch without a
+// tool call never matches.
 func ForTool(pattern string) (Matcher, error) { return newGlob(globTool, pattern) }
 
-// ForAgent returns a matcher of Meta.Agent. In pattern, '*' matches any characters. The pattern "*"
-// also matches an empty name.
+// ForAgent returns a matcher of Meta.Agent, where '*' matches any characters, or none at all.
 func ForAgent(pattern string) (Matcher, error) { return newGlob(globAgent, pattern) }
 
 // ForRunType returns a matcher of Meta.RunType that ignores case. In pattern, '*' matches any

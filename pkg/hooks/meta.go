@@ -2,8 +2,7 @@ package hooks
 
 import "time"
 
-// Meta describes where in a run a dispatch takes place. Hooks get a copy, so they cannot change
-// Meta for other hooks or for the recorded event.
+// Meta describes where in a run a dispatch takes place. Each hook gets a copy.
 type Meta struct {
 	Tenant      string // owner of the run
 	Run         string

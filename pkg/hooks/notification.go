@@ -41,8 +41,8 @@ func (p *NotificationPoint[E]) On(r *Registry, fn func(context.Context, Meta, E)
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch calls the hooks of the point in parallel and waits for all that are not asynchronous.
-// Each hook gets a separate copy of e, so hooks cannot disturb each other.
+// Dispatch calls the hooks of the point in parallel, each with a separate copy of e. It waits for
+// all that are not asynchronous.
 func (p *NotificationPoint[E]) Dispatch(ctx context.Context, r *Registry, meta Meta, e E) Notified {
 	end := unknown
 	if p.rules.ending != nil {
@@ -59,8 +59,8 @@ func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {
 	return e
 }
 
-// notification is a dispatch whose hooks run in parallel. Each hook fills a slot when it returns.
-// If a hook is late, the caller fills its slot.
+// notification is a dispatch whose hooks run in parallel. Each hook fills a slot, or the caller
+// does if the hook is late.
 type notification[E any] struct {
 	dispatch
 
@@ -167,8 +167,8 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	return true, fn(c, n.meta, e)
 }
 
-// fill stores the result of c in its slot. A result that comes after the timeout is too late for
-// that, so fill only records that the hook has ended.
+// fill stores the result of c in its slot. After the timeout, it only records that the hook has
+// ended.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&errCanceled)
 	now := n.clock()

@@ -18,10 +18,9 @@ type FailureMode uint8
 const (
 	// Warn logs the failure and continues the dispatch as if the hook had no opinion.
 	Warn FailureMode = iota + 1
-	// Block denies or prevents the action and skips the remaining hooks, with these exceptions. At
-	// [ToolResultStore], [RedactionFailed] is stored instead of the result. At [Error], Block
-	// refuses to retry, but the remaining hooks still run. At [SessionStart] and at notification
-	// points, Block is the same as Warn.
+	// Block denies or prevents the action and skips the remaining hooks. At [ToolResultStore],
+	// [RedactionFailed] is stored instead. At [Error], Block refuses to retry, but the remaining
+	// hooks run. At [SessionStart] and notification points, it is the same as Warn.
 	Block
 	// Ignore records the failure without logging it.
 	Ignore
@@ -45,17 +44,15 @@ type Isolation uint8
 
 // The levels of isolation.
 const (
-	// Pooled is the default. The hook runs on a worker goroutine, which it shares with the hooks
-	// before and after it. A hook that exceeds its deadline is abandoned, so it cannot stall the
-	// caller.
+	// Pooled is the default. The hook runs on a worker goroutine, and is abandoned after its
+	// deadline, so it cannot stall the caller.
 	Pooled Isolation = iota
-	// Inline runs the hook on the goroutine of the caller, which is faster but only safe with
-	// trusted code. A panic is recovered, but a hook that never returns blocks the caller, and one
-	// that calls runtime.Goexit ends the goroutine of the caller. Inline hooks of a notification
-	// point run one after the other.
+	// Inline runs the hook on the caller's goroutine, which is faster but only safe with trusted
+	// code. A hook that never returns blocks the caller, and runtime.Goexit ends the caller. At a
+	// notification point, inline hooks run one after the other.
 	Inline
 	// External is like Pooled, but for hooks that call another process. After its deadline, the
-	// hook has [Grace] to clean up before the dispatch abandons it.
+	// hook has [Grace] to clean up.
 	External
 )
 
@@ -84,12 +81,12 @@ const Grace = 250 * time.Millisecond
 // Name sets the hook's name in executions, errors and lists.
 func Name(name string) Option { return func(s *settings) { s.name = name } }
 
-// Priority sets the position of the hook at its point, where hooks with lower values run first. The
+// Priority sets the position of the hook at its point. Hooks with lower values run first. The
 // default is 0.
 func Priority(priority int) Option { return func(s *settings) { s.priority = priority } }
 
-// Match calls the hook only if m matches. Several Match options must all match. A matcher from
-// [ForTool] is an error at points without a tool call.
+// Match calls the hook only if m and all other Match options match. [ForTool] is an error at points
+// without a tool call.
 func Match(m Matcher) Option {
 	return func(s *settings) { s.matchers = append(s.matchers, m) }
 }
@@ -98,8 +95,7 @@ func Match(m Matcher) Option {
 // [RunFinished] and [SubagentStopped].
 func WhenSuccess() Option { return func(s *settings) { s.when = success } }
 
-// WhenFailure calls the hook only after a failure. It is allowed at the same points as
-// [WhenSuccess].
+// WhenFailure calls the hook only after a failure, at the points of [WhenSuccess].
 func WhenFailure() Option { return func(s *settings) { s.when = failure } }
 
 // Timeout sets the timeout of the hook. If d is not positive, the timeout of the registry applies.
@@ -108,13 +104,13 @@ func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d 
 // OnFailure sets the hook's failure mode.
 func OnFailure(m FailureMode) Option { return func(s *settings) { s.onFailure = m } }
 
-// Async starts the hook without waiting for it, so its answer is discarded, and its end is recorded
-// as a separate event hook.executed. Async is allowed where nothing depends on the answer, which is
-// at notification points, [ToolResult] and [StepOutput].
+// Async starts the hook without waiting for its answer, which is discarded. Its end is recorded as
+// a separate event hook.executed. Async is allowed at notification points, [ToolResult] and
+// [StepOutput].
 func Async() Option { return func(s *settings) { s.async = true } }
 
-// Enabled calls the hook only if the function enabled returns true. The function is asked before
-// each call of the hook and shares its timeout. If it panics, the hook fails.
+// Enabled calls the hook only if enabled returns true. It is asked before each call, within the
+// hook's timeout. Its panic fails the hook.
 func Enabled(enabled func(context.Context, Meta) bool) Option {
 	return func(s *settings) { s.enabled = append(s.enabled, enabled) }
 }

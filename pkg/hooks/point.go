@@ -33,7 +33,7 @@ func Points() []Point {
 	return list
 }
 
-// PointNamed returns the point whose kind or alias is name, or false if there is none.
+// PointNamed returns the point whose kind or alias is name, if there is one.
 func PointNamed(name string) (Point, bool) {
 	for i := range pointTable {
 		if string(pointTable[i].kind) == name || slices.Contains(pointTable[i].aliases, name) {

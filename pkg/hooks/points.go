@@ -4,12 +4,12 @@ import "github.com/hooktrail/hooktrail/pkg/events"
 
 // The decision points.
 var (
-	// ToolBefore is called before a tool runs. Its hooks decide about the call and can change it.
+	// ToolBefore is called before a tool runs. Its hooks can deny or change the call.
 	ToolBefore *DecisionPoint[ToolCall, ToolPatch] = newDecision(events.ToolBefore, toolBeforeRules)
 	// PromptSubmit is called before a model gets a prompt. Its hooks decide about the prompt.
 	PromptSubmit *DecisionPoint[Prompt, PromptPatch] = newDecision(events.PromptSubmit, promptSubmitRules)
-	// SessionStart is called when a session starts. Its hooks can configure the session, but not
-	// deny it, so a hook that returns Deny or Ask fails.
+	// SessionStart is called when a session starts. Its hooks can configure the session. A hook
+	// that returns Deny or Ask fails.
 	SessionStart *DecisionPoint[Session, SessionPatch] = newDecision(events.SessionStart, sessionStartRules)
 	// SubagentStart is called before a sub-agent starts. Its hooks decide about the sub-agent.
 	SubagentStart *DecisionPoint[Subagent, SubagentPatch] = newDecision(events.SubagentStart, subagentStartRules)
@@ -18,11 +18,11 @@ var (
 	CompactBefore *DecisionPoint[Compaction, CompactionPatch] = newDecision(events.CompactBefore, compactBeforeRules)
 	// Error is called after an error. Its hooks decide whether and how the run continues.
 	Error *RecoveryPoint = &RecoveryPoint{info: infoOf(events.Error)}
-	// Approval is called if a hook returned Ask for a tool call. Its hooks decide about the call.
-	// An [Engine] treats every verdict except Allow as a denial.
+	// Approval is called if a hook returned Ask for a tool call. An [Engine] treats every verdict
+	// except Allow as a denial.
 	Approval *DecisionPoint[ApprovalRequest, ApprovalPatch] = newDecision(events.Approval, approvalRules)
-	// StepBefore is called before a step of an agent. Its hooks can add members to the state with
-	// which the step begins, or deny the step.
+	// StepBefore is called before a step of an agent. Its hooks can deny the step or add members to
+	// its state.
 	StepBefore *DecisionPoint[Step, StepPatch] = newDecision(events.StepBefore, stepBeforeRules)
 )
 
@@ -33,11 +33,11 @@ var (
 	MessagesFilter *TransformPoint[NoSubject, []Message] = newTransform(events.MessagesFilter, historyRules[Message]())
 	// LLMRequest is called before a request to a model. Its hooks can change the messages.
 	LLMRequest *TransformPoint[NoSubject, []LLMMessage] = newTransform(events.LLMRequest, historyRules[LLMMessage]())
-	// MessageCreate is called before a message is stored. Its hooks can change the message, which
-	// is a JSON object.
+	// MessageCreate is called before a message is stored. Its hooks can change the message, a JSON
+	// object.
 	MessageCreate *TransformPoint[NoSubject, JSON] = newTransform(events.MessageCreate, messageCreateRules)
 	// MessageUpdate is called before updates of a message are stored. Its hooks can change the
-	// updates, which are a JSON object.
+	// updates, a JSON object.
 	MessageUpdate *TransformPoint[MessageID, JSON] = newTransform(events.MessageUpdate, messageUpdateRules)
 	// ToolResult is called before the agent sees the outcome of a tool call. Its hooks can change
 	// the outcome.
@@ -46,7 +46,7 @@ var (
 	// the result.
 	ToolResultStore *TransformPoint[ToolCall, JSON] = newTransform(events.ToolResultStore, toolResultStoreRules)
 	// StepOutput is called before the output of an agent is applied. Its hooks can change the
-	// output, which is a JSON object.
+	// output, a JSON object.
 	StepOutput *TransformPoint[StepState, JSON] = newTransform(events.StepOutput, stepOutputRules)
 )
 

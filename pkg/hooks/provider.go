@@ -115,20 +115,19 @@ type (
 	}
 )
 
-// Named is a provider that names its hooks itself, unless they are registered with the option
-// [Name].
+// Named is a provider that names its hooks. The option [Name] has precedence.
 type Named interface {
 	Name() string
 }
 
 // Enabler is a provider that can switch its hooks off. IsEnabled is asked before each call of a
-// hook, as with the option [Enabled].
+// hook.
 type Enabler interface {
 	IsEnabled(ctx context.Context, meta Meta) bool
 }
 
-// Registrar is a provider that registers hooks itself. Register must apply opts after the options
-// of the provider. It must register all hooks or none.
+// Registrar is a provider that registers its hooks itself, all or none. Register must apply opts
+// after the provider's own options.
 type Registrar interface {
 	Register(r *Registry, opts ...Option) ([]ID, error)
 }

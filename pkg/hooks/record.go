@@ -17,7 +17,7 @@ func (f *dispatch) record(kind events.Kind, payload any) (string, error) {
 }
 
 // recordExecuted records the end of a hook as a separate event. It only logs errors, because no
-// caller waits for it.
+// caller waits.
 func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	if f.event == "" {
 		return
@@ -61,8 +61,8 @@ func (f *dispatch) joined() error {
 	return errors.Join(list...)
 }
 
-// rawOf returns j as event data, which must be valid JSON in UTF-8. It repairs invalid Unicode, and
-// if j is still invalid, it returns the text of j as a JSON string, so that nothing is lost.
+// rawOf returns j as event data. It repairs invalid Unicode. Text that is still invalid becomes a
+// JSON string, so that nothing is lost.
 func rawOf(j JSON) json.RawMessage {
 	raw := j.Raw()
 	if raw == nil || events.IsData(raw) {

@@ -6,8 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecoveryPoint is the type of [Error], the point at which hooks decide whether a run retries after
-// an error.
+// RecoveryPoint is the type of [Error], at which hooks decide about a retry.
 type RecoveryPoint struct {
 	info *pointInfo
 }

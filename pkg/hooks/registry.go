@@ -47,7 +47,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ID is the id of a registered hook. It consists of "hook-" and eight hexadecimal digits.
+// ID is the id of a registered hook, "hook-" and eight hexadecimal digits.
 type ID string
 
 // Registration describes a registered hook.
@@ -72,7 +72,7 @@ type Registry struct {
 	opts   Options
 	chains [pointCount]atomic.Pointer[chain]
 
-	// mu guards hooks, err and closed, and is also locked to change chains, which can be read
+	// mu guards hooks, err and closed. It is also locked to change chains, which can be read
 	// without it. No other lock is taken under mu.
 	mu     sync.Mutex
 	hooks  []*hook
@@ -86,7 +86,7 @@ type Registry struct {
 // NewRegistry returns a registry without hooks.
 func NewRegistry(opts Options) *Registry { return &Registry{opts: opts.withDefaults()} }
 
-// Off removes the hook with this id. It returns false if there is no such hook.
+// Off removes the hook with this id. It returns false if there is none.
 func (r *Registry) Off(id ID) bool {
 	if r == nil {
 		return false
@@ -128,9 +128,8 @@ func (r *Registry) Err() error {
 }
 
 // Close rejects new registrations and waits until all asynchronous and abandoned executions have
-// ended. If ctx ends first, Close returns an error with the number of executions that still run.
-// Later dispatches skip asynchronous hooks. An asynchronous hook must not call Close, because Close
-// would wait for the hook.
+// ended. If ctx ends first, the error contains the number that still runs. Later dispatches skip
+// asynchronous hooks. An asynchronous hook must not call Close.
 func (r *Registry) Close(ctx context.Context) error {
 	if r == nil {
 		return nil

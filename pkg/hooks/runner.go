@@ -15,8 +15,8 @@ import (
 )
 
 // Runner calls the hooks of an agent pipeline when a run starts, after each step, and when the run
-// ends. If a hook fails, the failure is logged and recorded, and the pipeline continues. A Runner
-// is safe for concurrent use. Close must be called at the end.
+// ends. A failure of a hook is logged and recorded, and the pipeline continues. Close must be
+// called at the end. A Runner is safe for concurrent use.
 type Runner struct {
 	registry *Registry
 	meta     Meta
@@ -50,8 +50,8 @@ func NewRunner(opts RunnerOptions) *Runner {
 	return r
 }
 
-// Use registers the methods RunStart, AfterStep and RunEnd of hook, like [Registry.Use]. It returns
-// an error if hook has none of them.
+// Use registers the methods RunStart, AfterStep and RunEnd of hook, like [Registry.Use]. It fails
+// if hook has none of them.
 func (r *Runner) Use(hook any, opts ...Option) error {
 	if err := checkProvider(hook); err != nil {
 		return fmt.Errorf("use %T: %w", hook, err)
@@ -141,9 +141,8 @@ const (
 )
 
 // RunnerFromEnv returns a runner with options from environment variables. If AgentFS or Beads is
-// enabled, the runner records runs and steps to appender. The attribute "hooks" of their events is
-// the result of [Runner.Hooks]. AgentFS without an id is disabled with a warning. An invalid
-// timeout becomes 5 s. Logs are written to stderr.
+// enabled, runs and steps are recorded to appender. AgentFS without an id is disabled with a
+// warning. An invalid timeout becomes 5 s. Logs are written to stderr.
 func RunnerFromEnv(appender Appender) *Runner {
 	return runnerFromEnv(os.Getenv, os.Stderr, appender)
 }

@@ -2,7 +2,7 @@ package hooks
 
 import "time"
 
-// sequence contains the methods of a dispatch that depend on the type of the hook point.
+// sequence contains the methods of a dispatch that depend on the type of the point.
 type sequence interface {
 	// invoke calls the hook of c and applies the answer to the input.
 	invoke(c *call) chainState
@@ -43,8 +43,8 @@ func (f *dispatch) run(s sequence) {
 func (f *dispatch) runPooled(g *segment) int {
 	if f.waiter == nil {
 		f.waiter = f.registry.newWaiter()
-		// Another dispatch can reuse the waiter even if await has abandoned a worker, because an
-		// abandoned worker never signals its end on f.waiter.done.
+		// Another dispatch can reuse the waiter, because an abandoned worker never signals its end
+		// on it.
 		defer func() {
 			f.registry.waiters.Put(f.waiter)
 			f.waiter = nil
@@ -55,7 +55,7 @@ func (f *dispatch) runPooled(g *segment) int {
 }
 
 // await waits until the worker has called all hooks of g, and returns the index of the next hook.
-// If a hook takes too long, await abandons the worker and continues after that hook.
+// It abandons a worker whose hook takes too long.
 func (f *dispatch) await(g *segment) int {
 	f.waiter.timer.Reset(f.chain.shortest)
 	defer f.waiter.timer.Stop()
@@ -94,8 +94,7 @@ func (r *Registry) newWaiter() *waiter {
 	return &waiter{timer: timer, done: make(chan struct{}, 1)}
 }
 
-// segment is a sequence of consecutive hooks that run on the same goroutine, because either all of
-// them are inline or none is.
+// segment is a sequence of hooks that run on the same goroutine. Either all are inline or none is.
 type segment struct {
 	dispatch *dispatch
 	sequence sequence
@@ -103,7 +102,7 @@ type segment struct {
 	call     *call
 }
 
-// run calls the hooks of g, and returns false if the caller has abandoned this worker meanwhile.
+// run calls the hooks of g. It returns false if the caller has abandoned this worker.
 func (g *segment) run() bool {
 	f, hooks := g.dispatch, g.dispatch.chain.hooks
 	inline := hooks[g.next].isolation == Inline

@@ -159,8 +159,7 @@ func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	return o
 }
 
-// preventedBecause returns why the hooks prevented an action. The reason is the failure of the last
-// hook that ran, because no hook runs after one that prevents the action.
+// preventedBecause returns why hooks prevented an action, which is the failure of the last hook.
 func preventedBecause(executions []Execution) string {
 	if len(executions) == 0 {
 		return ""

@@ -142,8 +142,7 @@ func (t *transform[S, V]) count(value V) (bool, error) {
 	return modified, nil
 }
 
-// block ends the chain, because a value that was not fully transformed must not be used. Depending
-// on the rules of the point, it replaces the value, prevents the action, or both.
+// block ends the chain, because a value that was not fully transformed must not be used.
 func (t *transform[S, V]) block(*hook, error) chainState {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true

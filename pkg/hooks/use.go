@@ -9,10 +9,10 @@ import (
 
 // Use registers every hook method of provider with opts, and returns the ids of the hooks in the
 // order of [Points]. The interfaces from [PreToolUser] to [MemoryFollower] define the hook methods.
-// If provider is a [Registrar], Use calls its method Register instead.
+// A [Registrar] registers its hooks itself.
 //
-// Use registers either all hooks or none. It fails if provider has no hook method, or if a hook
-// method has a wrong type or needs a pointer. It also fails if a point does not allow an option.
+// Use registers all hooks or none. It fails if provider has no hook method, if a hook method has a
+// wrong type or needs a pointer, or if a point does not allow an option.
 func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 	if err := checkProvider(provider); err != nil {
 		return nil, fmt.Errorf("use %T: %w", provider, err)
@@ -50,8 +50,7 @@ func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 type providerMethod struct {
 	name string
 	in   reflect.Type
-	// register registers the method of provider for the point. found is false if there is no such
-	// method.
+	// register registers the method of provider for the point. found is false without this method.
 	register func(r *Registry, provider any, opts []Option) (id ID, found bool, err error)
 }
 
@@ -120,8 +119,7 @@ func notificationMethod[I, E any](point *NotificationPoint[E], method func(I, co
 	})
 }
 
-// checkProvider returns an error if provider has a method that looks like a hook method and that
-// Use would ignore.
+// checkProvider returns an error if Use would ignore a method that looks like a hook method.
 func checkProvider(provider any) error {
 	v := reflect.ValueOf(provider)
 	if !v.IsValid() {
@@ -144,8 +142,7 @@ func checkProvider(provider any) error {
 	return errors.Join(found...)
 }
 
-// checkMethod returns an error if provider has a method with the name of a hook method but another
-// type.
+// checkMethod returns an error if a method with the name of a hook method has another type.
 func checkMethod(provider, in reflect.Type) error {
 	want := in.Method(0)
 	m, ok := methodOf(provider, want.Name)

@@ -16,8 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// Limits on the output in bytes. If stdout exceeds its limit, the hook fails. Further text of
-// stderr is discarded.
+// Limits on the output in bytes. More stdout is a failure, and more stderr is discarded.
 const (
 	maxStdout = wire.MaxBytes
 	maxStderr = 64 << 10
@@ -25,8 +24,8 @@ const (
 
 const exitDeny = 2
 
-// drainTime limits how long execute reads output after it has killed the process group. Without a
-// limit, a process that left the group could keep the pipe open for ever.
+// drainTime limits reading after the process group was killed. A process that left the group could
+// keep the pipe open for ever.
 const drainTime = 100 * time.Millisecond
 
 func shellCommand(line string) []string { return []string{"sh", "-c", line} }
@@ -66,8 +65,8 @@ type output struct {
 	stdout, stderr []byte
 }
 
-// execute runs the program with in as its input. When the program exits, ctx ends, or stdout
-// exceeds its limit, the whole process group is killed, so that nothing stays behind.
+// execute runs the program with in as its input. Afterwards, the whole process group is killed, so
+// that nothing stays behind.
 func (c command) execute(ctx context.Context, in []byte) (output, error) {
 	if ctx.Err() != nil {
 		return output{}, ctx.Err()
@@ -147,8 +146,7 @@ type pipes struct {
 	theirs                []*os.File
 }
 
-// openPipes opens the pipes of cmd itself instead of leaving it to exec, because cmd.Wait would
-// then wait for every process that inherited one.
+// openPipes opens the pipes of cmd, because exec would wait for every process that inherited one.
 func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	p := new(pipes)
 	var errs [3]error

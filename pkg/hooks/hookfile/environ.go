@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// passedOn lists the environment variables that the programs of hooks inherit. All others are
-// withheld, because they may contain credentials.
+// passedOn lists the environment variables that hooks inherit. All others may contain credentials.
 var passedOn = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "TMP", "TEMP", "TZ", "TERM", "LANG", "LANGUAGE",
 	"SYSTEMROOT", "COMSPEC", "PATHEXT", "USERPROFILE",

@@ -86,8 +86,7 @@ func Load(path string) (*File, error) {
 	return Parse(path, data)
 }
 
-// Parse is like [Load] for a file that the caller has already read. name is the file name for
-// problems.
+// Parse is like [Load] for a file that was already read. name is for problems.
 func Parse(name string, data []byte) (*File, error) {
 	r := &reader{file: name}
 	f := &File{Name: name}

@@ -93,9 +93,8 @@ func (r *hookReader) complete(n *yaml.Node) {
 	}
 }
 
-// checkProvider warns if a hook with a base_url does not name its provider and the protocol of
-// Anthropic is assumed because of the model. This can be wrong, because most other services speak
-// the protocol of OpenAI.
+// checkProvider warns if only the model suggests the protocol of Anthropic for a base_url. Most
+// other services speak the protocol of OpenAI.
 func (r *hookReader) checkProvider() {
 	h := r.hook
 	if base, ok := r.seen["base_url"]; ok && h.Type == LLMType && h.provider == "" && h.usesAnthropic() {

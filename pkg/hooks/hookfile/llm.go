@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/llm"
 )
 
-// defaultMaxTokens limits the answer of the model, and is enough for a verdict and one sentence.
+// defaultMaxTokens is enough for a verdict and one sentence.
 const defaultMaxTokens = 100
 
 const maxCached = 1000
@@ -69,8 +69,8 @@ func (h *Hook) keyName() string {
 	return "OPENAI_API_KEY"
 }
 
-// run asks the model about the call, and denies the call if the model finds it unsafe. It never
-// allows one, because only the user may answer a request for approval.
+// run asks the model about the call, and denies an unsafe one. It never allows a call, because only
+// the user may answer a request for approval.
 func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	text, err := j.prompt.render(j.event, d)
 	if err != nil {
@@ -87,8 +87,7 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 }
 
 // recall returns the judgement from the cache, or asks the model. Concurrent callers with the same
-// text share one request. The text suffices as the cache key, because the model and the settings of
-// a hook never change.
+// text share one request.
 func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	if j.cache == nil {
 		return j.consult(ctx, text)
@@ -102,8 +101,7 @@ func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 				return j.consult(ctx, text)
 			},
 		))
-		// If a concurrent caller sent the request and timed out, this caller tries again, because
-		// its ctx has not ended.
+		// A concurrent caller sent the request and timed out. Try again, because ctx has not ended.
 		if err == nil || asked || ctx.Err() != nil || !errors.Is(err, hooks.ErrTimedOut) {
 			return said, err
 		}
@@ -128,8 +126,8 @@ const (
 
 const errGarbage = hooks.Fault("model did not answer with safe: true or false")
 
-// findJudgement returns the first JSON object in text with a boolean member safe. An object in
-// which safe is false has precedence, because the answer can quote text of the agent.
+// findJudgement returns the first JSON object in text with a boolean member safe. An unsafe one has
+// precedence, because the answer can quote text of the agent.
 func findJudgement(text string) (judgement, error) {
 	if len(text) > maxAnswer {
 		return judgement{}, hooks.Fault("model's answer is too long")
@@ -182,8 +180,8 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false. An answer that was
-// cut off at max_tokens can thus still deny the call.
+// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false. A cut answer can
+// thus still deny the call.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

@@ -25,8 +25,8 @@ type policyReader struct {
 
 var verdicts = []string{string(events.VerdictAsk), string(events.VerdictDeny), string(events.VerdictNone)}
 
-// policyKeys are read in this order, because the first keys, such as mode, influence how the later
-// ones are checked.
+// policyKeys are read in this order. The first ones, such as mode, influence the checks of the
+// later ones.
 var policyKeys = []policyKey{
 	{
 		name: "mode", about: "strict (the default) means what a rule says; compat takes it literally, as other systems do",

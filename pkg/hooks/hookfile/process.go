@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// process is a running program. On Unix, it leads a process group, so that end can kill the program
-// together with all that it started. On other systems, these other processes survive.
+// process is a running program. On Unix, end also kills all processes that it started. On other
+// systems, these survive.
 type process struct {
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when the program has exited

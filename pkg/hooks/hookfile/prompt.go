@@ -60,8 +60,8 @@ func checkTags(tags []mustache.Tag) error {
 	return nil
 }
 
-// render fills the template. It inserts args and payload as JSON, and each other value as one line,
-// so that no value looks like text of the template.
+// render fills the template. Values become one line or JSON, so that none looks like text of the
+// template.
 func (p *prompt) render(event string, d hooks.Document) (string, error) {
 	m := &d.Meta
 	text, err := p.template.Render(map[string]string{

@@ -9,10 +9,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// Requester sends the requests of nats hooks. Request sends document to the service that listens on
-// subject, and returns the answer. If subject is empty, the decision service of the tenant gets the
-// document. Request must be safe for concurrent use and return when ctx ends. A [hooks.Fault] in
-// the error becomes the cause of the hook's failure.
+// Requester sends the requests of nats hooks. An empty subject means the decision service of the
+// tenant. Request must be safe for concurrent use and return when ctx ends. A [hooks.Fault] in the
+// error becomes the cause of the hook's failure.
 type Requester interface {
 	Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error)
 }
@@ -21,8 +20,8 @@ type Requester interface {
 type Options struct {
 	// Requester sends the requests of nats hooks. If it is nil, these hooks fail.
 	Requester Requester
-	// Own reports whether subject belongs to the decision service that runs these hooks. Register
-	// rejects a nats hook with such a subject, because the service would wait for its own answer.
+	// Own reports whether subject belongs to the service that runs these hooks. Register rejects
+	// such a hook, because the service would wait for its own answer.
 	Own func(subject string) bool
 }
 

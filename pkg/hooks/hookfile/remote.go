@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// newClient sets no timeout, because the context of a hook has one. The client does not follow
-// redirects, because only the server that the hook file names may get the data.
+// newClient follows no redirects, because only the server that the hook file names may get the
+// data. The context of a hook limits the time.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport:     bounded{http.DefaultTransport},

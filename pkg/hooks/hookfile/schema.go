@@ -89,8 +89,8 @@ func described(schema object, about string) object {
 
 func enum(words ...string) object { return object{"type": "string", "enum": words} }
 
-// nonEmpty is the schema of a text that must not be empty. It also accepts a number or a boolean,
-// because YAML takes some texts without quotes for these.
+// nonEmpty is the schema of a text that must not be empty. YAML takes some texts without quotes for
+// numbers or booleans.
 func nonEmpty() object {
 	return object{"type": []string{"string", "number", "boolean"}, "minLength": 1}
 }

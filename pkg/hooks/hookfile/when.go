@@ -45,8 +45,7 @@ type facts struct {
 	Stopped     bool           `expr:"stopped"`
 }
 
-// lateVariables lists the variables that a matcher cannot use, because they are only known when the
-// hook runs.
+// lateVariables are known only when the hook runs, so a matcher cannot use them.
 var lateVariables = map[string]bool{"result": true, "error": true, "payload": true}
 
 type condition struct {
@@ -119,7 +118,7 @@ func (e *expressionError) Error() string {
 	return "not an expression that is true or false: " + clip(e.message) + " (at its " + at + ")"
 }
 
-// Visit implements [ast.Visitor]. It sets c.late if node is a variable that a matcher cannot use.
+// Visit implements [ast.Visitor]. It sets c.late for variables that a matcher cannot use.
 func (c *condition) Visit(node *ast.Node) {
 	if name, ok := (*node).(*ast.IdentifierNode); ok && (lateVariables[name.Value] || name.Value == "$env") {
 		c.late = true
@@ -154,9 +153,8 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 	return yes, nil
 }
 
-// Match evaluates the expression before the hook runs, so that a hook whose condition is false
-// costs nothing. If the expression fails or needs a variable that is not known yet, Match returns
-// true, and the hook evaluates the expression again when it runs.
+// Match evaluates the expression before the hook runs, so that a false condition costs nothing. It
+// returns true if the expression cannot be evaluated yet.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

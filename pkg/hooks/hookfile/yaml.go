@@ -13,7 +13,7 @@ import (
 )
 
 // Limits on the bytes, values and nesting of a hook file. The values behind an alias count each
-// time, because aliases can turn a small file into millions of values.
+// time, because aliases can stand for millions.
 const (
 	maxFile  = 1 << 20
 	maxNodes = 100_000
@@ -38,8 +38,7 @@ func (r *reader) odd(n *yaml.Node, format string, args ...any) {
 	r.warnings = append(r.warnings, r.at(n, format, args...))
 }
 
-// root returns the root value of the YAML document in data, with aliases resolved. After a problem,
-// it returns nil.
+// root returns the root value of the document with aliases resolved, or nil after a problem.
 func (r *reader) root(data []byte) *yaml.Node {
 	place := func(offset int, message string) *yaml.Node {
 		line, column := position(data, offset)
@@ -92,8 +91,8 @@ func (r *reader) syntax(err error) {
 	r.problems = append(r.problems, p)
 }
 
-// resolve returns a copy of n in which copies replace all aliases. A copy has the position of its
-// alias, so that problems are reported there. If a limit is exceeded, resolve returns nil.
+// resolve returns a copy of n without aliases, or nil beyond a limit. Problems are reported at the
+// alias.
 func (r *reader) resolve(n *yaml.Node, depth int, budget *int) *yaml.Node {
 	if *budget--; *budget == 0 {
 		r.wrong(n, "more than %d values, counting what aliases stand for; write fewer", maxNodes)

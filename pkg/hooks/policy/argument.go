@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// pathKeys lists the arguments of tools that contain file names. Agents spell these in several
-// ways, so they are compared in the form that squash returns.
+// pathKeys lists the arguments of tools that contain file names, in the form that squash returns.
 var pathKeys = words("path file filepath filename paths files notebookpath targetfile targetpath absolutepath relativepath " +
 	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
 	"outputpath outputfile dirpath")
@@ -34,8 +33,8 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// commandsOf returns the commands in args. A list of words is one command. ok is false if there is
-// no command, or if a command is neither text nor a list of texts.
+// commandsOf returns the commands in args. ok is false if there is none, or if one is neither text
+// nor a list of texts.
 func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	m, err := args.Map()
 	if err != nil {
@@ -84,9 +83,8 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn returns the directory to which a command has changed. If dir is relative, it is joined
-// with start, the directory in which the command began. If root is unknown, start may be the root
-// itself, so startedIn returns only dir.
+// startedIn returns the directory to which a command has changed. A relative dir begins at start if
+// root is known.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir
@@ -212,8 +210,7 @@ func patchedFiles(patch string) []string {
 	return paths
 }
 
-// firstTruthy returns the first value of keys that is truthy in JavaScript. It returns false if
-// there is no such value or if that value is not text.
+// firstTruthy returns the first value of keys that is truthy in JavaScript, if it is text.
 func firstTruthy(args hooks.JSON, keys ...string) (string, bool) {
 	m, err := args.Map()
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// AskLimit is the policy maxAskUserPerSession, which limits how many questions an agent can ask its
-// user in one session. A denied question never reaches the user, so it does not count.
+// AskLimit is the policy maxAskUserPerSession. It limits how many questions an agent can ask its
+// user in one session. A denied question does not count.
 //
-// The mode Strict counts calls of every tool that asks the user, for each tenant and session. The
-// mode Compat counts only the tool ask_user, for each session.
+// Strict counts calls of every tool that asks the user, for each tenant and session. Compat counts
+// only the tool ask_user, for each session.
 type AskLimit struct {
 	limit int
 	opts  Options
@@ -24,8 +24,8 @@ type AskLimit struct {
 
 type session struct{ tenant, id string }
 
-// NewAskLimit returns the policy. If limit is 0, strict allows no questions and compat allows any
-// number.
+// NewAskLimit returns the policy. A limit of 0 allows no questions in strict mode, and any number
+// in compat.
 func NewAskLimit(limit int, opts Options) (*AskLimit, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("maxAskUserPerSession: %w", err)

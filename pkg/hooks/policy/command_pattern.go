@@ -62,8 +62,8 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 	return true
 }
 
-// leads reports whether cmd begins with the program and the operands of the pattern, and returns
-// the arguments after them.
+// leads reports whether cmd begins with the program and operands of the pattern, and returns the
+// other arguments.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false
@@ -96,9 +96,8 @@ const (
 	maxLetters = 9 // longest option cluster in a command
 )
 
-// optionsOf returns the part of args that can contain option. It ends at the first "--" in rest,
-// the arguments after the operands of the pattern, because an earlier "--" can be the value of an
-// option. An option such as -delete can also follow "--", so it is searched in all arguments.
+// optionsOf returns the arguments that can contain option. They end at "--" in rest, because an
+// earlier "--" can be a value.
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args
@@ -109,7 +108,7 @@ func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	return args
 }
 
-// isWord reports whether option is one word after a single dash, such as "-delete", and not several
+// isWord reports whether option is one word after a dash, such as "-delete", and not several
 // letters.
 func isWord(option string) bool { return len(option) > maxCluster && !strings.HasPrefix(option, "--") }
 
@@ -137,8 +136,7 @@ func hasOption(args []shell.Word, option string) bool {
 	return true
 }
 
-// meansLong reports whether text is the long option name, a valid abbreviation of it, or its short
-// form.
+// meansLong reports whether text is the long option name, an abbreviation of it, or its short form.
 func meansLong(text, name string) bool {
 	if given, long := strings.CutPrefix(text, "--"); long {
 		key, _, _ := strings.Cut(given, "=")

@@ -19,9 +19,8 @@ func DefaultBlockedCommands() []string {
 //
 // Strict applies to the shell tool of every agent, and checks each program that a command would
 // start. A pattern such as "git push --force" consists of a program, its first operands and its
-// options. The options match in any position, in short form and combined with others ("-f", "-fu").
-// Quoted text is not a command, and --force-with-lease does not match --force. A command that
-// cannot be known before it runs gets the verdict of Options.Undetermined.
+// options. Options match in any position and in short form. Quoted text is not a command. A command
+// that cannot be known before it runs gets the verdict of Options.Undetermined.
 //
 // Compat applies to the tools powershell, bash, shell and exec. It denies a call whose argument
 // "command" or "cmd" contains a pattern.
@@ -31,8 +30,8 @@ type Commands struct {
 	opts     Options
 }
 
-// NewCommands returns the policy. If patterns is nil, [DefaultBlockedCommands] apply. An empty list
-// blocks nothing. In strict mode, each pattern must be one plain command.
+// NewCommands returns the policy. Nil patterns mean [DefaultBlockedCommands]. An empty list blocks
+// nothing. In strict mode, each pattern must be one plain command.
 func NewCommands(patterns []string, opts Options) (*Commands, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("blockedCommands: %w", err)

@@ -70,8 +70,8 @@ func judge(cmd shell.Command, root string) finding {
 	return destroysRemotely(cmd)
 }
 
-// asksForHelp reports whether cmd only prints its help. A --help after another option does not
-// count, because it could be the value of that option.
+// asksForHelp reports whether cmd only prints its help. After another option, --help could be its
+// value.
 func asksForHelp(cmd shell.Command) bool {
 	for i, a := range cmd.Args {
 		switch {

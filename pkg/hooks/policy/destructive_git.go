@@ -78,9 +78,8 @@ func gitReset(args []shell.Word) string {
 	return ""
 }
 
-// checkoutTable lists the options of git checkout that take a value, so that the value is not
-// mistaken for a branch or a path. Agents often leave out the "=" that git requires after the last
-// two, so a value in the next word is accepted too.
+// checkoutTable lists the options of git checkout that take a value, which must not count as a
+// branch or path.
 var checkoutTable = optionTable{
 	short: "bBU",
 	long:  []string{"orphan", "conflict", "unified", "inter-hunk-context", "pathspec-from-file"},

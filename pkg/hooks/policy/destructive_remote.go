@@ -48,8 +48,7 @@ func destroysRemotely(cmd shell.Command) finding {
 	return finding{}
 }
 
-// leads reports whether args begin with words. Options may stand between the words, so it skips
-// these and the words that may be their values.
+// leads reports whether args begin with words, apart from options and their possible values.
 func leads(args []shell.Word, words []string) bool {
 	option := false
 	for _, a := range args {

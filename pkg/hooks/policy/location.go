@@ -23,9 +23,8 @@ var temps = []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/v
 
 var homes = []string{"/home", "/Users"}
 
-// locate classifies a path that is an argument of a command running in dir. root is the directory
-// of the project, or "" if unknown. Symbolic links are not resolved, since the policy reads no
-// files.
+// locate classifies a path in a command that runs in dir. It reads no files, so symbolic links are
+// not resolved. root is "" if unknown.
 func locate(word shell.Word, dir, root string) location {
 	text, glob := word.Text, word.Glob
 	if i := strings.Index(text, shell.Hole); i >= 0 {
@@ -106,8 +105,8 @@ func below(full, base string) (string, bool) {
 	return strings.CutPrefix(full, strings.TrimSuffix(base, "/")+"/")
 }
 
-// outside classifies a path outside of the project. System directories and home directories are
-// critical, and so is a pattern that matches all their entries.
+// outside classifies a path outside of the project. System and home directories are critical, and
+// so are patterns for all their entries.
 func outside(full string, glob bool) location {
 	parent, last := path.Split(full)
 	parent = path.Clean(parent)

@@ -14,12 +14,12 @@ import (
 )
 
 // ReviewerLockout is the policy reviewerLockout. It denies writes to an artifact by an agent that
-// is locked out of the artifact.
+// is locked out of it.
 //
-// Strict applies to the writing tools of every agent. An artifact is a path, a folder or a pattern
-// with "**/". It covers the path itself and all paths inside of it. Leading folders may be missing
-// in either path. Compat applies to the same tools as [WritePaths] in compat. In this mode, a path
-// matches if it contains the text of the artifact or the artifact contains the path.
+// Strict applies to the writing tools of every agent. An artifact is a path with everything inside
+// of it, or a pattern with "**/". Leading folders may be missing. Compat applies to the same tools
+// as [WritePaths] in compat. A path then matches if it contains the text of the artifact, or the
+// reverse.
 type ReviewerLockout struct {
 	opts Options
 
@@ -40,8 +40,7 @@ func NewReviewerLockout(opts Options) (*ReviewerLockout, error) {
 	return &ReviewerLockout{opts: opts}, nil
 }
 
-// Lockout locks agent out of artifact, so that the policy denies the agent's writes to it. Lockout
-// has no effect if the agent is already locked out.
+// Lockout locks agent out of artifact, so that the policy denies the agent's writes to it.
 func (p *ReviewerLockout) Lockout(artifact, agent string) {
 	if artifact == "" || agent == "" {
 		return // an empty artifact would match every path
@@ -62,8 +61,8 @@ func (p *ReviewerLockout) find(artifact string) int {
 	return slices.IndexFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
 
-// IsLockedOut reports whether agent is locked out of exactly this artifact. It does not check
-// parents or patterns.
+// IsLockedOut reports whether agent is locked out of exactly this artifact, without parents and
+// patterns.
 func (p *ReviewerLockout) IsLockedOut(artifact, agent string) bool {
 	return slices.Contains(p.LockedAgents(artifact), agent)
 }
@@ -75,7 +74,7 @@ func (p *ReviewerLockout) ClearLockout(artifact string) {
 	p.locks = slices.DeleteFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
 
-// LockedAgents returns the agents that are locked out of artifact, in the order of their lockouts.
+// LockedAgents returns the agents that are locked out of artifact, oldest lockout first.
 func (p *ReviewerLockout) LockedAgents(artifact string) []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

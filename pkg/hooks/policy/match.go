@@ -16,7 +16,7 @@ import (
 )
 
 // Match returns a matcher of calls that match [ForTool] and [ForArg] with these patterns. An empty
-// tool matches every tool. Match returns all errors at once.
+// tool matches every tool.
 func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	var matchers []hooks.Matcher
 	var errs []error
@@ -39,9 +39,9 @@ func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	return hooks.All(matchers...), nil
 }
 
-// ForTool returns a matcher of calls by tool name. The pattern is compared with the agent's name of
-// the tool and with its [CanonicalTool]. Both "Bash" and "run_shell_command" therefore match the
-// shell of every agent. In the pattern, "*" matches any characters.
+// ForTool returns a matcher of calls by tool name, where "*" matches any characters. The pattern is
+// compared with the agent's name of the tool and with its [CanonicalTool], so "Bash" matches the
+// shell of every agent.
 func ForTool(tool string) (hooks.Matcher, error) {
 	text, err := newText(tool)
 	if err != nil {
@@ -68,13 +68,11 @@ func (m toolMatcher) Match(_ hooks.Meta, s hooks.Subject) bool {
 //
 // The value is compared as a path if key is an argument for file names, or if glob contains "**".
 // In a path, "*" does not match "/", and "**/" matches any number of folders. The path is cleaned,
-// and can also match relative to Meta.TeamRoot. In other values, "*" matches any characters. For
-// example, "rm *" matches "rm -rf x" but not "echo rm x".
+// and can also match relative to Meta.TeamRoot. In other values, "*" matches any characters.
 //
-// Agents use different names for the same argument. The key "path" also matches "file_path" and
-// similar names, and "command" also matches "cmd". If a call has several such arguments, one match
-// is enough, so that a second argument cannot hide the first. Missing arguments and values that are
-// not text do not match.
+// Agents use different names for the same argument. The key "path" also matches "file_path", and
+// "command" also matches "cmd". One matching argument is enough, so that a second one cannot hide
+// it. Values that are not text do not match.
 func ForArg(key, glob string) (hooks.Matcher, error) {
 	if key == "" {
 		return nil, errors.New("argument pattern: no name of an argument")

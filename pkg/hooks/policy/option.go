@@ -20,11 +20,11 @@ const (
 // Options contains settings that all policies share. The zero Options select the strict mode.
 type Options struct {
 	Mode Mode
-	// Root is the absolute directory to which relative paths refer. If it is empty, policies use
-	// Meta.TeamRoot of the call.
+	// Root is the absolute directory to which relative paths refer, by default Meta.TeamRoot of the
+	// call.
 	Root string
-	// Undetermined is the verdict on a command such as "$(cat x)", which is unknown until it runs:
-	// ask (the default), deny or none.
+	// Undetermined is the verdict on a command that is unknown until it runs, such as "$(cat x)".
+	// It is ask (the default), deny or none.
 	Undetermined events.Verdict
 }
 

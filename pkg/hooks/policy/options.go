@@ -76,7 +76,7 @@ func (a arguments) exact(name string) bool {
 }
 
 // longMatches reports whether given is the long option name or an abbreviation of at least three
-// letters. The letters may also fit other options, which longMatches does not know.
+// letters.
 func longMatches(name, given string) bool {
 	return given == name || len(given) >= 3 && strings.HasPrefix(name, given)
 }

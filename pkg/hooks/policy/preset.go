@@ -23,8 +23,7 @@ func NewPreset(name string, opts Options) (hooks.PreToolUser, error) {
 }
 
 // Destructive is the preset destructive-commands. It denies shell commands with irreversible
-// effects on uncommitted changes, shared history, files outside of the working directory, or remote
-// data. [Options.Mode] has no effect on it. docs/hooks-policies.md lists the commands.
+// effects, which docs/hooks-policies.md lists. [Options.Mode] has no effect on it.
 type Destructive struct{ opts Options }
 
 // NewDestructive returns the policy.

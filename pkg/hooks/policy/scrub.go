@@ -16,9 +16,8 @@ import (
 // result of a tool with markers such as "[EMAIL_REDACTED]". Numbers and the names of JSON members
 // stay unchanged.
 //
-// Strict replaces everything that the package redact finds in the result, the error, its stack and
-// the context. If the result is not JSON, PostToolUse returns an error. Compat replaces only e-mail
-// addresses in the result.
+// Strict covers everything that package redact finds in the result, the error, its stack and the
+// context. It fails if the result is not JSON. Compat replaces only e-mail addresses in the result.
 type Scrubber struct {
 	name     string
 	redactor *redact.Redactor // nil to replace only e-mail addresses, for compat
@@ -52,8 +51,7 @@ func newScrubber(name string, opts Options, kinds redact.Options) (*Scrubber, er
 // Name returns the name of the policy.
 func (s *Scrubber) Name() string { return s.name }
 
-// PostToolUse returns the outcome with markers in place of the data that the policy finds, or nil
-// if it finds none.
+// PostToolUse returns the outcome with markers in place of findings, or nil if there are none.
 func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	clean := out
 	var err error
@@ -73,8 +71,7 @@ func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone
 	return &clean, nil
 }
 
-// document puts j into a list before it redacts j, because the redactor adds a member with its
-// findings to an object.
+// document puts j into a list, because the redactor adds a member with its findings to an object.
 func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 	if j == "" {
 		return "", nil
@@ -88,8 +85,7 @@ func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 
 var email = regexp.MustCompile(`[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`)
 
-// stringToken matches a JSON string. The colon after a member's name is part of the match, so that
-// names can be told from values.
+// stringToken matches a JSON string. A colon at its end means that it is a member's name.
 var stringToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:\s*:)?`)
 
 func scrubEmails(j hooks.JSON) hooks.JSON {

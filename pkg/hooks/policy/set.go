@@ -72,8 +72,7 @@ func New(c Config) (*Set, error) {
 }
 
 // NewSet returns a set of policies. Each policy implements [hooks.PreToolUser],
-// [hooks.PostToolUser] or [hooks.SessionEnder]. The lockouts of [Set.Lockout] have no effect in
-// this set, even if it contains a [ReviewerLockout].
+// [hooks.PostToolUser] or [hooks.SessionEnder]. [Set.Lockout] has no effect in this set.
 func NewSet(policies ...any) *Set {
 	return &Set{policies: slices.Clone(policies), lockout: &ReviewerLockout{}}
 }
@@ -85,8 +84,8 @@ func (s *Set) Policies() []any { return slices.Clone(s.policies) }
 // configuration enables the policy.
 func (s *Set) Lockout() *ReviewerLockout { return s.lockout }
 
-// Register registers a hook for each method of each policy. The hooks have the failure mode Block
-// unless opts change it. If an error occurs, Register adds no hook.
+// Register registers a hook for each method of each policy, or none after an error. The failure
+// mode is Block unless opts change it.
 func (s *Set) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	var ids []hooks.ID
 	for _, p := range s.policies {
@@ -125,8 +124,7 @@ func (s *Set) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCa
 	return question, nil
 }
 
-// PostToolUse passes the outcome through all policies in order. Each policy gets the outcome of the
-// previous one.
+// PostToolUse passes the outcome through all policies in order.
 func (s *Set) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	var cleaned *hooks.ToolOutcome
 	for _, p := range s.policies {

@@ -41,9 +41,8 @@ var canonical = func() map[string]string {
 	return m
 }()
 
-// CanonicalTool returns the canonical name of a tool, such as "Bash" for the shell of every agent,
-// and "Edit" for "replace" and "apply_patch". It ignores the prefix of an MCP server, as in
-// "mcp__files__write_file" and "files:write_file". Unknown names are returned unchanged.
+// CanonicalTool returns the common name of a tool, such as "Bash" for the shell of every agent. It
+// ignores the prefix of an MCP server. Unknown names are returned unchanged.
 func CanonicalTool(tool string) string {
 	name := tool
 	if i := strings.LastIndex(name, "__"); i >= 0 {

@@ -17,21 +17,21 @@ import (
 // WritePaths is the policy allowedWritePaths. Tools can only write files whose path matches one of
 // the patterns. Files that a shell command writes are not checked, except files of a patch.
 //
-// Strict applies to the writing tools of every agent and to patches, including a patch in a shell
-// command. It cleans each path and makes it relative to the root. "*" does not match "/", and "**/"
-// matches any number of folders. A path outside of the root never matches a relative pattern.
-// Strict denies a call that contains no path.
+// Strict applies to the writing tools of every agent and to patches, even in a shell command. It
+// cleans each path and makes it relative to the root. "*" does not match "/", and "**/" matches any
+// number of folders. A path outside of the root never matches a relative pattern. Strict denies a
+// call without a path.
 //
-// Compat applies to the tools edit, create, write_file and create_file if their argument "path" or
-// "file_path" is text. It does not clean the path, and "**" matches any characters.
+// Compat applies to the tools edit, create, write_file and create_file with an argument "path" or
+// "file_path". It does not clean the path, and "**" matches any characters.
 type WritePaths struct {
 	patterns []string
 	compiled []*regexp.Regexp // used by compat only
 	opts     Options
 }
 
-// NewWritePaths returns the policy. If patterns is empty, strict denies every write and compat
-// allows every write. An invalid pattern is an error.
+// NewWritePaths returns the policy. Without patterns, strict denies every write and compat allows
+// every write.
 func NewWritePaths(patterns []string, opts Options) (*WritePaths, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("allowedWritePaths: %w", err)
@@ -104,8 +104,8 @@ func (p *WritePaths) allows(name, root string) bool {
 
 func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
-// patchedByCommand returns the files that a shell command patches with apply_patch, the patch
-// program of an agent.
+// patchedByCommand returns the files that a shell command changes with apply_patch, an agent's
+// patch program.
 func patchedByCommand(args hooks.JSON, root string) []string {
 	texts, _ := commandsOf(args)
 	start := dirOf(args)
@@ -159,8 +159,8 @@ func compatPath(call hooks.ToolCall) (string, bool) {
 	return "", false
 }
 
-// compatGlob compiles a pattern for the mode Compat. "**" matches any characters, "*" any
-// characters but "/", and "?" one character.
+// compatGlob compiles a pattern. "**" matches any characters, "*" any but "/", and "?" one
+// character.
 func compatGlob(glob string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^(?:")

@@ -22,12 +22,11 @@ type BudgetOptions struct {
 }
 
 // Budget limits the spending of agents. When the spending reaches CheapAt, sub-agents get a cheaper
-// model. When it reaches DenyAt, no sub-agent can start. Both are shares of the limit.
+// model. At DenyAt, no sub-agent can start. Both are shares of the limit.
 //
-// Budget counts the tokens of a sub-agent at its end, and the tokens of every call of
-// [Budget.Spend]. Running sub-agents can therefore exceed the limit. If File is set, the spending
-// survives restarts, and processes with the same file share one budget. If a write to the file
-// fails, the hook fails.
+// Budget counts the tokens of a sub-agent at its end, so running sub-agents can exceed the limit.
+// [Budget.Spend] adds other tokens. With File, the spending survives restarts, and processes with
+// the same file share one budget. If a write to the file fails, the hook fails.
 type Budget struct {
 	opts   BudgetOptions
 	prices prices
@@ -76,8 +75,7 @@ func (b *Budget) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, 
 	return r.Use(plain, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// SubagentStart denies a sub-agent if the spending has reached DenyAt, or gives it the cheaper
-// model if the spending has reached CheapAt.
+// SubagentStart denies a sub-agent at DenyAt, or gives it the cheaper model at CheapAt.
 func (b *Budget) SubagentStart(_ context.Context, _ hooks.Meta, s hooks.Subagent) (*hooks.SubagentDecision, error) {
 	spent, err := b.Spent()
 	if err != nil {
@@ -114,8 +112,8 @@ func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.Se
 	return b.opts.Report(ctx, report)
 }
 
-// Spend adds the cost of the tokens to the spending. If the file cannot be written, nothing is
-// lost, because the next write includes the cost.
+// Spend adds the cost of the tokens. If the file cannot be written, the next write includes the
+// cost.
 func (b *Budget) Spend(ctx context.Context, model string, used events.Tokens) error {
 	if used == (events.Tokens{}) {
 		return nil

@@ -55,8 +55,7 @@ func readSpending(path string) (spending, error) {
 	return s, nil
 }
 
-// addToFile adds amounts to the file at path. Other processes may share the file, so addToFile
-// locks it and replaces it atomically and durably.
+// addToFile adds amounts to the file at path, which other processes may share.
 func addToFile(ctx context.Context, path string, more spending) (err error) {
 	unlock, err := lock(ctx, path+".lock")
 	if err != nil {
@@ -75,8 +74,8 @@ func addToFile(ctx context.Context, path string, more spending) (err error) {
 	return replaceFile(path, append(data, '\n'))
 }
 
-// replaceFile replaces the content of the file at path. If it returns an error, the file is
-// unchanged, so that the caller can add the same spending again.
+// replaceFile replaces the content of a file. After an error it is unchanged, so that the caller
+// can add the spending again.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -94,8 +93,8 @@ func replaceFile(path string, data []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	// Sync the directory so that the new file survives a power cut. An error is ignored, because in
-	// the worst case a power cut restores the old file.
+	// Sync the directory in case of a power cut. Ignore an error, because at worst the old file
+	// comes back.
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = dir.Sync()
 		_ = dir.Close()

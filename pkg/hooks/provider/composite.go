@@ -11,17 +11,14 @@ import (
 type Mode uint8
 
 const (
-	// DenyWins asks all providers, and the strictest answer wins, so a deny has precedence over an
-	// ask, and an ask over an allow. Each provider gets the input with the patches of the previous
-	// providers.
+	// DenyWins asks all providers, and the strictest answer wins. Each provider gets the input with
+	// the patches of the previous ones.
 	DenyWins Mode = iota
-	// FirstNonNil uses the first answer and skips the remaining providers. It is unsafe. An allow
-	// by the first provider cancels a denial by the second, and a provider that only adds context
-	// disables all rules after it.
+	// FirstNonNil uses the first answer and skips the remaining providers. It is unsafe, because an
+	// allow by the first provider cancels a denial by the second.
 	//
 	// Notifications still reach every provider. If a provider fails before another has answered,
-	// the hook of the composite fails. This failure denies the action only with
-	// hooks.OnFailure(hooks.Block).
+	// the hook fails, which denies the action only with hooks.OnFailure(hooks.Block).
 	FirstNonNil
 )
 

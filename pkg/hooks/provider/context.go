@@ -21,14 +21,13 @@ type ContextOptions struct {
 	MaxBytes   int    // maximum bytes read from each file, default 64 KiB
 }
 
-// Context is a provider that gives each agent the knowledge of its team and saves standing
-// instructions. It adds to the context of a session the decisions (decisions.md), the newest
-// entries of the agent's history (agents/<agent>/history.md) and the skills that its charter
-// mentions (skills/<skill>/SKILL.md). A standing instruction in a prompt, such as "always use
-// tabs", is added to the decisions.
+// Context is a provider that gives each agent the knowledge of its team. At the start of a session,
+// it adds the decisions (decisions.md), the newest entries of the agent's history
+// (agents/<agent>/history.md) and the skills of its charter (skills/<skill>/SKILL.md). A standing
+// instruction in a prompt, such as "always use tabs", is added to the decisions.
 //
-// Context skips files that do not exist. If Meta.TeamRoot is empty, it does nothing. It never reads
-// or writes outside of the team's directory.
+// Missing files are skipped. If Meta.TeamRoot is empty, Context does nothing. It never reads or
+// writes outside of the team's directory.
 type Context struct {
 	opts ContextOptions
 	mu   sync.Mutex // serialises additions to the decisions
@@ -96,8 +95,8 @@ func (c *Context) open(meta hooks.Meta) (*os.Root, error) {
 	return dir, nil
 }
 
-// read returns the text of a file in dir, or "" for a missing file. If the file is larger than
-// MaxBytes, read returns only the last complete lines.
+// read returns the text of a file in dir, or "" if it is missing. Of a large file, it returns only
+// the last complete lines.
 func (c *Context) read(dir *os.Root, name string) (string, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

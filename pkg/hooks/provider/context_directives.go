@@ -57,8 +57,7 @@ func Directives(prompt string) []string {
 	return found
 }
 
-// plain removes invisible characters, because they can hide the end of a sentence. It also joins
-// repeated white space.
+// plain joins white space and removes invisible characters, which can hide the end of a sentence.
 func plain(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {

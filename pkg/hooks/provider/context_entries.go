@@ -15,8 +15,7 @@ type entry struct {
 	at   int    // index in the file
 }
 
-// newest returns the n newest entries of history, in the order of the file. An entry without a date
-// gets the date of the previous entry. With equal dates, the later entry is newer.
+// newest returns the n newest entries of history, in the order of the file.
 func newest(history string, n int) string {
 	entries := entriesOf(history)
 	if len(entries) == 0 {

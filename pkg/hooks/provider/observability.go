@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Meter receives measurements. Its methods must be safe for concurrent use and must return quickly,
-// because they run within the timeout of a hook.
+// Meter receives measurements. Its methods must be safe for concurrent use, and quick, because they
+// delay a hook.
 type Meter interface {
 	// Add adds delta to the counter with this name and these attributes.
 	Add(ctx context.Context, name string, delta int64, attributes ...slog.Attr)
@@ -41,9 +41,9 @@ type ObservabilityOptions struct {
 	Attributes []slog.Attr // added to all measurements and spans, such as the repository
 }
 
-// Observability counts tool calls, sessions, prompts, errors, compactions, sub-agents, steps and
-// runs, and measures their duration. It never influences a run. The attributes name agents, tools
-// and models, but contain no prompts, arguments, results or error texts.
+// Observability counts and measures tool calls, sessions, prompts, errors, compactions, sub-agents,
+// steps and runs. It never influences a run. Attributes contain names, but no prompts, arguments,
+// results or error texts.
 type Observability struct {
 	opts ObservabilityOptions
 	now  func() time.Time

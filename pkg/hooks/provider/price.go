@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Price is the price of a million tokens of a model, in the currency of the budget.
+// Price is the price of a million tokens in the currency of the budget.
 type Price struct {
 	Input         float64
 	Output        float64
@@ -55,8 +55,8 @@ func newPrices(table map[string]Price) (prices, error) {
 	return p, nil
 }
 
-// of returns the price of the model, or else of the longest pattern that matches its name. An
-// unknown model has the highest price, so that a new model is not free.
+// of returns the price of the model, or of the longest matching pattern. An unknown model has the
+// highest price, so that none is free.
 func (p prices) of(model string) Price {
 	if price, ok := p.exact[model]; ok {
 		return price

@@ -14,15 +14,14 @@ type Recorder struct {
 	rest  []hooks.Appender
 }
 
-// NewRecorder returns a Recorder. It sends each event to first. The Appenders in rest then get the
-// event as first returned it. If first fails, they get the original event, which may contain data
-// that first would have redacted.
+// NewRecorder returns a Recorder. The Appenders in rest get each event as first returned it. If
+// first fails, they get the original event, which may contain data that first would have redacted.
 func NewRecorder(first hooks.Appender, rest ...hooks.Appender) *Recorder {
 	return &Recorder{first: first, rest: rest}
 }
 
-// Append sends e to each Appender in order, even after a failure. It returns the event from the
-// first Appender, or e if that Appender failed, and the joined errors of all Appenders.
+// Append sends e to each Appender in order, even after a failure. It returns the event of the first
+// Appender, or e, and all errors.
 func (r *Recorder) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	stored, err := r.first.Append(ctx, e)
 	if err != nil {

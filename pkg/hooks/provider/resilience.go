@@ -17,12 +17,12 @@ type ResilienceOptions struct {
 	Alert     AlertFunc     // called when a breaker opens, nil for no alert
 }
 
-// Resilience decides how a run continues after an error. After a model error, the run continues
-// with the next fallback model. After a network error, it waits. The wait doubles each time.
+// Resilience decides how a run continues after an error. After a model error, it switches to the
+// next fallback model. After a network error, it waits, each time twice as long.
 //
-// After more than Limit errors in a row, the circuit breaker of the run opens. Resilience then
-// sends one alert and refuses every retry. A completed step and the end of the run reset the count.
-// Tool and permission errors do not count, because the agent handles them.
+// After more than Limit errors in a row, Resilience sends one alert and refuses every retry. A
+// completed step and the end of the run reset the count. Tool and permission errors do not count,
+// because the agent handles them.
 type Resilience struct {
 	opts ResilienceOptions
 
@@ -50,8 +50,8 @@ func NewResilience(opts ResilienceOptions) *Resilience {
 // Name returns "resilience".
 func (*Resilience) Name() string { return "resilience" }
 
-// Register registers the hooks of r. The failure mode is Block, so that a retry is refused even if
-// the alert about it cannot be sent.
+// Register registers the hooks of r. The failure mode Block refuses a retry even if the alert
+// cannot be sent.
 func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	plain := struct {
 		hooks.Named
@@ -72,8 +72,8 @@ func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks
 	return recovery, r.opts.Alert(ctx, alertOf("circuit breaker open", meta, f))
 }
 
-// judge counts the failure and returns the recovery, or nil. Tool and permission errors do not
-// count, because the agent handles them. If alarm is true, the caller must send an alert.
+// judge counts the failure and returns the recovery, or nil. If alarm is true, the caller must send
+// an alert.
 func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recovery, alarm bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

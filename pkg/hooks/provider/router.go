@@ -20,8 +20,8 @@ var routedPoints = []events.Kind{
 	events.ToolResult, events.RunStarted, events.StepFinished, events.RunFinished, events.SessionEnded, events.SubagentStopped,
 }
 
-// newInner returns a separate registry with the hooks of provider. It returns an error if one of
-// them is at a point that the router does not support.
+// newInner returns a registry with the hooks of provider. It fails if the router does not support
+// one of their points.
 func newInner(provider any, opts hooks.Options) (*hooks.Registry, error) {
 	r := hooks.NewRegistry(opts)
 	if _, err := r.Use(provider); err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tenants returns a provider with separate rules for each tenant. It calls the function rules at
-// the first action of a tenant, and again after a failure. As long as a tenant has no rules, or if
-// Meta has no tenant, all actions are denied.
+// Tenants returns a provider with separate rules for each tenant. It calls rules at the first
+// action of a tenant, and again after a failure. Without rules or without a tenant, all actions are
+// denied.
 //
-// Each tenant has a registry with opts, so tenants share no state such as budgets or lockouts. For
-// the outer registry, all hooks of a tenant are one hook, and share its timeout.
+// Tenants share no state such as budgets or lockouts. For the outer registry, all hooks of a tenant
+// are one hook, and share its timeout.
 func Tenants(rules func(tenant string) (any, error), opts hooks.Options) hooks.Registrar {
 	opts.Appender = nil // the outer registry records the events
 	return &tenants{rules: rules, opts: opts, known: map[string]*tenant{}}
@@ -34,8 +34,8 @@ type tenant struct {
 	err      error
 }
 
-// Register adds one hook at each point, which passes the call on to the hooks of its tenant. The
-// failure mode is Block, because a tenant whose rules cannot be loaded must not go unguarded.
+// Register adds one hook at each point for the hooks of its tenant. The failure mode is Block,
+// because a tenant whose rules cannot be loaded must not go unguarded.
 func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	n := &router{name: "tenants", route: func(ctx context.Context, meta hooks.Meta) ([]*hooks.Registry, error) {
 		own, err := t.of(ctx, meta.Tenant)
@@ -47,8 +47,8 @@ func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID,
 // ErrNoTenant is the reason for denying a dispatch without a tenant.
 const ErrNoTenant = hooks.Fault("no tenant")
 
-// errNoRules is recorded in place of an error of the function rules, whose text may contain data
-// that must not be recorded.
+// errNoRules is recorded instead of an error of rules, which may contain data that must not be
+// recorded.
 const errNoRules = hooks.Fault("tenant has no rules")
 
 // of returns the registry of a tenant. The first caller creates it, while concurrent callers wait.
@@ -74,8 +74,8 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	}
 }
 
-// make creates the registry of a tenant. After an error, it removes the tenant from t.known, so
-// that the next call tries again.
+// make creates the registry of a tenant. After an error, it forgets the tenant, so that the next
+// call tries again.
 func (t *tenants) make(name string, own *tenant) {
 	defer func() {
 		if own.err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// document is the JSON form of a [hooks.Document]. Scripts rely on the fields event, tool, args,
-// session_id and timestamp, which are always present.
+// document is the JSON form of a [hooks.Document]. The fields event, tool, args, session_id and
+// timestamp are always present.
 type document struct {
 	Event string          `json:"event"`
 	Point events.Kind     `json:"point"`

@@ -29,9 +29,8 @@ func (e *InvalidError) Error() string {
 func invalid(field, reason string) error { return &InvalidError{Field: field, Reason: reason} }
 
 // Parse decodes a document for hooks, or a CloudEvent whose kind is a hook point. The field event
-// names the point as in events or as in configuration files. At points without a tool call, the
-// unknown fields of a document without a payload become the payload. Parse returns an
-// [InvalidError] for invalid data.
+// names the point as in events or configuration files. Without a tool call and a payload, unknown
+// fields become the payload. Errors are [InvalidError].
 func Parse(data []byte) (hooks.Document, error) {
 	if len(data) > MaxBytes {
 		return hooks.Document{}, invalid("", fmt.Sprintf("longer than %d bytes", MaxBytes))

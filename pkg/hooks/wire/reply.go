@@ -25,8 +25,7 @@ const (
 	ErrModified = hooks.Fault("answer modifies without saying how")
 )
 
-// reply is the answer of a hook program. It contains either an action, or the verdict of an outcome
-// as `hooks test` prints it.
+// reply is the answer of a hook program, with an action or the verdict of an outcome.
 type reply struct {
 	Action   *string         `json:"action"`
 	Modified json.RawMessage `json:"modified_args"`
@@ -41,9 +40,8 @@ type reply struct {
 	AdditionalContext string `json:"additional_context"`
 }
 
-// ParseReply decodes the reply of a hook to the document d. If the reply is empty, the hook has no
-// opinion and ParseReply returns nil. Otherwise the reply has one of two forms. The first form has
-// an action:
+// ParseReply decodes the reply of a hook to the document d. An empty reply means no opinion, and
+// ParseReply returns nil. A reply can have an action:
 //
 //	allow      the hook has no objection
 //	block      the hook denies, and message is the reason
@@ -51,9 +49,8 @@ type reply struct {
 //	           patch or value at points without a tool call
 //	continue   the hook has no opinion
 //
-// The second form has the fields of an outcome, which are verdict, reason, args and value. Both
-// forms can contain a context for the agent. For an invalid reply, ParseReply returns a
-// [hooks.Fault].
+// It can instead have the fields of an outcome, which are verdict, reason, args and value. Both
+// forms can contain a context for the agent. An invalid reply is a [hooks.Fault].
 func ParseReply(data []byte, d hooks.Document) (*hooks.Reply, error) {
 	if len(data) > MaxBytes {
 		return nil, ErrTooLong
@@ -116,8 +113,8 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	}
 	out.Reason = r.Reason
 	if d.Point == events.ToolBefore {
-		// An outcome contains the arguments even if no hook has changed them, so they are a patch
-		// only if they differ from the arguments of the call.
+		// An outcome contains the arguments even if unchanged, so they are a patch only if they
+		// differ.
 		if args := present(r.Args); args != "" && !sameJSON(args, d.Args) {
 			out.Patch = args
 		}

@@ -17,7 +17,7 @@ const (
 	maxDepth   = 200      // nested statements and programs
 )
 
-// Hole is the placeholder in a [Word] for text that is unknown until the command runs.
+// Hole stands in a [Word] for text that is unknown until the command runs.
 const Hole = "\x00"
 
 // HomeDir is the placeholder in a [Word] for the user's home directory.
@@ -84,8 +84,7 @@ func Analyze(text string) *Analysis {
 	return w.out
 }
 
-// maxRetry is the maximum size of a text that parse tries with other shells after Bash has rejected
-// it.
+// maxRetry limits the size of a text that parse tries with other shells after Bash.
 const maxRetry = 8 << 10
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
@@ -136,8 +135,8 @@ func (w *walker) script(text string, st *state) {
 	w.uncalled(mark, st)
 }
 
-// nesting returns the maximum depth of parentheses in text, even in quotes. It is checked before
-// the text is parsed, because the parser is slow on deep nesting.
+// nesting returns the maximum depth of parentheses in text. It is checked first, because the parser
+// is slow on deep nesting.
 func nesting(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {
@@ -152,8 +151,7 @@ func nesting(text string) int {
 	return most
 }
 
-// fill replaces each [Hole] with the variable holeName, because a Hole is a NUL byte, which the
-// parser rejects.
+// fill replaces each [Hole], a NUL byte that the parser rejects, with a variable.
 func fill(text string) string {
 	return strings.ReplaceAll(text, Hole, "${"+holeName+"}")
 }

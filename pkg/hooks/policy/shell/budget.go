@@ -7,9 +7,8 @@ type budget struct {
 	bytes int
 }
 
-// enter begins a step of the analysis, which can be inside of another step. It returns false if a
-// limit is reached, and the caller must then skip the step. Otherwise, the caller must call leave
-// at the end of the step.
+// enter begins a step, which leave ends. If a limit is reached, it returns false, and the caller
+// must skip the step.
 func (b *budget) enter() bool {
 	b.steps++
 	if b.exhausted() || b.depth >= maxDepth {

@@ -99,8 +99,8 @@ func hasProcess(word *syntax.Word) bool {
 	return false
 }
 
-// output returns the text that s writes into a pipe, which can be known only for simple calls of
-// echo, printf and cat.
+// output returns the text that s writes into a pipe. It is known only for simple calls of echo,
+// printf and cat.
 func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {
@@ -130,12 +130,12 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	return input{kind: inputPipe}
 }
 
-// octal matches an octal escape of echo, such as \0101, because [expand.Format] expects it without
-// the first 0.
+// octal matches an octal escape of echo, such as \0101. [expand.Format] expects it without the
+// first 0.
 var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
 
-// echoes returns the output of echo. Without -e, only some shells decode escapes, so the result
-// contains the text both with and without decoding.
+// echoes returns the output of echo. Only some shells decode escapes, so it contains the text both
+// ways.
 func echoes(args []string) input {
 	escapes := false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
@@ -156,8 +156,8 @@ func echoes(args []string) input {
 	return input{inputText, text + "\n" + plain}
 }
 
-// formats returns the output of printf. If the format has verbs other than %s and %%, the output
-// counts as unknown, because they can turn a short text into a long one.
+// formats returns the output of printf. Verbs other than %s make it unknown, because they can
+// expand a short text.
 func formats(args []string) input {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		rest := strings.NewReplacer("%%", "", "%s", "").Replace(args[0])

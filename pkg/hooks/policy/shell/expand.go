@@ -10,8 +10,7 @@ import (
 
 const maxBraces = 64
 
-// expander expands the braces, variables and quotes of one word. It collects the result in its
-// fields, so each word needs a new expander.
+// expander expands the braces, variables and quotes of one word. Each word needs a new expander.
 type expander struct {
 	work  *budget
 	st    *state
@@ -33,7 +32,7 @@ func (e *expander) fields(word *syntax.Word) []Word {
 	return e.out
 }
 
-// literal expands a word that the shell does not split, such as the value of an assignment.
+// literal expands a word that is not split, such as the value of an assignment.
 func (e *expander) literal(word *syntax.Word) string { return e.unsplit(word, false) }
 
 func (e *expander) document(word *syntax.Word) string { return e.unsplit(word, true) }
@@ -167,8 +166,8 @@ func (e *expander) lit(s string, quoted, first bool) {
 	e.add(b.String())
 }
 
-// tilde adds the home directory of "~user/dir", of which s is the part after the "~". It assumes
-// that all home directories have the same parent.
+// tilde adds the home directory for "~user/dir", without "~" in s. It assumes that all home
+// directories have the same parent.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {
@@ -195,8 +194,8 @@ func (e *expander) param(p *syntax.ParamExp) string {
 	return Hole
 }
 
-// opens reports whether the default value of a variable, such as y in "${v:-y}", can lead to
-// another directory.
+// opens reports whether the default value of a variable can lead to another directory, as in
+// "${v:-..}".
 func (e *expander) opens(x *syntax.Expansion) bool {
 	if x.Op == syntax.ErrorUnset || x.Op == syntax.ErrorUnsetOrNull { // the text is only an error message
 		return false
@@ -216,8 +215,8 @@ func transforms(p *syntax.ParamExp) bool {
 		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
 }
 
-// output adds the output of a command substitution, which is unknown unless the command is mktemp,
-// whose output is a path in TempDir.
+// output adds the output of a command substitution. It is unknown, except for mktemp, whose path is
+// in TempDir.
 func (e *expander) output(c *syntax.CmdSubst) {
 	if len(c.Stmts) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {

@@ -5,16 +5,14 @@ import (
 	"strings"
 )
 
-// These limits keep the analysis short when xargs or parallel get many arguments. Input above a
-// limit counts as unknown, so policies treat it like a command that cannot be analysed.
+// Limits on the arguments for xargs and parallel. Input above a limit counts as unknown.
 const (
 	maxFed     = 16  // lines or words
 	maxFedText = 256 // bytes of one line
 )
 
-// feed returns the arguments of a command that xargs, parallel or find starts for an item of its
-// input. It replaces token, such as {}, by the item's text in a copy of words, and reports whether
-// any word contained token. Words that were equal to token are marked as Fed.
+// feed returns a copy of words with text in place of token, such as {}, and reports whether any
+// word had token. It marks words that were equal to token as Fed.
 func feed(words []Word, token, text string) ([]Word, bool) {
 	if len(text) > maxFedText {
 		text = Hole
@@ -31,7 +29,7 @@ func feed(words []Word, token, text string) ([]Word, bool) {
 }
 
 // lines and words return the arguments that xargs or parallel would make of the input, or a single
-// [Hole] if the input is unknown or too long.
+// [Hole] if unknown.
 func (in input) lines() []string {
 	var lines []string
 	for line := range strings.Lines(in.text) {
@@ -106,7 +104,6 @@ var parallelOptions = options{
 }
 
 // parallel analyses GNU parallel, which passes its arguments and each line of input to a shell.
-// Without arguments, it runs each line as a command.
 func (p *process) parallel() {
 	args := p.args
 	for more := true; more; {

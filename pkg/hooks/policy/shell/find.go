@@ -35,8 +35,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// FindDeletes reports whether the arguments of find contain -delete. paths are the directories in
-// which find starts.
+// FindDeletes reports whether args of find contain -delete. paths are the directories in which find
+// starts.
 func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	tests := false
 	for i := 0; i < len(args); i++ {
@@ -60,7 +60,7 @@ func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	return paths, deletes
 }
 
-// fd analyses the program after the option -x or -X, to which all later words belong.
+// fd analyses the program after the option -x or -X, with all later words.
 func (p *process) fd() {
 	for i, a := range p.args {
 		inner := p.args[i+1:]

@@ -7,8 +7,8 @@ var gitOptions = options{
 	long:  " --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source ",
 }
 
-// Git returns the subcommand in the arguments of git, or "", and the arguments after it. It skips
-// options before the subcommand, such as -C.
+// Git returns the subcommand of git, or "", and the arguments after it. It skips earlier options
+// such as -C.
 func Git(args []Word) (sub string, rest []Word) {
 	rest = args
 	for more := true; more; {
@@ -20,8 +20,8 @@ func Git(args []Word) (sub string, rest []Word) {
 	return strings.ToLower(rest[0].Text), rest[1:]
 }
 
-// git analyses the commands that git itself would run, which come from "submodule foreach", "bisect
-// run", "rebase --exec" and settings such as "-c alias.x=!command".
+// git analyses the commands that git itself would run, as in "rebase --exec" and "-c
+// alias.x=!command".
 func (p *process) git() {
 	p.st = p.st.child()
 	sub, rest := Git(p.args)
@@ -50,8 +50,8 @@ func (p *process) git() {
 	}
 }
 
-// gitConfig analyses a KEY=VALUE after -c, which can name a program, as core.pager does. An alias
-// counts only if args use it as the subcommand.
+// gitConfig analyses a KEY=VALUE after -c, which can name a program. An alias counts only if args
+// use it.
 func (p *process) gitConfig(entry string, args []Word) {
 	key, text, _ := strings.Cut(entry, "=")
 	name, ok := strings.CutPrefix(strings.ToLower(key), "alias.")

@@ -54,8 +54,8 @@ func (c interpreter) reads(args []Word) bool {
 
 func (interpreter) operand(text string) bool { return !strings.HasPrefix(text, "-") }
 
-// option reports whether text is an option that takes code. If attached is true, text also contains
-// the code. Otherwise the code is the next argument.
+// option reports whether text is an option that takes code. The code is in text if attached,
+// otherwise in the next argument.
 func (c interpreter) option(text string) (code string, attached, found bool) {
 	if strings.HasPrefix(text, "--") {
 		name, value, has := strings.Cut(text, "=")
@@ -84,8 +84,7 @@ type literal struct {
 	follows bool // only a comma is between the previous literal and this one
 }
 
-// literals returns the quoted strings in code. The language is not known, so literals uses the
-// quoting rules that most languages share.
+// literals returns the quoted strings in code of an unknown language, with common quoting rules.
 func literals(code string) []literal {
 	var out []literal
 	end := 0

@@ -4,8 +4,8 @@ import "mvdan.cc/sh/v3/syntax"
 
 const maxRounds = 8
 
-// loop analyses the body of a for loop once for each word of its list. If the list is empty or has
-// more than maxRounds words, it analyses the body once, with an unknown word.
+// loop analyses the body of a for loop once for each word of its list. An empty or long list counts
+// as one unknown word.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	forgetChanged(c, st)
 	iter, ok := c.Loop.(*syntax.WordIter)
@@ -33,8 +33,8 @@ func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	}
 }
 
-// forgetChanged marks the variables that the loop changes as unknown, because their current values
-// apply only to the first iteration.
+// forgetChanged marks the variables that the loop changes as unknown, because their values apply
+// only to the first iteration.
 func forgetChanged(loop syntax.Node, st *state) {
 	syntax.Walk(loop, func(n syntax.Node) bool {
 		switch n := n.(type) {

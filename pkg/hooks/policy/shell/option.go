@@ -18,8 +18,8 @@ type option struct {
 	unsure  bool // the next word may be the value of an unknown letter
 }
 
-// last returns the last letter of short options such as "xvf", because only that one can have a
-// value in the next word. For a long option it returns 0.
+// last returns the last of combined short options, because only that one can have a value. For a
+// long option it returns 0.
 func (o option) last() byte {
 	if o.letters == "" {
 		return 0
@@ -27,8 +27,8 @@ func (o option) last() byte {
 	return o.letters[len(o.letters)-1]
 }
 
-// next reads the option at the start of args. It returns the option and the arguments after its
-// value. If ok is false, there is no option and rest begins with the first operand.
+// next reads the option at the start of args, with its value. If there is none, ok is false and
+// rest begins with the first operand.
 func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
 	if len(args) == 0 {
 		return option{}, nil, false

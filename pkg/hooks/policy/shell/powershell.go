@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// These are the full names of PowerShell options. PowerShell accepts every prefix of a name too, so
-// options are compared by prefix.
+// Full names of PowerShell options. PowerShell also accepts every prefix of a name.
 const (
 	psCommand = "commandwithargs"
 	psEncoded = "encodedcommand"

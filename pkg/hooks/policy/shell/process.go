@@ -9,8 +9,8 @@ import (
 
 var shells = set("bash sh dash zsh ksh mksh ash rbash yash csh tcsh fish")
 
-// process is one call of a program or builtin. A builtin changes st, the state of the shell. A
-// program cannot change the shell, so st is then a child state.
+// process is one call of a program or builtin. A program cannot change the shell, so st is then a
+// child state.
 type process struct {
 	w    *walker
 	name string
@@ -70,8 +70,8 @@ func followProgram(name string) func(*process) {
 	return (*process).interpreter
 }
 
-// inShell analyses a command that exec, command, builtin or time runs. A builtin such as cd in
-// "command cd x" changes the current shell.
+// inShell analyses a command after exec, command, builtin or time. A builtin such as cd changes the
+// current shell.
 func (p *process) inShell() {
 	rest := p.args
 	for more := true; more; {
@@ -112,8 +112,8 @@ func (p *process) source() {
 	}
 }
 
-// file analyses a shell that runs a script file. The script is known only if it comes from standard
-// input, because the analysis reads no files.
+// file analyses a shell that runs a script file. No files are read, so the script is known only
+// from standard input.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:
@@ -178,8 +178,8 @@ func (p *process) shell() {
 	}
 }
 
-// shellCode analyses the arguments of "bash -c CODE NAME ARG…", beginning with CODE. The words
-// after NAME become $1, $2 and so on.
+// shellCode analyses the arguments of "bash -c CODE NAME ARG…". The words after NAME become $1, $2
+// and so on.
 func (p *process) shellCode(args []Word) {
 	if len(args) == 0 {
 		return

@@ -7,15 +7,14 @@ type search struct {
 	st *state
 }
 
-// separators also split text inside of quotes, because quotes are unreliable in text that the
-// parser rejects.
+// separators split text even inside of quotes, which are unreliable in text that the parser
+// rejects.
 const separators = "\n;|&(){}`"
 
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
-// lines searches for commands in text that is too large or that our parsers reject. These commands
-// must not go unnoticed, because a shell may run the lines before the error, or even accept the
-// whole text.
+// lines searches for commands in text that our parsers reject. A shell may still run the lines
+// before the error, or accept the whole text.
 func (s search) lines(text string) {
 	st := s.st.clone()
 	mark := s.w.functions.mark() // an alias in text adds a function
@@ -40,8 +39,8 @@ func (s search) lines(text string) {
 
 var keywords = set("! if then elif else do while until time coproc")
 
-// foreign looks for shell commands in code of a language such as Python. If the code can start
-// programs, their names are usually in string literals, so foreign searches these as well.
+// foreign looks for shell commands in code of a language such as Python, also in its string
+// literals.
 func (s search) foreign(code string) {
 	if len(code) > MaxText {
 		s.w.out.doubt(DoubtTooLarge)
@@ -79,9 +78,7 @@ func (s search) program(argv []Word) {
 	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
 }
 
-// tentatively calls f to analyse text that may not be a command. If the analysis of such a text is
-// incomplete, this means little, so tentatively discards the doubts that f adds. They stay only if
-// f has used up the steps of the whole analysis.
+// tentatively calls f for text that may not be a command, and discards the doubts that f adds.
 func (s search) tentatively(f func()) {
 	doubts := s.w.out.Doubts
 	f()

@@ -48,7 +48,7 @@ func listed(p *syntax.ParamExp) bool {
 }
 
 // parameters adds the positional parameters for $@ or $*. Each becomes a separate word, unless the
-// shell joins them, as in a quoted "$*" and in x=$@.
+// shell joins them.
 func (e *expander) parameters(name string, quoted bool) {
 	for i, word := range e.st.params {
 		switch {

@@ -26,7 +26,7 @@ func newState() *state { return &state{vars: map[string]value{}} }
 
 func (s *state) clone() *state { return &state{vars: maps.Clone(s.vars), dir: s.dir, params: s.params} }
 
-// child returns the initial state of a program, which inherits only the directory and the exported
+// child returns the state of a new program, which inherits only the directory and exported
 // variables.
 func (s *state) child() *state {
 	c := &state{vars: map[string]value{}, dir: s.dir}
@@ -71,8 +71,7 @@ func (s *state) set(name, text string, exported bool) {
 	}
 }
 
-// maxParams limits the positional parameters, because a script can double them with "set -- \"$@\"
-// \"$@\"".
+// maxParams limits the positional parameters, which a script can double again and again.
 const maxParams = 256
 
 func (s *state) positional(args []Word) {

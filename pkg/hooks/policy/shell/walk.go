@@ -2,8 +2,8 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// walker goes through syntax trees in the order of execution. Its methods get the state of the
-// shell as a parameter, because each branch and subshell has a copy.
+// walker goes through syntax trees in the order of execution. Its methods get the state, because
+// each branch and subshell has a copy.
 type walker struct {
 	out       *Analysis
 	work      budget
@@ -17,16 +17,16 @@ func newWalker() *walker {
 
 func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-// stmts analyses each statement of a list as if it got the whole standard input in, because any of
-// the statements may be the one that reads it.
+// stmts gives the whole standard input to each statement, because any of them may be the one that
+// reads it.
 func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
 		w.stmt(s, st, in)
 	}
 }
 
-// define stores a function, which is analysed when it is called. A function without a name is
-// analysed at once, because zsh runs it immediately.
+// define stores a function until it is called. A function without a name is analysed at once,
+// because zsh runs it immediately.
 func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	names := f.Names
 	if f.Name != nil {
@@ -40,8 +40,8 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled removes the functions that a script has added since mark. Before that, it analyses those
-// that the script has not called, because code outside of the script may call them.
+// uncalled removes the functions that a script has added since mark. It analyses those not called,
+// because other code may call them.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {

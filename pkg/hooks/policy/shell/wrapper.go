@@ -98,9 +98,8 @@ func (c wrapper) assign(args []Word, st *state) []Word {
 	return args
 }
 
-// skip returns the arguments after the options of the wrapper c, a program that starts another
-// program. If an option contains code, a part of the command or a directory, skip analyses it.
-// unsure is true if the next word may be the value of an unknown option.
+// skip returns the arguments after the options of c, a program that starts another program. unsure
+// means that the next word may be the value of an option.
 func (p *process) skip(c wrapper, args []Word) (rest []Word, unsure bool) {
 	for {
 		opt, rest, ok := c.next(c.assign(args, p.st))

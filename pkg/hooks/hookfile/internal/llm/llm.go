@@ -84,8 +84,8 @@ type request struct {
 	Stream              *bool     `json:"stream,omitempty"` // false, because some servers stream by default
 }
 
-// newerModels lists the prefixes of OpenAI models that reject max_tokens and require
-// max_completion_tokens. Other servers accept only max_tokens.
+// newerModels lists the prefixes of OpenAI models that require max_completion_tokens. Other servers
+// accept only max_tokens.
 var newerModels = []string{"o1", "o3", "o4", "gpt-5", "gpt-6-astra", "gpt-6-luna", "gpt-6-sol", "gpt-6.1-sol"}
 
 func (c *Client) openAI(ctx context.Context, key string, r request, maxTokens int) (*http.Request, error) {

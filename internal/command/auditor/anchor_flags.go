@@ -14,8 +14,8 @@ import (
 
 const signerUsage = "`place` of the signing key: file, ssh-agent or ssh-agent:FINGERPRINT; the default is its present place, or a file for a new key"
 
-// AnchorFlags are the flags for the signing key, for the tile server, and for anchors, which
-// confirm the ledger's checkpoints from outside.
+// AnchorFlags are the flags for the signing key, the tile server, and anchors, which confirm the
+// ledger from outside.
 type AnchorFlags struct {
 	file   anchor.File
 	bucket bool
@@ -43,8 +43,7 @@ func (p *AnchorFlags) Register(cmd *cobra.Command) {
 		"`address` on which to serve the leaves of the ledgers as tlog-tiles, without payloads")
 }
 
-// Apply copies the flags to o and reads the witness policy. Set o.Tenant before. An invalid value
-// is a usage error.
+// Apply copies the flags to o. Set o.Tenant before. An invalid value is a usage error.
 func (p *AnchorFlags) Apply(o *auditor.Options) (err error) {
 	if err := p.file.Validate(o.Tenant); err != nil {
 		return cli.Usage("%w", err)

@@ -2,8 +2,7 @@
 //
 // The serve and rebuild commands run the service in internal/evidence/auditor. Commands that read
 // evidence open the ledger file and record this use. They need no broker or running auditor.
-// Commands that change evidence sign and record an order. They wait until the auditor has read the
-// order from the stream.
+// Commands that change evidence sign an order and wait until it has taken effect.
 //
 // # Files
 //

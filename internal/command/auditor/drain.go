@@ -10,9 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// checkBroker checks the broker from which the command will read its order back if no auditor serves
-// the tenant. It connects to an external server, which may be unavailable or have another stream.
-// Call it before recording an order, because a recorded order takes effect later.
+// checkBroker checks the broker from which the command may have to read its order back. Call it
+// before recording an order, which cannot be taken back.
 func checkBroker(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	o, served, err := unserved(cmd, shared, tenant)
 	switch {
@@ -24,7 +23,7 @@ func checkBroker(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	return broker.Use(cmd.Context(), o, func(*broker.Broker) error { return nil })
 }
 
-// drainUnserved reads the stream of a tenant to its end unless an auditor serves the tenant.
+// drainUnserved reads the stream of a tenant to its end, unless an auditor does that.
 func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	o, served, err := unserved(cmd, shared, tenant)
 	if err != nil || served {
@@ -37,8 +36,8 @@ func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error 
 	})
 }
 
-// unserved reports whether an auditor serves the tenant. If none does, it returns the options of a
-// connection for reading the tenant's stream.
+// unserved reports whether an auditor serves the tenant. Otherwise o connects to read the tenant's
+// stream.
 func unserved(cmd *cobra.Command, shared *cli.Shared, tenant string) (o broker.Options, served bool, err error) {
 	if served, err = auditor.IsServed(cmd.Context(), shared.DataDir, tenant); err != nil || served {
 		return o, served, err

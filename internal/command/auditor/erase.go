@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxRepeats limits the repetitions of an erasure for records that arrive during the erasure.
-// Without a limit, an active run could keep the command running.
+// maxRepeats limits the repetitions for late records. An active run could otherwise keep the
+// command running.
 const maxRepeats = 5
 
 type eraseFlags struct {
@@ -77,8 +77,7 @@ type Change struct {
 	Tenant string             `json:"tenant"`
 	Action events.AuditAction `json:"action"` // erase or prune
 	Orders []string           `json:"orders"` // ids of the orders
-	// Records is the number of records whose payloads were removed. With --dry-run, it is the
-	// number that an order would remove.
+	// Records counts the records whose payloads were removed, or would be with --dry-run.
 	Records int64 `json:"records"`
 	DryRun  bool  `json:"dry_run,omitempty"` // nothing was ordered
 	// NeedsApproval is set with --dry-run if a second person must approve the order.
@@ -169,9 +168,8 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 	return errors.Join(f.print(cmd, shared, c), err)
 }
 
-// giveAll gives orders and waits for their effects. If matching records arrive during an erasure,
-// it erases them with a further order. If that order fails, it returns the error and the earlier
-// outcomes.
+// giveAll gives orders and waits for their effects. Records that arrive during an erasure are
+// erased by a further order. If that fails, the earlier outcomes are returned too.
 func (f *orderFlags) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	done, err := f.give(cmd, shared, r, orders)
 	for range maxRepeats {

@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// TrackerAnswer is the answer of a tracker with another data directory to an order to erase.
+// TrackerAnswer is a remote tracker's answer to an order to erase.
 type TrackerAnswer string
 
 // The answers. The empty answer means that no such tracker is known.
@@ -28,9 +28,8 @@ const (
 	TrackerKept    TrackerAnswer = "kept"    // it has no key for the order, or a hold there
 )
 
-// tracker returns the producer of the tracker that decides, if it has another data directory. That
-// is the tracker with the newest decision in the ledger. A tracker of this data directory is told by
-// its outbox, because its database may be left from an earlier time.
+// tracker returns the producer of the tracker with the newest decision, if it has another data
+// directory. Only such a tracker answers orders.
 func (f *orderFlags) tracker(ctx context.Context, dataDir string, r *ledger.Reader) (string, error) {
 	if f.noTracker {
 		return "", nil
@@ -49,8 +48,8 @@ func (f *orderFlags) tracker(ctx context.Context, dataDir string, r *ledger.Read
 	return newest, nil
 }
 
-// awaitTracker waits until the tracker has answered the orders. Without a running auditor, it reads
-// the stream again and again.
+// awaitTracker waits until the tracker has answered the orders. Without a running auditor, it must
+// read the stream itself.
 func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) (TrackerAnswer, error) {
 	if done[0].Order.Action != events.AuditErase || done[0].Effect != ledger.EffectDone {
 		return "", nil
@@ -84,15 +83,14 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	}
 }
 
-// trackerAnswers has the rule in the newest answer to each order. It covers the records up to the
-// leaf whose number is in after.
+// trackerAnswers has the newest answer to each order, from the records up to the leaf after.
 type trackerAnswers struct {
 	after int64
 	rules map[string]string
 }
 
-// to reads the records that arrived since the last call. It returns TrackerErased if a tracker has
-// erased the texts of all orders.
+// to reads the new records. It returns TrackerErased if a tracker has erased the texts of all
+// orders.
 func (t *trackerAnswers) to(ctx context.Context, r *ledger.Reader, done []ledger.Outcome) (TrackerAnswer, error) {
 	for entry, err := range r.After(ctx, t.after) {
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// asOf finds out how recent the ledger is before the export. The returned function prints the
-// result to stderr after a successful export.
+// asOf finds out how recent the ledger is before the export. Call say after a successful export to
+// print that.
 func (x exportFlags) asOf(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader) (say func(error), err error) {
 	path, err := ledgerPath(shared.DataDir, r.Tenant(), x.file)
 	if err != nil {

@@ -31,8 +31,8 @@ func (s *signing) register(cmd *cobra.Command, what string) {
 	cmd.MarkFlagsMutuallyExclusive("signing-key", "unsigned")
 }
 
-// key returns the signer and its public key. It uses the key in --signing-key, or the key of the
-// data directory by default. If the default key is not usable, the signer is nil.
+// key returns the signer and its public key, by default of the data directory. If the default is
+// not usable, the signer is nil.
 func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string, error) {
 	if s.unsigned {
 		return nil, "", nil
@@ -51,8 +51,8 @@ func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string,
 	return signer, public, err
 }
 
-// write writes a bundle. If the key in the data directory is not the key of the ledger, the bundle
-// stays unsigned. A wrong --signing-key is an error.
+// write writes a bundle. It stays unsigned if the data directory has not the ledger's key. A wrong
+// --signing-key is an error.
 func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	err := s.tryWrite(cmd, w, r, opts)
 	if errors.Is(err, bundle.ErrOtherKey) && s.file == "" {
@@ -70,8 +70,8 @@ func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts b
 	return err
 }
 
-// tryWrite verifies the ledger, unless --unsigned is set, and writes a bundle. For a signed bundle,
-// WriteBundle verifies the ledger.
+// tryWrite writes a bundle. It first verifies the ledger of an unsigned bundle, as WriteBundle does
+// otherwise.
 func (s signing) tryWrite(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	if opts.Signer == nil && !s.unsigned {
 		if err := verifyExported(cmd, r, opts); err != nil {
@@ -81,8 +81,8 @@ func (s signing) tryWrite(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opt
 	return bundle.WriteBundle(cmd.Context(), w, r, opts)
 }
 
-// reportInvalid verifies the ledger after an export with --unsigned. If the ledger is INVALID, the
-// error has the status 40.
+// reportInvalid verifies the ledger after an export with --unsigned. An INVALID ledger gives status
+// 40.
 func (s signing) reportInvalid(cmd *cobra.Command, r *ledger.Reader, opts bundle.Options) error {
 	err := verifyExported(cmd, r, opts)
 	if errors.Is(err, bundle.ErrInvalid) {
@@ -91,8 +91,8 @@ func (s signing) reportInvalid(cmd *cobra.Command, r *ledger.Reader, opts bundle
 	return err
 }
 
-// verifyExported verifies the ledger with the key of the bundle. If the ledger was altered, the
-// error is [bundle.ErrInvalid].
+// verifyExported verifies the ledger with the key of the bundle. It returns [bundle.ErrInvalid] for
+// an altered ledger.
 func verifyExported(cmd *cobra.Command, r *ledger.Reader, opts bundle.Options) error {
 	key, err := ledger.ParseKey(opts.Key)
 	if err != nil {

@@ -146,7 +146,7 @@ type Hold struct {
 	By     string                `json:"by"`
 	Reason string                `json:"reason"`
 	Ticket string                `json:"ticket,omitempty"`
-	// LiftProposed is the id of an order that waits for approval and would lift this hold.
+	// LiftProposed is the id of an order to lift this hold that waits for approval.
 	LiftProposed string `json:"lift_proposed,omitempty"`
 }
 

@@ -25,7 +25,7 @@ func issuerCommand(shared *cli.Shared) *cobra.Command {
 		issuerEndorseCommand(shared))
 }
 
-// Issuer is an order that adds or revokes an issuer. An empty Action means the issuer of the data
+// Issuer is an order that adds or revokes an issuer, or without Action the issuer of the data
 // directory.
 type Issuer struct {
 	Key    string             `json:"issuer"`
@@ -34,8 +34,8 @@ type Issuer struct {
 	Time   time.Time          `json:"time,omitzero"`
 	By     string             `json:"by,omitempty"`
 	Reason string             `json:"reason,omitempty"`
-	// Endorsed and EndorsedBy are the time and the key of the endorsement next to the key of the data
-	// directory. They are empty without one.
+	// Endorsed and EndorsedBy describe the endorsement next to the key of the data directory. They
+	// are empty without one.
 	Endorsed   time.Time `json:"endorsed,omitzero"`
 	EndorsedBy string    `json:"endorsed_by,omitempty"`
 }

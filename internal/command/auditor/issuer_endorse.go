@@ -48,8 +48,8 @@ func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) er
 	})
 }
 
-// checkFolder returns an error unless folder is a data directory, or empty. A key that is made
-// elsewhere by mistake enrols nobody.
+// checkFolder returns an error unless folder is a data directory, or empty. A key elsewhere is
+// useless.
 func checkFolder(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -94,8 +94,7 @@ func pinOwn(cmd *cobra.Command, shared *cli.Shared, path string) (o pins.Outcome
 	return auditor.PinKey(cmd.Context(), path, shared.DataDir, shown.Key, time.Now())
 }
 
-// entryOf returns the pin for --key. The argument key is a verifier key or the name of a file with
-// a verifier key.
+// entryOf returns the pin for --key, a verifier key or a file with one.
 func entryOf(cmd *cobra.Command, shared *cli.Shared, key string) (e pins.Entry, err error) {
 	text, err := keyFlag(key)
 	if err != nil {
@@ -134,7 +133,7 @@ func (p keyPinned) String() string {
 	return termtext.Printable(text)
 }
 
-// repin updates the user's pin after a rotation of the ledger key. Without a pin, it does nothing.
+// repin updates the user's pin, if there is one, after a rotation of the ledger key.
 func repin(ctx context.Context, shared *cli.Shared, known knownLedgers, public string) error {
 	entries, err := known.entries()
 	if err != nil {

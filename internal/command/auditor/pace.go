@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// speed is the pace of a replay relative to the original run, such as 1x or 0.5x. Zero means a
-// replay without pauses.
+// speed is the pace of a replay, such as 0.5x. Zero means without pauses.
 type speed float64
 
 const maxSpeed = "max"
@@ -47,8 +46,7 @@ type pacer struct {
 	first time.Time
 }
 
-// wait waits until an event is due. It returns at once if the event has no time, or if its time is
-// before the first event.
+// wait waits until an event is due. An event without a time is due at once.
 func (p *pacer) wait(ctx context.Context, t time.Time) error {
 	if p.speed == 0 || t.IsZero() {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// knownLedgers is the path of the file with pinned keys. Empty means the user's default file.
+// knownLedgers is the file with pinned keys. Empty means the user's default file.
 type knownLedgers string
 
 func (k *knownLedgers) register(flags *pflag.FlagSet) {
@@ -31,9 +31,8 @@ func (k knownLedgers) entries() ([]pins.Entry, error) {
 	return pins.Read(path)
 }
 
-// anchoring returns the pinned keys that may confirm a ledger's key if --key is missing. If the
-// user has pinned keys for the data directory, only these count. An empty dataDir means evidence
-// outside any data directory.
+// anchoring returns the pinned keys that may confirm a ledger's key. An empty dataDir means
+// evidence outside any data directory.
 func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	entries, err := k.entries()
 	if err != nil {
@@ -50,8 +49,8 @@ func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// given returns the key in --key as the confirmation of a ledger's key. It adds the pinned keys for
-// the data directory, so that a --key that contradicts them is detected.
+// given returns the key in --key as the confirmation of a ledger's key. The pins of the data
+// directory then detect a --key that contradicts them.
 func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	a := &verifier.Anchoring{Given: "--key"}
 	if dataDir == "" {
@@ -69,8 +68,7 @@ func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// pinsOf converts an entry to pins. For an entry of the data directory, it follows the signed key
-// changes and adds the later keys.
+// pinsOf converts an entry to pins. It follows the signed key changes of the data directory.
 func pinsOf(e pins.Entry, dataDir string) (list []verifier.Pin, err error) {
 	p := verifier.Pin{Seen: e.Seen}
 	if e.Origin != pins.AnyOrigin {

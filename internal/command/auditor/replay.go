@@ -90,8 +90,7 @@ func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return r.publish(cmd, shared, reader, chosen)
 }
 
-// checkSubject rejects subjects of the event stream, because the auditor would receive the events
-// again and count them as repeated.
+// checkSubject rejects subjects of the event stream. The auditor would receive the events again.
 func (r replayFlags) checkSubject() error {
 	if r.subject == "" {
 		return nil
@@ -144,7 +143,7 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 	flush := func() error {
 		ctx, cancel := context.WithTimeout(cmd.Context(), flushTimeout)
 		defer cancel()
-		// The broker reports a refused message before it answers a flush, so LastError is then set.
+		// The broker reports a refused message before it answers a flush.
 		if err := errors.Join(nc.FlushWithContext(ctx), nc.LastError()); err != nil {
 			return fmt.Errorf("publish to %s: %w", r.subject, err)
 		}
@@ -153,7 +152,7 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 	first := true
 	if err := r.each(cmd.Context(), reader, chosen, flush, bar, func(e ledger.Entry) error {
 		err := nc.Publish(r.subject, e.Bytes)
-		// Flush after the first event, so that a missing right to publish is reported at once.
+		// A missing right to publish is then reported at once.
 		if err == nil && first {
 			first, err = false, flush()
 		}

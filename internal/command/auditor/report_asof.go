@@ -83,9 +83,8 @@ func laterText(l verifier.Later) string {
 	return text
 }
 
-// waitingTexts describes outboxes that are missing, and outboxes with events that are not sent yet.
-// If uses is false, it skips outboxes that only contain records about the use of the ledger, unless
-// some are lost or damaged.
+// waitingTexts describes missing outboxes and outboxes with unsent events. Without uses, it skips
+// outboxes that only contain records about reads of the ledger.
 func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	for _, w := range a.Outboxes {
 		if w.Uses && !uses && w.Lost+w.Damaged == 0 {
@@ -118,8 +117,7 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	return texts
 }
 
-// behindLines describes the events that the ledger lacks, but only if the ledger is unproven
-// without them.
+// behindLines describes the events that the ledger lacks, if that makes it unproven.
 func behindLines(r verifier.Report) (texts []string) {
 	if r.AsOf == nil || !r.AsOf.Behind() {
 		return nil

@@ -8,8 +8,7 @@ import (
 )
 
 func (l lines) setApart(r verifier.Report) {
-	// Contradictions counts the records of the whole ledger, even if a bundle lacks them, so it can
-	// be larger than SetApart.
+	// Contradictions counts the whole ledger, SetApart only the records of a bundle.
 	apart := max(r.SetApart, r.Contradictions+r.RecordedTwice)
 	if apart == 0 {
 		return

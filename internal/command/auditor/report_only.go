@@ -19,8 +19,8 @@ func (v verification) options(cmd *cobra.Command) (verifier.Options, error) {
 	}, cmp.Or(err, checkMaxAge(cmd, v.maxAge))
 }
 
-// foundNothing returns an error if the ledger has no record of the run, because a verdict about no
-// records is meaningless. For a time without events, the verdict is EMPTY instead.
+// foundNothing returns an error if the ledger has no record of the run. A verdict about nothing is
+// meaningless.
 func (v verification) foundNothing(opts verifier.Options, r verifier.Report) error {
 	if v.only.run == "" || r.Integrity != verifier.Verified || !r.IsOfNothing() {
 		return nil

@@ -17,8 +17,7 @@ import (
 
 func (l lines) redacted(r verifier.Redacted) {
 	l.rules(r)
-	// others reports whether an order is printed here. Orders about keys, rules and issuers have
-	// separate lines.
+	// Orders about keys, rules and issuers have their own lines.
 	others := func(o verifier.OrderAt) bool {
 		return o.Action != events.AuditKey && o.Action != events.AuditAcknowledge && o.Rule == "" && !ledger.IsIssuerOrder(o.Action)
 	}

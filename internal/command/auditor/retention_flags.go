@@ -19,8 +19,8 @@ const (
 	forever = "forever"
 )
 
-// ParseRetention parses a retention rule such as "tool.*=90d", "prompt.submit=26w",
-// "issue.*=forever" or "*=7y". A day has 24 hours, and a year has 365 days.
+// ParseRetention parses a retention rule such as "tool.*=90d" or "issue.*=forever". A year has 365
+// days.
 func ParseRetention(text string) (ledger.RetentionRule, error) {
 	kind, age, ok := strings.Cut(text, "=")
 	if _, err := path.Match(kind, ""); !ok || kind == "" || err != nil {

@@ -56,7 +56,7 @@ With auditor serve --retention-floor the auditor sets the floor of all tenants.`
 	return cmd
 }
 
-// ParseFloor parses a retention floor such as "180d". "" and "0" mean that there is no floor.
+// ParseFloor parses a retention floor such as "180d". "" and "0" mean none.
 func ParseFloor(text string) (time.Duration, error) {
 	if text == "" || text == "0" {
 		return 0, nil

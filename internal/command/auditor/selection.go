@@ -53,7 +53,7 @@ func (s selection) parse() (ledger.Selection, error) {
 	return chosen, nil
 }
 
-// ParseTime parses a timestamp or a date. A date means midnight UTC. An empty text gives the zero
+// ParseTime parses a timestamp or a date, which means midnight UTC. An empty text gives the zero
 // time.
 func ParseTime(text string) (time.Time, error) {
 	if text == "" {

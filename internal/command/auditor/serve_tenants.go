@@ -19,9 +19,8 @@ import (
 // All auditors of a process share cacheBytes.
 const cacheBytes = 64 << 20
 
-// serveTenants runs one auditor per tenant. Each auditor has its own connection, rights, durables,
-// positions and locks, so a tenant can move to another process. If one auditor fails, the others
-// stop, or with --drain continue to the end of the stream.
+// serveTenants runs one auditor per tenant. They share nothing, so a tenant can move to another
+// process. If one fails, the others stop, or finish a drain.
 func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()

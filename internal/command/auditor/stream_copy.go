@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// StreamCopy describes whether the stream still has payloads that an order removed from the ledger.
-// The stream deletes messages only when they exceed its limits.
+// StreamCopy describes whether the stream still has payloads that the ledger has lost. The stream
+// deletes messages only by age and size.
 type StreamCopy string
 
 // The values of StreamCopy.
@@ -47,8 +47,8 @@ func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 	}
 }
 
-// copyOf reports whether the stream still has messages up to the time last, and when they expire.
-// The oldest message in the stream has the time first. maxAge is the stream's age limit, or 0.
+// copyOf reports whether the stream, which begins at first, still has messages up to last. It also
+// returns when they expire. maxAge is the stream's age limit, or 0.
 func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time) {
 	switch {
 	case first.IsZero() || last.Before(first):

@@ -167,7 +167,7 @@ func (v verification) verify(cmd *cobra.Command, shared *cli.Shared, opts verifi
 	return report, err
 }
 
-// judge verifies the ledger and counts the events that are only in the stream or in a local outbox.
+// judge verifies the ledger and counts the events that it does not contain yet.
 func (v verification) judge(cmd *cobra.Command, shared *cli.Shared, opts verifier.Options) (_ verifier.Report, _ *verifier.AsOf, err error) {
 	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
 	if err != nil {
@@ -209,9 +209,8 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	return ledger.ParseKey(text)
 }
 
-// anchoring returns the keys that may confirm the ledger's key. This is the key in --key, or
-// without it the keys that the user has pinned. If the key or the ledger is in the data directory,
-// the pin of that directory must agree.
+// anchoring returns the keys that may confirm the ledger's key, from --key or the user's pins. The
+// pin of a data directory must agree with --key.
 func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error) {
 	switch {
 	case v.key == "":
@@ -228,8 +227,8 @@ func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error)
 	return v.known.given("")
 }
 
-// ownKey reports whether --key names the key file of the ledger's data directory. This file
-// confirms nothing, because anyone who could replace the ledger could replace the file too.
+// ownKey reports whether --key names the key file next to the ledger. Anyone who could replace the
+// ledger could replace that file too, so it proves nothing.
 func (v verification) ownKey(dataDir string) bool {
 	named, err := os.Stat(v.key)
 	if err != nil {
@@ -246,8 +245,8 @@ func (v verification) ownKey(dataDir string) bool {
 	return err == nil && os.SameFile(named, own)
 }
 
-// exported returns the keys that may confirm the key of exported evidence. This is the key in
-// --key, or without it the keys that the user has pinned.
+// exported returns the keys that may confirm the key of exported evidence, from --key or the user's
+// pins.
 func (v verification) exported() (*verifier.Anchoring, error) {
 	if v.key == "" {
 		return v.known.anchoring("")
@@ -255,8 +254,7 @@ func (v verification) exported() (*verifier.Anchoring, error) {
 	return v.known.given("")
 }
 
-// keyFlag returns a verifier key in canonical form. The value of the flag is the key or the name of
-// a file with the key.
+// keyFlag returns a verifier key in canonical form, from the key itself or a file.
 func keyFlag(value string) (text string, err error) {
 	text = value
 	if data, err := os.ReadFile(value); err == nil {

@@ -20,8 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// defaultWait is the longest wait for a running auditor to write the events that exist at the
-// start.
+// defaultWait limits the wait for a running auditor to write the existing events.
 const defaultWait = 5 * time.Second
 
 const asOfHelp = `The line "As of" names the position in the stream up to which the verdicts speak. If a
@@ -39,8 +38,7 @@ func (v *verification) registerWait(flags *pflag.FlagSet) {
 
 type source struct{ file, path string }
 
-// question finds the events that a ledger does not contain yet. A nil question cannot look for
-// them, so the age of the ledger is known only from its checkpoint.
+// question finds the events that a ledger does not contain yet. A nil question finds none.
 type question struct {
 	*asof.Question
 
@@ -48,8 +46,8 @@ type question struct {
 	conn   *nats.Conn // nil if the stream was not asked
 }
 
-// ask looks for events in the stream and the outboxes. It waits until a running auditor has written
-// them to the ledger. For an unreadable ledger, it returns nil.
+// ask looks for events that a ledger does not contain yet, and waits for a running auditor. For an
+// unreadable ledger, it returns nil.
 func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *question {
 	r, err := ledger.OpenReader(s.path)
 	if err != nil {

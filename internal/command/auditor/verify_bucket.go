@@ -17,12 +17,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// askLimit is the longest time that a verification waits for the broker. It then continues without
-// an answer.
+// askLimit limits the wait of a verification for the broker. It then goes on without.
 const askLimit = 5 * time.Second
 
-// askBucket adds the newest checkpoint in the checkpoint bucket to opts. It does not start a
-// broker.
+// askBucket adds the newest checkpoint in the broker's bucket to opts. It starts no broker.
 func (v verification) askBucket(cmd *cobra.Command, shared *cli.Shared, opts *verifier.Options, path string) error {
 	if !v.bucket || shared.NATSURL == "" && v.file != "" {
 		return nil

@@ -18,8 +18,7 @@ import (
 
 var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event", "report", "run", "from", "to", "max-age"} //nolint:gochecknoglobals // a constant
 
-// otherFiles maps the first bytes of evidence files other than bundles to the flag that verifies
-// them.
+// otherFiles maps the first bytes of other evidence files to the flag that verifies them.
 var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof", "hooktrail/report/v1\n": "report"} //nolint:gochecknoglobals // a constant
 
 func notABundle(path string) (err error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// askWitnesses finds a checkpoint that meets the witness policy. It first looks next to the ledger
-// and then in opts.Anchored. Call it before the ledger is read, because the ledger may grow.
+// askWitnesses finds a checkpoint that meets the witness policy. Call it before reading the ledger,
+// which may grow.
 func (v verification) askWitnesses(opts *verifier.Options, path string) (err error) {
 	if v.witnessPolicy == "" {
 		return nil

@@ -13,9 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// addAltered adds a record that was changed after it was written, so that its bytes differ from the
-// hash in its leaf. The id, kind, run and time come from the signed leaf. All other details come
-// from the altered bytes.
+// addAltered adds a record whose bytes were changed after it was written. The id, kind, run and
+// time come from the signed leaf, the rest from the altered bytes.
 func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
 	e, err := events.Decode(entry.Bytes)
 	if err != nil {
@@ -115,8 +114,7 @@ func alarms(r *runtree.Row) (list []string) {
 	return list
 }
 
-// alteredRecord returns the RecordError in err, after which the caller can continue with the next
-// record. Without a RecordError, it returns false.
+// alteredRecord returns the RecordError in err, after which the next record can be read.
 func alteredRecord(err error) (*ledger.RecordError, bool) {
 	return errors.AsType[*ledger.RecordError](err)
 }

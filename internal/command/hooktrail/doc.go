@@ -1,4 +1,4 @@
-// Package hooktrail implements the hooktrail command. The command runs the demo, runs all services
-// in one process (up), and shows the runs in the ledger. It also checks hooks.yaml files, and
-// manages accounts and tenants of a NATS server.
+// Package hooktrail implements the hooktrail command. It runs the demo or all services in one
+// process (up), shows the runs in the ledger, checks hooks.yaml files, and manages tenants of a
+// NATS server.
 package hooktrail

@@ -20,7 +20,7 @@ import (
 // By default, run show verifies only ledgers with at most maxChecked leaves.
 const maxChecked = 100_000
 
-// doubts contains the records of a ledger that may be from another writer than the named producer.
+// doubts contains the records that may be from another writer than they say.
 type doubts struct {
 	byLeaf   map[int64][]runtree.Doubt
 	setApart map[string][]setApart // by run
@@ -31,14 +31,14 @@ type doubts struct {
 	incomplete bool
 }
 
-// setApart is a doubt about a record that is not in the trace of its run.
+// setApart is a doubt about a record outside the trace of its run.
 type setApart struct {
 	runtree.Doubt
 	first int64 // leaf of the first record with its id or number
 }
 
-// readDoubts verifies the ledger, which finds the records that may be from other writers. If always is
-// false, it skips a large ledger.
+// readDoubts verifies the ledger to find records that may be from other writers. It skips a large
+// ledger unless always is true.
 func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bool) (doubts, error) {
 	d := doubts{byLeaf: make(map[int64][]runtree.Doubt), setApart: make(map[string][]setApart)}
 	newest, err := r.Newest(ctx)
@@ -138,7 +138,7 @@ func foldRun(ctx context.Context, r *ledger.Reader, run string, fold *runtree.Fo
 	return nil
 }
 
-// mark adds the doubts about a run's records to the trace of the run, which has been read already.
+// mark adds the doubts about a run's records to its trace.
 func (d *doubts) mark(fold *runtree.Fold, run string, leaves map[int64]events.Event) {
 	for _, leaf := range slices.Sorted(maps.Keys(leaves)) {
 		for _, doubt := range d.byLeaf[leaf] {

@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Fired is the output of run show --points --json. Later versions keep the names of its fields.
+// Fired is the output of run show --points --json. Later versions keep its fields.
 type Fired struct {
 	Run    string        `json:"run"`
 	Tenant string        `json:"tenant"`
@@ -112,8 +112,8 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// executed counts an execution of a hook at a point. If the execution ended late, its timeout was
-// already counted, so executed increases only Late.
+// executed counts an execution of a hook at a point. A late end increases only Late, because its
+// timeout was counted before.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {

@@ -151,7 +151,7 @@ func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(even
 	return nil
 }
 
-// findRun returns the id of the run with this name, or of the only run whose id starts with it.
+// findRun returns the id of the run with this name, or the only id that starts with it.
 func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error) {
 	has, err := r.Has(ctx, name)
 	if err != nil || has {
@@ -173,9 +173,8 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 	return "", &noRunError{name: name, tenant: r.Tenant(), near: len(near), list: listCommand}
 }
 
-// startsRun reports whether name is the start of a run's id. The id of a sub-agent's run,
-// SESSION/AGENT, starts with the session's id. So only a name with a slash can match it, with the
-// starts of both.
+// startsRun reports whether name is the start of a run's id. Only a name with a slash matches a
+// sub-agent's run, SESSION/AGENT. Otherwise a session's id would match its sub-agents too.
 func startsRun(run, name string) bool {
 	session, agent, isSub := strings.Cut(run, "/")
 	ofSession, ofAgent, wantsSub := strings.Cut(name, "/")

@@ -21,8 +21,7 @@ type runColumn struct {
 	cell  func(ledger.RunSummary) string
 }
 
-// essential is the rank of the columns that are always there. The others are left out if all cells
-// are empty.
+// Columns of the rank essential are always there. Other empty columns are left out.
 const essential = 0
 
 const (
@@ -59,8 +58,7 @@ func runColumns() []runColumn {
 	}
 }
 
-// started returns when the run started, or "" if all its records are set apart, because the time is
-// then unknown.
+// started returns when the run started, or "" if that is unknown.
 func started(s ledger.RunSummary) string {
 	if s.First.IsZero() {
 		return ""
@@ -115,7 +113,7 @@ func folder(path string) string {
 	return string(r)
 }
 
-// writeRuns writes a table that fits the width of a terminal. A width of 0 is no limit.
+// writeRuns writes a table that fits the width. A width of 0 is no limit.
 func writeRuns(out io.Writer, list ledger.RunList, width int) {
 	if len(list.Runs) == 0 {
 		fmt.Fprintln(out, "no runs")
@@ -177,8 +175,8 @@ func tenantOf(s ledger.RunSummary, several bool) string {
 	return ""
 }
 
-// shortRuns returns the starts of ids that name each of the runs. The run of a sub-agent,
-// SESSION/AGENT, keeps the starts of both.
+// shortRuns returns the shortest starts of ids that still differ. The run of a sub-agent,
+// SESSION/AGENT, keeps both starts.
 func shortRuns(runs []ledger.RunSummary) map[string]string {
 	var sessions, agents []string
 	for _, s := range runs {
@@ -223,7 +221,7 @@ func commonRunes(a, b string) (n int) {
 	return n
 }
 
-// narrow drops columns until the others fit, and gives the title the rest of the width.
+// narrow drops columns until the others fit. The title gets the rest.
 func narrow(columns []runColumn, cells [][]string, width int) ([]runColumn, [][]string) {
 	title := len(columns) - 1
 	for {

@@ -22,8 +22,8 @@ const (
 
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// unpackSession writes the recorded session to a folder and returns the paths of the transcripts.
-// The main transcript comes first.
+// unpackSession writes the recorded session to a folder. The main transcript comes first in the
+// result.
 func unpackSession(dir string) ([]string, error) {
 	tree, err := fs.Sub(recordedSession, sessionRoot)
 	if err != nil {
@@ -35,8 +35,8 @@ func unpackSession(dir string) ([]string, error) {
 	return sessionFiles(filepath.Join(dir, sessionFile))
 }
 
-// sessionFiles returns file and the transcripts of its sub-agents. Claude Code keeps these in a
-// folder next to the file, named like the file without its extension.
+// sessionFiles returns file and the transcripts of its sub-agents, which Claude Code keeps in a
+// folder next to it.
 func sessionFiles(file string) ([]string, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("session: %w", err)

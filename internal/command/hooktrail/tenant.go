@@ -28,8 +28,8 @@ type added struct {
 
 	Seed string `json:"seed,omitempty"` // absent if File has it
 	File string `json:"file,omitempty"`
-	// Endorsed means that an endorsement is next to File. Engines need the endorsement to enrol
-	// their outboxes with the key.
+	// Endorsed means that an endorsement is next to File. Engines cannot enrol their outboxes
+	// without it.
 	Endorsed bool `json:"endorsed,omitempty"`
 }
 
@@ -80,8 +80,8 @@ run "hooktrail nats creds" again.`,
 	return cmd
 }
 
-// endorseTenant endorses a tenant's key with the key of the ledgers. If the data directory has no
-// readable ledger key, it returns false.
+// endorseTenant endorses a tenant's key with the key of the ledgers, or returns false if there is
+// none.
 func endorseTenant(dataDir, file, tenant string) (bool, error) {
 	signer, public, err := writer.ReadSigner(writer.KeyFile(auditor.KeyDir(dataDir)))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -91,7 +91,7 @@ func heading(t runtree.Trace) []string {
 	return append(parts, t.Started.UTC().Format("2006-01-02 15:04:05 UTC"), duration(t.Ended.Sub(t.Started).Milliseconds()), state)
 }
 
-// endOf names the end of a run. An empty status means that the run goes on.
+// endOf names the end of a run, which goes on without a status.
 func endOf(status events.RunStatus) string {
 	switch status {
 	case "":

@@ -22,8 +22,7 @@ func origin(t runtree.Trace) (parts []string) {
 	return parts
 }
 
-// widestName returns the width of the column for the names of tools. The width is limited, but
-// names are never cut, so a longer name moves the rest of its line to the right.
+// widestName returns the width of the column for the names of tools. A longer name is not cut.
 func widestName(t runtree.Trace) int {
 	widest := nameWidth
 	for one := range t.All() {
@@ -73,8 +72,7 @@ func refusal(r *runtree.Row) string {
 	return strings.TrimPrefix(string(r.DeniedBy)+": "+r.Failure.Message, ": ")
 }
 
-// userWords returns what a person wrote with a refusal. Claude Code puts these words behind a long
-// text for the model.
+// userWords returns what a person wrote with a refusal, which Claude Code puts behind a long text.
 func userWords(f *events.Failure) string {
 	if f == nil {
 		return ""
@@ -105,7 +103,7 @@ func failure(r *runtree.Row) string {
 	return exit
 }
 
-// exitLine is the line with the exit code that agents put in front of the error.
+// exitLine is the line with the exit code that agents put before the error.
 var exitLine = regexp.MustCompile(`(?i)^\s*(error:\s*)?(command failed with )?exit code:?\s*\d+\.?\s*`)
 
 const (

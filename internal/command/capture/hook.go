@@ -20,8 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// TokenVariable is the environment variable with the token for --publisher. A flag would be visible
-// to other users.
+// TokenVariable is the environment variable for the token. Other users could see a flag.
 const TokenVariable = "HOOKTRAIL_TOKEN"
 
 // Long describes the command.
@@ -53,8 +52,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.NoRedact, "no-redact", false, "store secrets and personal data unchanged")
 }
 
-// Validate checks the flags for publisher install. The hook command instead replaces invalid values
-// and continues.
+// Validate checks the flags for an installation. The hook command itself replaces invalid values.
 func (f *Flags) Validate() error {
 	if f.Timeout <= 0 {
 		return fmt.Errorf("--timeout %v: must be positive", f.Timeout)
@@ -80,8 +78,8 @@ type Command struct {
 	Err     io.Writer
 }
 
-// Run answers one hook payload and returns the exit status. The status is 0 even after a panic,
-// because agents take other statuses for a denial.
+// Run answers one hook payload and returns the exit status. Agents take most statuses for a denial,
+// so it is 0 even after a panic.
 func (c *Command) Run(ctx context.Context) (status int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -122,8 +120,7 @@ func (c *Command) options() hookclient.Options {
 	problem := func(err error) { opts.Problems = append(opts.Problems, err.Error()) }
 	names := c.Names
 	if c.Invalid != nil {
-		// Parsing stopped at an invalid flag, so look for --fail-closed and the agent in all
-		// arguments.
+		// Parsing stopped at an invalid flag, so look at all arguments.
 		problem(c.Invalid)
 		opts.FailClosed = opts.FailClosed || slices.Contains(c.Args, "--fail-closed")
 		names = slices.DeleteFunc(slices.Clone(c.Args), func(arg string) bool { return !slices.Contains(agents.Names(), arg) })

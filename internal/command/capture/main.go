@@ -15,8 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/flagenv"
 )
 
-// HookProgram is the program that agents run. Program is the program that it runs if no publisher
-// answers.
+// Agents run HookProgram. It runs Program if no publisher answers.
 const (
 	HookProgram = "hooktrail-hook"
 	Program     = "hooktrail-capture"

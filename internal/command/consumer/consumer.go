@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// Drain sets *progress to a function that draws a progress bar. It then calls run, which must read
-// the stream to its end.
+// Drain calls run, which must read the stream to its end, with a progress bar in *progress.
 func Drain(cmd *cobra.Command, label string, progress *func(consume.Progress), run func() error) error {
 	bar := cli.NewProgress(cmd.ErrOrStderr(), label)
 	defer bar.Finish()

@@ -1,10 +1,9 @@
 // Package hook implements hooktrail-hook, the program that agents run for each hook. It passes the
-// payload to a publisher that runs, over its socket, and prints the answer.
+// payload to a running publisher over its socket, and prints the answer.
 //
-// In all other cases it replaces itself by a larger program, with the same command line and the same
-// payload. This is hooktrail-capture, or publisher hook if a hooks file or an http publisher decides,
-// if the command line is unusual, or if hooktrail-capture is missing. Those programs have the same
-// answer and record, and take longer to start. So this package links little more than a socket.
+// In all other cases, it replaces itself by a larger program with the same command line and
+// payload. This is hooktrail-capture, or publisher hook for rare cases. These programs do the same,
+// and take longer to start. So this package links little more than a socket.
 package hook
 
 import (
@@ -55,8 +54,8 @@ type answer struct {
 
 var errNoAnswer = errors.New("no answer of a publisher")
 
-// ask passes the payload to the publisher. With an error, payload is what was read from stdin, or
-// nil if nothing was read.
+// ask passes the payload to the publisher. After an error, payload is what was read from stdin, or
+// nil.
 func (l *line) ask(stdin io.Reader) (payload []byte, a answer, err error) {
 	breaker := hooksocket.BreakerOf(l.dataDir, l.publisher)
 	key, ok := l.idKey()
@@ -94,8 +93,8 @@ func (l *line) dial(ctx context.Context) (net.Conn, error) {
 	return groupsocket.Dial(ctx, strings.TrimPrefix(l.publisher, unixScheme))
 }
 
-// read reads the payload from stdin. It ends with ctx, because an agent may leave stdin open. The
-// payload is never nil.
+// read reads the payload from stdin until ctx ends. An agent may leave stdin open. The payload is
+// never nil.
 func read(ctx context.Context, stdin io.Reader) ([]byte, error) {
 	type result struct {
 		payload []byte
@@ -117,9 +116,8 @@ func read(ctx context.Context, stdin io.Reader) ([]byte, error) {
 	}
 }
 
-// post sends the payload to the publisher, and fails early if no response begins. A publisher that
-// begins later still works, so the next program, which waits longer, decides whether it hangs. Once
-// the response has begun, the publisher has the time of the decision.
+// post sends the payload to the publisher, and fails early if no response begins. The next program
+// waits longer and decides whether the publisher hangs.
 func (l *line) post(ctx context.Context, conn net.Conn, key string, payload []byte, b hooksocket.Breaker) (hooksocket.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -157,8 +155,8 @@ func (l *line) post(ctx context.Context, conn net.Conn, key string, payload []by
 	return resp, err
 }
 
-// idKey returns the key of the data directory, which a publisher at another socket needs. It returns
-// false if the key does not exist yet, so that the next program creates it.
+// idKey returns the key of the data directory for event ids. It returns false if the next program
+// must create the key.
 func (l *line) idKey() (string, bool) {
 	data, err := os.ReadFile(filepath.Join(l.dataDir, "hook-ids.key"))
 	text := strings.TrimSpace(string(data))

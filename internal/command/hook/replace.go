@@ -19,12 +19,11 @@ var (
 	programs     = [][]string{{"hooktrail-capture"}, {"publisher", "hook"}}
 )
 
-// statusMissing is the status of a shell for a missing program. The installed hook command then
-// continues, or denies with --fail-closed.
+// statusMissing is a shell's status for a missing program. The installed hook command then decides.
 const statusMissing = 127
 
-// replace replaces this process by the first of some programs that exists. Unless payload is nil, it
-// becomes stdin. replace returns an exit status only if it fails.
+// replace replaces this process by the first program that exists, with payload as stdin unless it
+// is nil. It returns only if it fails.
 func replace(list [][]string, args []string, payload []byte) int {
 	var err error
 	if payload != nil {
@@ -37,8 +36,7 @@ func replace(list [][]string, args []string, payload []byte) int {
 	return statusMissing
 }
 
-// run replaces this process by the first program that it can start. It returns only if there is
-// none.
+// run replaces this process by the first program that starts. Otherwise it returns.
 func run(list [][]string, args []string) (err error) {
 	for _, program := range list {
 		path, failed := find(program[0])
@@ -50,7 +48,7 @@ func run(list [][]string, args []string) (err error) {
 	return err
 }
 
-// find looks for a program in the folder of this one, and then in the PATH.
+// find looks for a program in the folder of this one, then in the PATH.
 func find(program string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), program)); err == nil {
@@ -65,8 +63,8 @@ const (
 	pipeGrace = 100 * time.Millisecond
 )
 
-// setStdin makes payload the input of the next program, through a pipe. A payload that the pipe does
-// not take without a reader goes through a file without a name.
+// setStdin makes payload the input of the next program. A payload that is too large for a pipe goes
+// through a nameless file.
 func setStdin(payload []byte) error {
 	if len(payload) > pipeSize {
 		return setFile(payload)

@@ -8,7 +8,7 @@
 //	outbox   shows and flushes outboxes
 //	token    manages the tokens of senders
 //
-// The service is in internal/capture/publisher, and the engine of the hook command is in
+// The service is in internal/capture/publisher, and the hook command's work is in
 // internal/capture/hookclient. The command hooktrail up also uses the flags in [RegisterAccess],
 // [Redaction] and [HookFile].
 package publisher

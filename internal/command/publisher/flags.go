@@ -49,8 +49,8 @@ func (r *Redaction) Register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.off, "no-redact", false, "store secrets and personal data unchanged")
 }
 
-// Redactor returns nil by default, which means all rules of pkg/redact. With --no-redact, it
-// returns a redactor that changes nothing.
+// Redactor returns nil for all rules of pkg/redact, or with --no-redact a redactor that changes
+// nothing.
 func (r *Redaction) Redactor() publish.Redactor {
 	if r.off {
 		return publish.NoRedaction
@@ -66,7 +66,7 @@ func (f *HookFile) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "hooks", "", "`file` with the hooks that decide at POST /v1/decisions and over NATS; without it nothing is decided")
 }
 
-// Load reads and checks the hooks file and logs its warnings. Without --hooks, it returns nil.
+// Load reads and checks the hooks file, or returns nil without --hooks.
 func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.File, error) {
 	if f.path == "" {
 		return nil, nil //nolint:nilnil // no file, no hooks

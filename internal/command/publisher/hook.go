@@ -21,8 +21,7 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 		Example: "  publisher hook claude-code < payload.json\n" +
 			"  publisher hook claude-code --hooks hooks.yaml --fail-closed < payload.json\n" +
 			"  publisher hook copilot-cli preToolUse < payload.json",
-		// The command parses its flags itself, because agents would take cobra's exit status for a
-		// usage error as a denial.
+		// Agents would take cobra's exit status for a usage error as a denial.
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
 		PersistentPreRunE:  func(*cobra.Command, []string) error { return nil },
@@ -44,8 +43,7 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// If a flag has an invalid value, parseHookFlags keeps the flag's default and returns the first
-// error.
+// parseHookFlags keeps the default of a flag with an invalid value, and returns the first error.
 func parseHookFlags(cmd *cobra.Command, args []string) error {
 	cmd.DisableFlagParsing = false
 	err := cmd.ParseFlags(args)

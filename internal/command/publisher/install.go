@@ -198,8 +198,8 @@ func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
 	})
 }
 
-// hookArgs returns the flags of the installed hook command. Paths are absolute, because an agent
-// can start the command in any folder.
+// hookArgs returns the flags of the installed hook command, with absolute paths, because agents run
+// in any folder.
 func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
 	var args []string
 	for _, f := range []struct {
@@ -233,8 +233,8 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 	return termtext.ShellQuote(args...), nil
 }
 
-// programNames returns the commands of this program and of hooktrail-hook in the same folder, quoted
-// for a shell. The latter is empty if it is not installed.
+// programNames returns the commands of this program and of hooktrail-hook in the same folder,
+// quoted for a shell. hook is empty if it is missing.
 func programNames() (program, hook string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -255,8 +255,8 @@ func commandOf(path string) string {
 	return termtext.ShellQuote(path)
 }
 
-// isGoRun reports whether path is a temporary program of go run. Examples are
-// /tmp/go-build15/b001/exe/publisher and …/go-build/5f/5f01…-d/publisher.
+// isGoRun recognises a temporary program of go run, such as /tmp/go-build15/b001/exe/publisher or
+// …/go-build/5f/5f01…-d/publisher.
 func isGoRun(path string) bool {
 	dir := filepath.Dir(path)
 	made := filepath.Base(dir) == "exe" || strings.HasSuffix(dir, "-d")

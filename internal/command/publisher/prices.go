@@ -48,8 +48,7 @@ func writePrices(out io.Writer, table *prices.Table) {
 	w.Flush()
 }
 
-// priced formats the price of cached tokens, which cost as much as input tokens if they have no
-// price.
+// priced formats the price of cached tokens. Without one, they cost as much as input tokens.
 func priced(usd float64) string {
 	if usd == 0 {
 		return "as input"

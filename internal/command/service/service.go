@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Broker returns the options of a connection for a role. The values come from the shared flags.
+// Broker returns the options of a connection for a role, from the shared flags.
 func Broker(cmd *cobra.Command, shared *cli.Shared, role subjects.Role) broker.Options {
 	return broker.Options{
 		DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth),

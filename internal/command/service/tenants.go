@@ -28,8 +28,8 @@ func (t *Tenants) Register(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("open-tenants", "new-tenants")
 }
 
-// Policy returns the admission policy for the data directory. nil means that every tenant is
-// accepted. If tokenFile is empty, the file in the data directory is used.
+// Policy returns the admission policy for the data directory. nil accepts every tenant. tokenFile
+// may be empty.
 func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Policy, error) {
 	switch {
 	case t.limit < 0:
@@ -58,9 +58,8 @@ func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Polic
 	}), nil
 }
 
-// withLedger returns the tenants with a ledger. It only reads folder names, so that publishers do
-// not import the ledger package. Tenants whose ids do not fit into a folder name are omitted, so
-// they count as new.
+// withLedger returns the tenants with a ledger by their folders. Importing the ledger package would
+// be too large for publishers.
 func withLedger(dataDir string) (tenants []string) {
 	folders, _ := os.ReadDir(filepath.Join(dataDir, "ledger")) // the auditor reports an unreadable folder
 	for _, f := range folders {

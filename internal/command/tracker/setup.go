@@ -31,8 +31,7 @@ func (s *Setup) Register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&s.timeout, "settle-timeout", tracker.DefaultSettleTimeout, "how long a drain waits for an unavailable backend")
 }
 
-// RegisterAs adds the flags of a command that also runs other services. Each name begins with
-// prefix.
+// RegisterAs adds the flags, with a prefix, to a command of several services.
 func (s *Setup) RegisterAs(cmd *cobra.Command, prefix string) {
 	s.prefix, s.timeout = "--"+prefix, tracker.DefaultSettleTimeout
 	flags := cmd.Flags()

@@ -31,8 +31,8 @@ its entries.`,
 	}
 }
 
-// detailsText returns the text of an issue. Each value is on one line, and each line of the
-// description begins with a bar, so that text from an event cannot imitate other lines.
+// detailsText returns the text of an issue. Text from an event cannot imitate other lines, because
+// it stays on one line or behind bars.
 func detailsText(d tracker.Details) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", d.ID, termtext.OneLine(d.Title))

@@ -24,8 +24,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// closeTimeout limits the wait for open HTTP requests at a stop. Without a drain, it also limits
-// the time in which the publisher still sends events.
+// closeTimeout limits the wait for open HTTP requests at a stop, and without a drain for the
+// publisher's last events.
 const closeTimeout = 10 * time.Second
 
 // Options configures [Run].
@@ -74,9 +74,8 @@ func (o Options) Validate() error {
 	return publisher.Options{Listen: o.HTTPListen, AllowRemote: o.AllowRemote, Access: o.Access}.Validate()
 }
 
-// Run runs all services until ctx ends, and then drains them. If a drain exceeds its deadline, Run
-// only logs that. Run fails if the broker is unreachable, the HTTP address is in use, or another Run
-// serves the data directory.
+// Run runs all services until ctx ends, and then drains them within a deadline. It fails if the
+// broker is unreachable, the HTTP address is in use, or another Run serves the data directory.
 func Run(ctx context.Context, opts Options) error {
 	return broker.Use(ctx, broker.Options{
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
@@ -171,9 +170,8 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	return errors.Join(failed, removeSocket())
 }
 
-// endorse signs the key that enrols new outboxes with the key of the ledger, because an enrolment
-// does not count without this signature. The auditor repeats it at its start, and reports what
-// fails.
+// endorse signs the key that enrols new outboxes with the key of the ledger. Without this
+// signature, the enrolment of an outbox does not count.
 func (a *app) endorse(ctx context.Context) {
 	o := a.opts.Audit
 	o.DataDir, o.Logger = a.opts.DataDir, a.opts.Logger.With("part", auditorName)
@@ -211,8 +209,8 @@ func (a *app) start(ctx context.Context, s *service) (stop func()) {
 	}
 }
 
-// drain stops the services in the order in which events pass through them, so that the consumers
-// handle all messages.
+// drain stops the services in the order in which events pass through them, so that no event stays
+// behind.
 func (a *app) drain(ctx context.Context, stops []func()) {
 	began := time.Now()
 	log := a.opts.Logger

@@ -54,8 +54,7 @@ func (c Consumers) stages() [][]consumer {
 	}
 }
 
-// Drain runs the consumers until they have handled every message of the stream, including their own
-// messages.
+// Drain runs the consumers until they have handled every message, including their own.
 func (c Consumers) Drain(ctx context.Context) error {
 	var errs []error
 	for _, stage := range c.stages() {

@@ -22,8 +22,7 @@ const (
 	holdFile = "up.json"
 )
 
-// hold locks a data directory for one [Run], so that a second one fails. Otherwise its services
-// would wait for the services of the first.
+// hold locks a data directory for one [Run]. The services of a second one would wait for ever.
 func hold(dir string) (*filelock.Lock, error) {
 	lock, err := filelock.Try(filepath.Join(dir, holdLock))
 	if !errors.Is(err, filelock.ErrHeld) {
@@ -38,8 +37,7 @@ func hold(dir string) (*filelock.Lock, error) {
 	return nil, fmt.Errorf("data directory %s: %s already serves it; stop that process, or use another --data-dir", dir, by)
 }
 
-// tell writes h to a file, so that hold can name this process in its error if another one wants the
-// data directory.
+// tell writes h to a file, from which another process learns who holds the data directory.
 func (h holder) tell(dir string) error {
 	data, err := json.Marshal(h)
 	if err != nil {

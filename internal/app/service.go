@@ -46,8 +46,8 @@ type service struct {
 	status ServiceStatus
 }
 
-// report receives the number of unhandled stream messages. err is the error that stops the progress
-// of a running service, or nil.
+// report receives the number of unhandled messages. err stops the progress of a running service, or
+// is nil.
 type report func(err error, lag uint64)
 
 func newService(name string, run func(ctx context.Context, report report) error) *service {

@@ -31,23 +31,22 @@ const (
 
 	interrupted = "interrupted"
 
-	// refused is the status of a call that the tool itself refused to run. It is distinct from the
-	// status denied, which means a verdict of our hooks, but both have the label denied.
+	// A tool itself refused the call. denied means a verdict of our hooks, but both have the label
+	// denied.
 	refused = "refused"
 
-	// suffixed follows the status of a call that also has a successful result. Such a call raises
-	// an alarm if it is denied, now or later.
+	// suffixed follows the status of a call that also has a successful result. A denial of such a
+	// call raises an alarm.
 	suffixed = ", success"
 
 	deniedSuccess = denied + suffixed
 
-	// deniedError is the status that earlier versions stored for a denied call with an error. Its
-	// label is error.
+	// deniedError comes from earlier versions, for a denied call with an error. Its label is error.
 	deniedError = "denied, error"
 )
 
-// withResult returns the status of a call after a result. A denied call stays denied, because the
-// transcript of a tool reports its refusal as an error.
+// withResult returns the status of a call after a result. A denied call stays denied, although its
+// transcript reports an error.
 func withResult(status string, result events.ToolStatus) string {
 	succeeded := result == events.ToolSuccess || hasSucceeded(status)
 	switch {
@@ -84,7 +83,7 @@ func hasSucceeded(status string) bool {
 	return status == string(events.ToolSuccess) || strings.HasSuffix(status, suffixed)
 }
 
-// withDenial returns the status of a call after a denial, which can arrive after the result.
+// withDenial returns the status after a denial, which can arrive after the result.
 func withDenial(status string) string {
 	if hasSucceeded(status) {
 		return deniedSuccess
@@ -112,8 +111,7 @@ type activityKey struct {
 }
 
 // activity is a counted run, step, tool call, model response or hook dispatch. Times are in whole
-// microseconds, as in the database, because the fold must later subtract exactly the duration that
-// it added.
+// microseconds, as in the database. Otherwise the fold could not subtract a duration exactly.
 type activity struct {
 	number   int64 // in the database, 0 if it is not stored yet
 	label    string
@@ -160,8 +158,7 @@ func (a activity) count(n *seriesSet, k activityKey, times int64) {
 	}
 }
 
-// change applies an event to an activity and updates the series. It returns false if the event was
-// applied before.
+// change applies an event to an activity and updates the series. A repeated event returns false.
 func (f *fold) change(k activityKey, e events.Event, apply func(*activity)) (bool, error) {
 	before, err := f.load(k)
 	if err != nil {
@@ -226,8 +223,7 @@ func (f *fold) store(a activity) error {
 
 const seenBytes = 8
 
-// addEvent stores that an event was applied to an activity. It returns false if it was applied
-// before.
+// addEvent stores that an event was applied to an activity, or returns false for a repeated event.
 func (f *fold) addEvent(activity int64, id string) (isNew bool, err error) {
 	sum := sha256.Sum256([]byte(id))
 	err = sqlitex.Execute(f.conn, `INSERT OR IGNORE INTO seen (thing, event) VALUES (?, ?)`,

@@ -15,8 +15,7 @@ type family struct {
 	buckets []time.Duration
 }
 
-// The database stores series under the name of their family, so the meaning of a name must never
-// change.
+// The database stores series under these names, so the meaning of a name must never change.
 var (
 	runsTotal = &family{
 		name: "hooktrail_runs_total", labels: []string{"tenant", "run_type", "status"},
@@ -81,7 +80,7 @@ var families = []*family{
 	callsTotal, deniedResults, callsActive, callDuration, tokensTotal, costTotal, hookFailures, numbersReused,
 }
 
-// These are the upper bounds of the buckets of all histograms. The stored counts belong to them, so
+// These are the upper bounds of the buckets of all histograms. The database stores their counts, so
 // increase schema.Version to change them.
 var (
 	shortBuckets = []time.Duration{
@@ -96,8 +95,8 @@ var (
 	}
 )
 
-// schema needs a new version if the tables, labelLimit or the buckets change. A change of the counting
-// needs none. Earlier events keep their counts, because the stream no longer has all of them.
+// schema needs a new version if the tables, labelLimit or the buckets change. Earlier events keep
+// their counts.
 var schema = projection.Schema{Name: "metrics", Version: 3, Tables: tables, Upgrades: map[int64]string{1: separateSeen, 2: costTable}}
 
 // Tables of the database:
@@ -160,8 +159,8 @@ CREATE TABLE seen (
 ) STRICT, WITHOUT ROWID;
 `
 
-// The triggers keep the sums of each run, so that a report of tokens takes no longer if its run has
-// many of them.
+// The triggers keep the sums of each run. Otherwise a long run would slow down each report of
+// tokens.
 const sumTables = `
 CREATE TABLE sums (
 	tenant         TEXT NOT NULL,
@@ -187,7 +186,7 @@ END;
 `
 
 // In version 1, each activity had the hashes of its events in one value. The upgrade splits it in
-// halves, because cutting off one hash after the other copies a large value too often.
+// halves, because cutting off single hashes copies it too often.
 const separateSeen = `
 ALTER TABLE thing RENAME TO thing1;` + thingTables + `
 INSERT INTO thing (kind, tenant, run, id, label, status, started, ended, measured)

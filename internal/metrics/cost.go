@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// costTable stores the cost that was counted for each run, so that a later end of the run replaces
-// this cost instead of adding to it.
+// costTable stores the counted cost of each run. A later end of the run replaces it.
 const costTable = `
 CREATE TABLE costs (
 	tenant    TEXT NOT NULL,
@@ -24,8 +23,7 @@ CREATE TABLE costs (
 
 const maxMicros = 1 << 50 // of a run, so that sums do not overflow
 
-// cost replaces the cost of a run. A hook does not know the cost, so an end without one changes
-// nothing.
+// cost replaces the cost of a run. An end without a cost, as from a hook, changes nothing.
 func (f *fold) cost(e events.Event, c *events.Cost) error {
 	if c == nil || !(c.USD > 0) {
 		return nil

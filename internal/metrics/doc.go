@@ -1,13 +1,12 @@
 // Package metrics counts events for Prometheus.
 //
-// It counts activities, not messages. A run is identified by its id. Steps, tool calls and model
-// responses are identified by the run and their own id. An event counts once, even if several
-// producers or imports send it. If several events end the same activity, the last one decides its
-// status. A counter can therefore decrease, for example when a failed run continues and succeeds.
-// Prometheus treats a decrease as a restart of the counter.
+// It counts activities, not messages. A run is identified by its id, and steps, tool calls and
+// model responses by the run and their own id. An event counts once, even if several producers or
+// imports send it. If several events end the same activity, the last one decides its status. A
+// counter can therefore decrease, which Prometheus treats as a restart of the counter.
 //
-// The tokens of a run are the sum over its model responses. If no response reports tokens, the sum
-// over its steps counts. If no step reports tokens either, the total at the end of the run counts.
+// The tokens of a run are the sum over its model responses, or without reports there, over its
+// steps. Otherwise the total at the end of the run counts.
 //
 // The state is in DataDir/metrics/metrics.db. Each transaction stores the counts together with the
 // position in the stream. In each metric, a label has at most 100 values. Later values count as

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// exposed escapes the characters of a label value that control a terminal or deceive a reader.
-// Different values stay different, because Prometheus rejects two series with equal labels.
+// exposed escapes the characters of a label value that deceive a reader. Different values stay
+// different, because Prometheus rejects equal series.
 func exposed(value string) string {
 	if !strings.ContainsRune(value, '\\') {
 		return termtext.Printable(value)
@@ -36,12 +36,12 @@ func exposedAll(values []string) []string {
 
 const minToken = 16
 
-// Access decides who may read the series of tenants. The zero Access lets every client read them.
+// Access decides who may read the series of tenants. The zero Access admits everyone.
 type Access struct {
-	// TokenFile contains bearer tokens, one per line. A line "tenant NAME TOKEN" gives access to
-	// the series of one tenant. A line "TOKEN" gives access to the series of all tenants. A client
-	// without a token only sees the state of the services. The file may change while the service
-	// runs. It must not be readable by other users.
+	// TokenFile contains bearer tokens, one per line. "tenant NAME TOKEN" gives access to the
+	// series of one tenant, and "TOKEN" to those of all tenants. A client without a token only sees
+	// the state of the services. The file may change while the service runs. Other users must not
+	// be able to read it.
 	TokenFile string
 }
 
@@ -96,8 +96,8 @@ func parseReaders(text string) (list []reader, err error) {
 
 var errToken = errors.New("the bearer token is not valid")
 
-// readerOf returns the reader for a request. It returns errToken if the token is wrong. Without a
-// token, the reader sees no tenant.
+// readerOf returns the reader for a request, or errToken for a wrong token. Without a token, the
+// reader sees no tenant.
 func (a Access) readerOf(r *http.Request) (found reader, err error) {
 	if a.TokenFile == "" {
 		return reader{all: true}, nil

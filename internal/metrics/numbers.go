@@ -7,12 +7,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// numbers finds events that reuse the sequence number of an earlier event of the producer with
-// other content. One of the two is forged, or the outbox was copied. numbers only remembers recent
-// events, but the ledger finds all such events.
+// numbers finds recent events that reuse the sequence number of an earlier one with other content.
+// One of the two is forged, or the outbox was copied.
 //
-// A reused number does not stop an event from being counted, because the earlier event may be the
-// forged one.
+// Both events count, because the earlier one may be the forged one.
 type numbers struct {
 	seed        maphash.Seed
 	now, before map[uint64]uint64 // hashes of the contents, by hash of tenant, producer and number
@@ -26,8 +24,7 @@ func newNumbers() *numbers {
 	return &numbers{seed: maphash.MakeSeed(), now: make(map[uint64]uint64)}
 }
 
-// isReused reports whether an earlier event had the same number and other content. data is the
-// stored event.
+// isReused reports whether an earlier event had the same number and other content than data.
 func (n *numbers) isReused(e events.Event, data []byte) bool {
 	if e.Sequence == 0 {
 		return false

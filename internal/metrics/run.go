@@ -65,8 +65,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run counts events. It also serves metrics if Listen is set. It returns when ctx ends or a drain
-// is complete. It waits while another process uses the same state.
+// Run counts events, and serves metrics if Listen is set, until ctx ends or a drain is complete. It
+// waits while another process uses the same state.
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()
 	if opts.Broker == nil || opts.DataDir == "" {

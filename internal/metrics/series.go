@@ -27,7 +27,7 @@ type series struct {
 }
 
 // seriesSet contains all series and the accepted values of their labels. Changes are provisional
-// until commit. Only one goroutine may use it.
+// until commit. It is not safe for concurrent use.
 type seriesSet struct {
 	limit     int // values of a label in one metric
 	committed map[string]*series
@@ -84,8 +84,8 @@ func (n *seriesSet) at(f *family, labels []string) *series {
 	return s
 }
 
-// bound limits the values of a label. It returns value if it is known or the limit is not reached,
-// and otherValue otherwise. A known value stays known, so the result never changes.
+// bound limits the values of a label. A value beyond the limit becomes otherValue, but a known
+// value stays known.
 func (n *seriesSet) bound(l label, value string) string {
 	value = tidy(value)
 	known := n.accepted[l]
@@ -118,8 +118,7 @@ func tidy(value string) string {
 	return value[:cut]
 }
 
-// commit makes the changes permanent after the caller has stored them on disk. The caller must not
-// modify the returned series.
+// commit makes the changes permanent, once they are on disk. The caller must not modify the result.
 func (n *seriesSet) commit() map[string]*series {
 	changed := n.changed
 	maps.Copy(n.committed, changed)

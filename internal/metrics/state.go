@@ -20,8 +20,8 @@ import (
 // ErrTenant means that the stored counts belong to another tenant.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
-// state has the counts of the stream's events. Single activities, such as runs and calls, are only
-// in the database, while series are also in memory, because each scrape reads them all.
+// state has the counts of the stream's events. Series are also in memory, because each scrape reads
+// them all.
 type state struct {
 	db *projection.DB
 
@@ -63,8 +63,8 @@ func openState(ctx context.Context, dataDir, tenant string, limit int, logger *s
 	return s, nil
 }
 
-// bindTenant stores the tenant of a new state. It rejects another tenant for an existing state,
-// because the state has skipped the events of that tenant.
+// bindTenant stores the tenant of a new state. It rejects another tenant later, whose events were
+// skipped.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	if err := set(conn, `INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)`, "tenant", tenant); err != nil {
 		return err

@@ -43,8 +43,8 @@ type ToolSummary struct {
 	Waiting int64 `json:"waiting,omitempty"`
 }
 
-// Snapshot returns the counts in a data directory. Another process may count at the same time.
-// Errors wrap [fs.ErrNotExist] if there are no counts.
+// Snapshot returns the counts in a data directory, even while another process counts. Without
+// counts, the error wraps [fs.ErrNotExist].
 func Snapshot(ctx context.Context, dataDir string) (Summary, error) {
 	n := newSeriesSet(labelLimit)
 	var position projection.Position

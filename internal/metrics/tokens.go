@@ -10,7 +10,7 @@ import (
 )
 
 // level is the kind of activity that reported tokens. A run, its steps and its responses can report
-// the same tokens, so only the lowest level with a report counts. Telemetry has the level of steps.
+// the same tokens, so only the lowest level counts.
 type level int
 
 const (
@@ -30,8 +30,8 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 	if at > before {
 		return f.storeTokens(e, at, id, role, used)
 	}
-	// A report at a new lowest level replaces all tokens of the run. A report at the same level
-	// replaces only the tokens of its activity.
+	// The first report at a lower level replaces all tokens of the run. Others replace those of
+	// their activity.
 	ids := &id
 	if at < before {
 		ids = nil
@@ -66,7 +66,7 @@ func (f *fold) finest(e events.Event) (level, error) {
 }
 
 // countTokens adds the tokens that the run reported at one level, or subtracts them if times is -1.
-// If id is not nil, only the activity with this id counts.
+// A non-nil id selects one activity.
 func (f *fold) countTokens(e events.Event, at level, id *string, times int64) error {
 	query, args := `SELECT role, input, output, cache_creation, cache_read FROM sums
 		WHERE tenant = ? AND run = ? AND level = ? ORDER BY role`, []any{e.Tenant, e.Run, int(at)}

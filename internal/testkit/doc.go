@@ -10,6 +10,6 @@
 //	e2e                   runs commands as processes and kills them
 //	gauntlet              attacks ledgers and bundles, and writes the table of results
 //
-// No command links a package of this wing. Each other wing contains the test packages that only it
-// needs. Their names end in "test".
+// No command links a package of this wing. The other wings have their own test packages, whose
+// names end in "test".
 package testkit

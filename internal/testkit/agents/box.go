@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// limit is the time of a session. A session with three answers takes a few seconds.
+// limit is the time of a session, which normally takes a few seconds.
 const limit = 2 * time.Minute
 
-// Box is the environment of an agent: a home folder, a project and a folder for programs.
+// Box is the environment of an agent, with a home folder, a project and programs.
 type Box struct {
 	Agent   *Agent
 	Home    string

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// Env is the variable that selects tests with real agents. The value "session" selects one session
-// of each agent, and other values select all.
+// Env is the variable that selects tests with real agents. "session" selects one session of each
+// agent, other values all.
 const Env = "HOOKTRAIL_TEST_AGENTS"
 
 const (
@@ -27,9 +27,8 @@ const (
 	kept         = 2 // folders of installed agents, because a test may still use the older one
 )
 
-// Install returns the folder of npm's modules with the newest agents. It installs them once a week
-// into the cache of the user. If the registry of npm is slow or unreachable, it returns the agents
-// of another week, or skips the test. Without [Env] it skips the test.
+// Install returns npm's modules folder with the newest agents, which it installs once a week.
+// Without [Env] or an earlier installation, it skips the test if it cannot install them.
 func Install(tb testing.TB) string {
 	tb.Helper()
 	if os.Getenv(Env) == "" {

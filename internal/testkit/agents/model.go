@@ -26,8 +26,7 @@ type Turn struct {
 }
 
 // Model answers requests in the protocols of all agents. The number of tool results in a request
-// selects the turn, so that repeated requests get equal answers. After the last turn, and if a
-// request offers no shell, the answer is a text.
+// selects the turn, so repeated requests get equal answers. The final answer is a text.
 type Model struct {
 	URL string
 

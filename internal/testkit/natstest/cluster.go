@@ -101,8 +101,8 @@ func (c *Cluster) JetStream(tb testing.TB) jetstream.JetStream {
 	return js
 }
 
-// Leader returns the index of the server that leads a durable consumer. An empty durable means the
-// stream. Without a leader, it returns -1.
+// Leader returns the index of the server that leads a durable consumer, or the stream if durable is
+// empty. Without a leader, it returns -1.
 func (c *Cluster) Leader(stream, durable string) int {
 	return slices.IndexFunc(c.servers, func(s *server.Server) bool {
 		switch {

@@ -9,11 +9,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// readBytes limits the pending bytes of a request. The server disconnects clients with more than 64
-// MiB of pending bytes.
+// readBytes limits the pending bytes of a request. The server disconnects clients with too many.
 const readBytes = 8 << 20
 
-// Messages returns all messages that are in the event stream now, each once and in order.
+// Messages returns all messages in the event stream, each once and in order.
 func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream.RawStreamMsg) {
 	tb.Helper()
 	ctx := tb.Context()

@@ -1,10 +1,8 @@
-// Package natstest runs real NATS servers in tests. In-process servers work in testing/synctest,
-// where all their timeouts follow the fake clock. Servers on the loopback can be stopped and
-// restarted.
+// Package natstest runs real NATS servers in tests. In-process servers work in testing/synctest
+// with its fake clock. Servers on the loopback can be stopped and restarted.
 //
-// The first store of a process starts the server's access-time ticker. If a synctest bubble started
-// the ticker, the clock of the next bubble would not advance. So this package starts the ticker
-// with the test binary.
+// The first store of a process starts a ticker of the server. Inside a synctest bubble it would
+// stop the clock of the next bubble, so this package starts it with the test binary.
 package natstest
 
 import (
@@ -30,8 +28,7 @@ func init() { ats.Register() }
 
 const readyTimeout = 10 * time.Second
 
-// Options configures the server of a test. By default, the server has the default space and the
-// streams of a deployment.
+// Options configures the server of a test. By default, it has the default space and streams.
 type Options struct {
 	Space       subjects.Space
 	MaxBytes    int64 // of the event stream, 64 MiB by default
@@ -41,7 +38,7 @@ type Options struct {
 	Users       []User
 }
 
-// User is a client with limited rights. Its password is its name. Clients without a name have all
+// User is a client with limited rights. Its password is its name. Without a name, it has all
 // rights.
 type User struct {
 	Name      string
@@ -61,15 +58,15 @@ type Server struct {
 	server *server.Server
 }
 
-// Start runs an in-process server until the test ends. In a test with a synctest bubble, call Start
-// in the bubble.
+// Start runs an in-process server until the test ends. Call it inside a synctest bubble, if there
+// is one.
 func Start(tb testing.TB, opts ...Options) *Server {
 	tb.Helper()
 	return start(tb, &Server{opts: first(opts), dir: tb.TempDir()})
 }
 
-// Listen runs a server on a loopback port until the test ends. Its store is in dir. [Server.Stop]
-// and [Server.Restart] keep the port and the store.
+// Listen runs a server on a loopback port until the test ends. [Server.Stop] and [Server.Restart]
+// keep the port and the store in dir.
 func Listen(tb testing.TB, dir string, opts ...Options) *Server {
 	tb.Helper()
 	return start(tb, &Server{opts: first(opts), dir: dir, listen: true, port: server.RANDOM_PORT})
@@ -183,8 +180,7 @@ func (s *Server) Stop() {
 	if srv != nil {
 		srv.Shutdown()
 		srv.WaitForShutdown()
-		// A goroutine of the store may sleep for another millisecond, and a synctest bubble must
-		// not end before.
+		// A goroutine of the store may sleep longer, and a synctest bubble must not end before.
 		time.Sleep(2 * time.Millisecond)
 	}
 }

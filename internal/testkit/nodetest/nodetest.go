@@ -21,8 +21,8 @@ type Installed struct {
 	Dir  string // has node_modules and package.json
 }
 
-// Install installs the dependencies of a package.json once in a cache folder. If that fails, it
-// skips the test. If HOOKTRAIL_TEST_REQUIRE is 1, it fails the test instead.
+// Install installs the dependencies of a package.json once, or skips the test. If
+// HOOKTRAIL_TEST_REQUIRE is 1, the test fails instead.
 func Install(tb testing.TB, manifest string) Installed {
 	tb.Helper()
 	skip := tb.Skipf
@@ -86,8 +86,7 @@ func install(tb testing.TB, npm, dir string, manifest []byte) error {
 	return nil
 }
 
-// Run runs a script and returns its output. The variable NODE_TEST_MODULES names the folder of the
-// installed modules.
+// Run runs a script, with the modules in NODE_TEST_MODULES, and returns its output.
 func (i Installed) Run(tb testing.TB, script string, args ...string) []byte {
 	tb.Helper()
 	cmd := exec.CommandContext(tb.Context(), i.Node, append([]string{script}, args...)...)

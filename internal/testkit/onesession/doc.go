@@ -1,3 +1,3 @@
-// Package onesession tests that hooks, transcript and telemetry of one session are one run, in
-// which each call counts once.
+// Package onesession tests that hooks, transcript and telemetry of one session become one run,
+// without counting a call twice.
 package onesession

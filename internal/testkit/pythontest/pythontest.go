@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Find returns the python3 interpreter behind wrapper scripts such as pyenv's. Without python3, it
-// skips the test.
+// Find returns the real python3 behind wrapper scripts, or skips the test.
 func Find(tb testing.TB) string {
 	tb.Helper()
 	python, err := locate(tb, "python3", "sys")
@@ -19,10 +18,8 @@ func Find(tb testing.TB) string {
 	return python
 }
 
-// FindWith returns a python3 interpreter that can import a module. Several interpreters can be
-// installed, and Debian's packages are only for Debian's interpreter. If no interpreter has the
-// module, it returns "" and logs the remedy. If HOOKTRAIL_TEST_REQUIRE is 1, it fails the test
-// instead.
+// FindWith returns a python3 interpreter that can import a module, or "". If HOOKTRAIL_TEST_REQUIRE
+// is 1, the test fails instead. Debian's packages are only for Debian's interpreter.
 func FindWith(tb testing.TB, module string) string {
 	tb.Helper()
 	for _, candidate := range [...]string{"/usr/bin/python3", "python3"} {

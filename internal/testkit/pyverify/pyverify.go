@@ -1,7 +1,6 @@
 // Package pyverify runs testdata/verify, a second verifier of ledgers and bundles. It was written
-// from the documents and shares no code with internal/evidence/ledger/verifier. If the two
-// disagree, one of them or a document is wrong. The script needs python3 with the module
-// cryptography (Debian: python3-cryptography).
+// from the documents and shares no code with the first. If the two disagree, one of them or a
+// document is wrong. The script needs the module cryptography (Debian: python3-cryptography).
 package pyverify
 
 import (
@@ -88,8 +87,8 @@ type Verifier struct {
 	n    int
 }
 
-// Start starts the script. Without python3 or the module, it logs that and returns nil. If
-// HOOKTRAIL_TEST_REQUIRE is 1, it fails the test instead.
+// Start starts the script, or returns nil without python3 or the module. If HOOKTRAIL_TEST_REQUIRE
+// is 1, the test fails instead.
 func Start(tb testing.TB) *Verifier {
 	tb.Helper()
 	python := pythontest.FindWith(tb, "cryptography")
@@ -134,8 +133,8 @@ func (v *Verifier) Verify(tb testing.TB, q Request) (a Verdict) {
 	return a
 }
 
-// Compare fails the test if the script and a report disagree about a field of [Verdict]. For an
-// invalid file, it compares only the integrity and the exit status.
+// Compare fails the test if the script and a report disagree. For an invalid file, only the
+// integrity and the exit status count.
 func (v *Verifier) Compare(tb testing.TB, q Request, r verifier.Report) {
 	tb.Helper()
 	a := v.Verify(tb, q)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Reading is what a record says to a verifier. Numbers are texts, because some do not fit a number
-// of JSON.
+// Reading is what a record says to a verifier. Some numbers do not fit a number of JSON, so they
+// are texts.
 type Reading struct {
 	Event    bool `json:"event"`
 	Manifest bool `json:"manifest"`

@@ -1,5 +1,4 @@
 // Package race makes tests smaller under the race detector, which makes databases ten times slower.
-// Few repetitions are enough to run all goroutines.
 package race
 
 import (

@@ -1,5 +1,5 @@
-// Package realdata finds recorded sessions of real tools. They are in HOOKTRAIL_DATA, or in
-// ../shared/data next to the repository.
+// Package realdata finds recorded sessions of real tools, in HOOKTRAIL_DATA or in ../shared/data
+// next to the repository.
 package realdata
 
 import (
@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Path returns the path of a recording. Without any recordings, it skips the test. If only this
-// recording is missing, it fails the test.
+// Path returns the path of a recording. Without any recordings, it skips the test.
 func Path(tb testing.TB, elem ...string) string {
 	tb.Helper()
 	dir := os.Getenv("HOOKTRAIL_DATA")

@@ -20,8 +20,8 @@ type Agent struct {
 	dir string
 }
 
-// Start starts an agent and sets SSH_AUTH_SOCK. Without ssh-agent, it skips the test. If
-// HOOKTRAIL_TEST_REQUIRE is 1, it fails the test instead.
+// Start starts an agent and sets SSH_AUTH_SOCK, or skips the test. If HOOKTRAIL_TEST_REQUIRE is 1,
+// the test fails instead.
 func Start(tb testing.TB) *Agent {
 	tb.Helper()
 	for _, name := range []string{"ssh-agent", "ssh-add", "ssh-keygen"} {
@@ -85,8 +85,7 @@ func (a *Agent) Signal(s os.Signal) {
 	}
 }
 
-// Add makes a key and adds it to the agent. It returns the fingerprint and the private file of the
-// key.
+// Add makes a key and adds it to the agent. It returns the fingerprint and the private file.
 func (a *Agent) Add(name string) (fingerprint, path string) {
 	a.tb.Helper()
 	path = filepath.Join(a.dir, name)

@@ -24,15 +24,15 @@ func (s Space) CheckpointKey(tenant string) (key, subject string, err error) {
 	return key, s.checkpoint(key), nil
 }
 
-// LeaseKey returns the key of an auditor's lease and the subject for writing it. Its argument is
-// the durable consumer of the active auditor.
+// LeaseKey returns the key of an auditor's lease and its subject. durable is the consumer of the
+// active auditor.
 func (s Space) LeaseKey(durable string) (key, subject string) {
 	key = "lease." + durable
 	return key, s.checkpoint(key)
 }
 
-// Standby returns the name of the standby's durable consumer. Its argument is the durable consumer
-// of the active service.
+// Standby returns the durable consumer of the standby. durable is the consumer of the active
+// service.
 func Standby(durable string) string {
 	name, tenant, alone := strings.Cut(durable, "==")
 	if !alone {

@@ -41,9 +41,8 @@ func (s Space) DecisionTenant(subject string) (string, error) {
 	return tenant, nil
 }
 
-// CheckReply rejects a reply subject that belongs to the server or to this space. A client has no
-// right to publish to such a subject, but the service that answers would publish there for the
-// client.
+// CheckReply rejects a reply subject of the server or of this space. A client must not make the
+// answering service publish where it has no right itself.
 func (s Space) CheckReply(subject string) error {
 	if strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, s.prefix()) {
 		return fmt.Errorf("%w: %q is not a reply subject", ErrSubject, clip(subject))
@@ -56,8 +55,8 @@ func SetTimeout(header map[string][]string, d time.Duration) {
 	header[DecisionTimeout] = []string{strconv.FormatInt(max(d.Milliseconds(), 1), 10)}
 }
 
-// Timeout returns the timeout of a request, which is at most limit. If the header is missing or
-// invalid, Timeout returns limit.
+// Timeout returns the timeout of a request, at most limit. Without a valid header, it returns
+// limit.
 func Timeout(header map[string][]string, limit time.Duration) time.Duration {
 	values := header[DecisionTimeout]
 	if len(values) != 1 {

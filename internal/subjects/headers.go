@@ -8,13 +8,12 @@ const (
 	BatchSequence = "Nats-Batch-Sequence"
 	// BatchCommit has the value [Commit] on the last message of a batch.
 	BatchCommit = "Nats-Batch-Commit"
-	// ExpectedLastSubjectSequence is the stream sequence that the last message on the same subject
-	// must have. 0 means that there must be no message on that subject. Hooktrail does not use
-	// Nats-Expected-Last-Subject-Sequence-Subject, because an account import does not map the
-	// subject in that header.
+	// ExpectedLastSubjectSequence is the stream sequence of the last message on the same subject,
+	// or 0 for none. A variant of this header names the subject, but account imports do not map it
+	// there.
 	ExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
 	// MessageID makes the server drop a message with a repeated id. All tenants share the set of
-	// ids, so third-party publishers should use ids that other clients cannot guess.
+	// ids, so use ids that others cannot guess.
 	MessageID = "Nats-Msg-Id"
 )
 

@@ -5,9 +5,8 @@ import "strings"
 // guardedPrefix marks lookups of chains that the embedded server must check.
 const guardedPrefix = "_HTLOOKUP."
 
-// GuardLookups redirects chain lookups in routes from the stream to [GuardedLookups], because the
-// stream would answer lookups with wildcards. Such answers reveal the ids and last manifests of
-// other producers.
+// GuardLookups redirects chain lookups in routes to [GuardedLookups]. The stream itself would
+// answer wildcards, which reveals other producers.
 func GuardLookups(s Space, routes []Route) []Route {
 	guarded := make([]Route, 0, len(routes))
 	for _, r := range routes {
@@ -22,8 +21,8 @@ func GuardLookups(s Space, routes []Route) []Route {
 // GuardedLookups returns the filter for all redirected lookups.
 func GuardedLookups(s Space) string { return guardedPrefix + s.AllChains() }
 
-// ChainLookup returns the subject of the stream request for a lookup in [GuardedLookups]. If the
-// lookup does not name exactly one chain, it returns false.
+// ChainLookup returns the stream request for a lookup in [GuardedLookups], or false unless the
+// lookup names exactly one chain.
 func ChainLookup(s Space, guarded string) (subject string, ok bool) {
 	chain, ok := strings.CutPrefix(guarded, guardedPrefix)
 	if !ok {

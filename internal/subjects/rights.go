@@ -44,8 +44,8 @@ var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events
 
 var auditorKinds = []events.Kind{events.AuditAccessed, events.ProducerLost, events.GapRecorded, events.BlobChunk}
 
-// RoleRights returns the minimum rights of a role. durable is the consumer of the client. inbox is
-// the prefix of the client's replies, and no other client may subscribe to it.
+// RoleRights returns the minimum rights of a role. durable is the client's consumer, and inbox the
+// prefix of its replies, which no other client may read.
 func RoleRights(s Space, role Role, durable, inbox string) Rights {
 	r := Rights{Subscribe: []string{inbox + ".>"}}
 	ev := s.EventStream()
@@ -106,12 +106,11 @@ func chainLookup(s Space, subject string) string {
 }
 
 // Route forwards messages from a restricted client's account to the owner's account. From and To
-// have the same wildcards. Replies go to any subject that the client chooses, but only with the
-// rights of the restricted account.
+// have the same wildcards. Replies have only the rights of the restricted account.
 type Route struct{ From, To string }
 
-// TenantRoutes returns the routes of a tenant's account. A client may name the tenant in the
-// subject or leave it out. In the second case, the route adds the tenant.
+// TenantRoutes returns the routes of a tenant's account. If a client leaves the tenant out of a
+// subject, the route adds it.
 func TenantRoutes(s Space, tenant string) ([]Route, error) {
 	token, err := Token(tenant)
 	if err != nil {
@@ -140,22 +139,22 @@ func LocalRoutes(s Space) []Route {
 	return routes
 }
 
-// IsServiceKind reports whether only Hooktrail's services may record events of kind k. Its prefixes
-// also match service kinds of later versions. Seals, gaps and chunks are not service kinds, because
-// the outboxes of engines record and sign them too.
+// IsServiceKind reports whether only Hooktrail's services may record events of kind k, also kinds
+// of later versions. Seals, gaps and chunks are not service kinds, because the outboxes of engines
+// record them too.
 func IsServiceKind(k events.Kind) bool {
 	prefix, _, dotted := strings.Cut(string(k), ".")
 	return dotted && slices.Contains([]string{"audit", "clock", "issue", "producer"}, prefix)
 }
 
-// serviceKinds returns the known service kinds. A NATS right cannot exclude unknown ones by their
-// prefix, because a kind is one token and rights match whole tokens.
+// serviceKinds returns the known service kinds. A NATS right cannot exclude unknown ones, because
+// it matches whole tokens and not prefixes.
 func serviceKinds() []events.Kind {
 	return slices.DeleteFunc(events.Kinds(), func(k events.Kind) bool { return !IsServiceKind(k) })
 }
 
-// RouteRights returns the rights of a client that has only these routes. The client cannot publish
-// events of service kinds.
+// RouteRights returns the rights of a client that has only these routes and cannot publish events
+// of service kinds.
 func RouteRights(s Space, routes []Route) Rights {
 	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
 	for _, kind := range serviceKinds() {

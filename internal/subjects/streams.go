@@ -2,8 +2,8 @@ package subjects
 
 import "fmt"
 
-// Clients without credentials and tenants' engines receive replies below LoopbackInbox. Services of
-// the embedded server use [ServiceInbox], to which these clients may not subscribe.
+// Untrusted clients receive replies below LoopbackInbox. They may not subscribe to [ServiceInbox],
+// where services receive theirs.
 const (
 	LoopbackInbox = "_INBOX"
 	ServiceInbox  = "_HTINBOX"
@@ -12,8 +12,8 @@ const (
 // EventSubjects returns the subjects of the event stream.
 func EventSubjects(s Space) []string { return []string{s.AllEvents(), s.AllChains()} }
 
-// DeadLetterSubjects returns the subjects of the dead-letter stream. They include advisories about
-// messages that the server no longer delivers.
+// DeadLetterSubjects returns the subjects of the dead-letter stream, with those of undeliverable
+// messages.
 func DeadLetterSubjects(s Space) []string {
 	return []string{
 		s.AllDeadLetters(),
@@ -30,8 +30,8 @@ func AdvisorySubjects(s Space) []string {
 	}
 }
 
-// Durable returns the name of a service's durable consumer. The consumer reads the events of the
-// tenant. An empty tenant means all tenants.
+// Durable returns the name of a service's durable consumer for the events of a tenant, or of all if
+// it is empty.
 func (s Space) Durable(consumer, tenant string) (string, error) {
 	c, err := FileName(consumer)
 	if err != nil || consumer == "" {

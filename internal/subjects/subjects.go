@@ -6,8 +6,8 @@
 //	hooktrail.dlq.<consumer>                        dead letters of a consumer
 //	hooktrail.decide.<tenant>                       a request for a decision
 //
-// [Token] encodes each id as one token. Different ids have different tokens, so an event with one
-// id can never reach the subject of another id.
+// [Token] encodes each id as one token of a subject. Different ids have different tokens, so an
+// event can never reach the subject of another id.
 package subjects
 
 import (
@@ -24,8 +24,7 @@ const DefaultPrefix = "hooktrail."
 // DefaultStreamPrefix is the default prefix of stream names.
 const DefaultStreamPrefix = "HOOKTRAIL_"
 
-// Space contains the prefixes of one deployment. With different prefixes, several deployments can
-// share a NATS account.
+// Space contains the prefixes of one deployment. Several deployments can then share a NATS account.
 type Space struct {
 	Prefix       string // prefix of subjects with a final dot. Empty means DefaultPrefix
 	StreamPrefix string // prefix of stream names. Empty means DefaultStreamPrefix
@@ -131,7 +130,7 @@ func (s Space) Tenant(tenant string) ([]string, error) {
 	return []string{s.prefix() + "ev." + t + ".>", s.prefix() + "chain." + t + ".>"}, nil
 }
 
-// Address contains the ids in a subject. In the address of a manifest, Run and Kind are empty.
+// Address contains the ids in a subject. Manifests have no Run and Kind.
 type Address struct {
 	Tenant   string
 	Producer string

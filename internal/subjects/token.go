@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID is the maximum length of an id in bytes. Escaping can triple the length, and four ids must
-// fit into a NATS control line of 4 KiB.
+// MaxID is the maximum length of an id in bytes. Four escaped ids must fit into a NATS control line
+// of 4 KiB.
 const MaxID = 256
 
 // ErrID means that an id is invalid.
@@ -21,9 +21,8 @@ const (
 	hexDigits  = "0123456789ABCDEF"
 )
 
-// Token encodes id as one token of a subject. Letters, digits, "_" and "-" stay unchanged. Every
-// other byte becomes "=" and two hex digits. The empty id becomes "=". Token rejects an id that is
-// longer than [MaxID] or not valid UTF-8.
+// Token encodes id as one token of a subject. Only letters, digits, "_" and "-" stay unchanged. It
+// rejects an id that is longer than [MaxID] or not valid UTF-8.
 func Token(id string) (string, error) {
 	if len(id) > MaxID {
 		return "", fmt.Errorf("%w: %d bytes long, at most %d are allowed", ErrID, len(id), MaxID)
@@ -102,9 +101,8 @@ func unescape(token string) (id string, bad int) {
 	return string(b), -1
 }
 
-// FileName encodes id as a file name. The name is the [Token] of id. If the token is longer than
-// 200 bytes, the name is its start, "==" and a hash. On a case-sensitive file system, different ids
-// have different names.
+// FileName encodes id as a file name, the [Token] of id or a shorter form with a hash. On a
+// case-sensitive file system, different ids have different names.
 func FileName(id string) (string, error) {
 	const most = 200
 	token, err := Token(id)

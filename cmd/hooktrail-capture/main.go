@@ -1,5 +1,5 @@
-// Command hooktrail-capture answers a hook of an agent, and records it if no publisher does. The
-// program hooktrail-hook runs it.
+// Command hooktrail-capture answers a hook of an agent for hooktrail-hook, and records it if no
+// publisher does.
 package main
 
 import "github.com/hooktrail/hooktrail/internal/command/capture"

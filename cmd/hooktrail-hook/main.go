@@ -1,5 +1,4 @@
-// Command hooktrail-hook answers a hook of an agent. It does the same as publisher hook and starts
-// faster.
+// Command hooktrail-hook answers a hook of an agent, as publisher hook does, and starts faster.
 package main
 
 import "github.com/hooktrail/hooktrail/internal/command/hook"

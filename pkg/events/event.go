@@ -72,11 +72,14 @@ func New(k Kind, source string, payload any) (Event, error) {
 // A client without pkg/publish can send a payload that does not fit its kind. Payload still finds a
 // denial or a success in it, see [Event.Denies] and [Event.CallSucceeded]. An unknown status of a
 // run or step reads as unknown.
+//
+// Of a long list of executions or redactions Payload returns the first 1,000, because readers could
+// need much memory for many empty ones.
 func Payload[T any](e Event) (T, error) {
 	var p T
 	var err error
 	if len(e.Data) > 0 {
-		err = json.Unmarshal(e.Data, &p)
+		err = json.Unmarshal(withShortLists(e.Data), &p)
 	}
 	if p, ok := any(&p).(interface{ settle(e Event) }); ok {
 		p.settle(e)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
-	"strings"
 )
 
 // Members yields the members of a JSON object in their order, with repeated names. Values share
@@ -26,16 +25,73 @@ func Members(data json.RawMessage) iter.Seq2[string, json.RawMessage] {
 	}
 }
 
-// textOf returns the string that value encodes. ok is false if value is not a string.
-func textOf(value json.RawMessage) (text string, ok bool) {
+// Elements yields the values of a JSON array. The values are verbatim JSON and share memory with
+// data. Elements yields nothing for other JSON, and stops at invalid JSON.
+func Elements(data json.RawMessage) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		s := scanner{data: data}
+		if s.take('[') != nil || s.peek() == ']' {
+			return
+		}
+		for {
+			s.peek()
+			start := s.pos
+			if s.value(1) != nil || !yield(s.data[start:s.pos:s.pos]) {
+				return
+			}
+			if done, err := s.next(']'); done || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// SameEscapes returns compact JSON with only the escapes that JSON requires. Two compact texts of
+// the same tokens then have the same bytes. Data of an event from [Decode] is compact. SameEscapes
+// returns data itself if it has no escapes.
+func SameEscapes(data json.RawMessage) json.RawMessage {
+	if bytes.IndexByte(data, '\\') < 0 {
+		return data
+	}
+	s, out := scanner{data: data}, make([]byte, 0, len(data))
+	var text []byte
+	for s.pos < len(data) {
+		start := s.pos
+		if data[start] != '"' {
+			s.pos++
+			out = append(out, data[start])
+			continue
+		}
+		raw, escaped, err := s.text()
+		switch {
+		case err != nil:
+			return data
+		case escaped:
+			text = appendUnescaped(text[:0], raw)
+			out = appendString(out, string(text))
+		default:
+			out = append(out, data[start:s.pos]...)
+		}
+	}
+	return out
+}
+
+// TextOf returns the string that value encodes. ok is false if value is not a string. The value
+// must be valid JSON without white space around it, such as a value from [Members].
+func TextOf(value json.RawMessage) (text string, ok bool) {
+	raw, ok := unquoted(value)
+	return string(raw), ok
+}
+
+func unquoted(value json.RawMessage) (text []byte, ok bool) {
 	if len(value) < 2 || value[0] != '"' {
-		return "", false
+		return nil, false
 	}
-	raw := value[1 : len(value)-1]
-	if bytes.IndexByte(raw, '\\') >= 0 {
-		raw = unescape(raw)
+	text = value[1 : len(value)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		text = unescape(text)
 	}
-	return string(raw), true
+	return text, true
 }
 
 // Denies reports whether e denies its action. Any member "verdict" with the value "deny" is enough,
@@ -59,12 +115,21 @@ func says(data json.RawMessage, name, value string) bool {
 	if !bytes.Contains(data, []byte(value)) && !bytes.Contains(data, []byte(`\u`)) {
 		return false // most payloads need no reading
 	}
-	for n, v := range Members(data) {
-		if len(n) >= len(name) && strings.EqualFold(n, name) {
-			if text, _ := textOf(v); text == value {
-				return true
+	found := false
+	s := scanner{data: data}
+	_ = s.object(func(n []byte) error { // an error ends the loop
+		s.peek()
+		start := s.pos
+		if err := s.value(1); err != nil {
+			return err
+		}
+		if len(n) >= len(name) && bytes.EqualFold(n, []byte(name)) {
+			if text, _ := unquoted(s.data[start:s.pos]); string(text) == value {
+				found = true
+				return s.fail("found")
 			}
 		}
-	}
-	return false
+		return nil
+	})
+	return found
 }

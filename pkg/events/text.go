@@ -82,8 +82,9 @@ func hex4(b []byte) (rune, bool) {
 	return r, true
 }
 
-func unescape(raw []byte) []byte {
-	out := make([]byte, 0, len(raw))
+func unescape(raw []byte) []byte { return appendUnescaped(make([]byte, 0, len(raw)), raw) }
+
+func appendUnescaped(out, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		if raw[i] != '\\' {
 			out = append(out, raw[i])

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
+	"github.com/hooktrail/hooktrail/internal/testkit/costly"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -35,5 +36,33 @@ func TestProject_FormsOfPayloads(t *testing.T) {
 		if want := [2]string{"error", "denied"}; i < denials && [2]string(row) != want || i >= denials && row[0] != "success" {
 			t.Errorf("%s: %q", forms[i].Data, row)
 		}
+	}
+}
+
+// An event costs by its size, and not by its content. The row of a step with many members has the
+// whole payload.
+func TestProject_CostsOfPayloads(t *testing.T) {
+	for kind, first := range map[events.Kind]string{
+		events.RunFinished: `"success":true`, events.StepFinished: `"agent_role":"coder"`, events.ToolBefore: `"tool":"Bash"`,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			costly.Check(t, first, 80, 1, func(name, payload string) {
+				e, err := events.Decode(event(t, 0, kind, nil, call("c"), step("s")))
+				if err != nil {
+					t.Fatal(err)
+				}
+				e.Data = []byte(payload)
+				dir := t.TempDir()
+				project(t, dir, ledger{e.Append(nil)})
+				if name != "members" && name != "blobs" || kind != events.StepFinished {
+					return
+				}
+				found := query(t, filepath.Join(dir, "coder__acme.db"),
+					`SELECT sum(instr(data, '"payload":{"agent_role":"coder"')) > 0 FROM fs_data`)
+				if fmt.Sprint(found[0][0]) != "1" {
+					t.Errorf("the payload is not there: %q", found)
+				}
+			})
+		})
 	}
 }

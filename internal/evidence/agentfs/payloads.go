@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,16 +55,18 @@ func facts(e events.Event, runType, role string) map[string]any {
 }
 
 func (p *payloads) context(e events.Event, path string) (map[string]any, error) {
-	var data map[string]json.RawMessage
-	if err := json.Unmarshal(e.Data, &data); err != nil && len(e.Data) > 0 {
-		return nil, fmt.Errorf("read payload: %w", err)
+	data, err := membersOf(e.Data)
+	if err != nil {
+		return nil, err
 	}
 	var blobs map[string]events.BlobRef
 	if b, ok := data["blobs"]; ok {
 		if err := json.Unmarshal(b, &blobs); err != nil {
 			return nil, fmt.Errorf("read blobs: %w", err)
 		}
-		delete(data, "blobs")
+		if delete(data, "blobs"); len(blobs) > maxMembers {
+			data["payload"], blobs = e.Data, nil
+		}
 	}
 	context := make(map[string]any, len(data)+12)
 	for name, value := range data {
@@ -87,6 +91,29 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	context["run_type"] = strings.ToUpper(cmp.Or(unquoted(data["run_type"]), e.RunType))
 	context["timestamp"] = e.Time
 	return context, nil
+}
+
+// maxMembers limits the members and the blobs of a payload that get a name of their own in a row,
+// because sorting members and looking up blobs costs much more than reading them.
+const maxMembers = 1000
+
+var errNoObject = errors.New("read payload: not a JSON object")
+
+// membersOf returns the members of a payload. If there are too many, it returns some of them, and
+// the whole payload as the member "payload".
+func membersOf(payload json.RawMessage) (map[string]json.RawMessage, error) {
+	if len(payload) > 0 && payload[0] != '{' && string(payload) != "null" {
+		return nil, errNoObject
+	}
+	data := make(map[string]json.RawMessage)
+	for name, value := range events.Members(payload) {
+		if _, known := data[name]; known || len(data) < maxMembers || slices.Contains([]string{"blobs", "agent_role", "run_type"}, name) {
+			data[name] = value
+		} else {
+			data["payload"] = payload
+		}
+	}
+	return data, nil
 }
 
 // field returns value as it is stored in a row, which can be a reference to a file at path.

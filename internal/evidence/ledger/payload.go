@@ -15,10 +15,13 @@ type payload struct {
 	failed  bool
 }
 
+// maxMembers is far more than the members of any payload that Hooktrail writes.
+const maxMembers = 64
+
 func payloadOf(e events.Event) *payload {
 	p := &payload{members: make(map[string]json.RawMessage), failed: len(e.Data) == 0 || e.Data[0] != '{'}
 	for name, value := range events.Members(e.Data) {
-		if _, twice := p.members[name]; twice || !isMemberName(name) {
+		if _, twice := p.members[name]; twice || !isMemberName(name) || len(p.members) == maxMembers {
 			p.failed = true
 			break
 		}
@@ -37,13 +40,10 @@ func isMemberName(name string) bool {
 }
 
 // text returns the string under a name, or "" if it is missing or null.
-func (p *payload) text(name string) (text string) {
+func (p *payload) text(name string) string {
 	value := p.members[name]
-	switch {
-	case isAbsent(value):
-	case value[0] != '"' || json.Unmarshal(value, &text) != nil:
-		p.failed = true
-	}
+	text, ok := events.TextOf(value)
+	p.failed = p.failed || !ok && !isAbsent(value)
 	return text
 }
 

@@ -50,6 +50,20 @@ func FuzzPayload(f *testing.F) {
 	})
 }
 
+func TestSealIn_ManyMembers(t *testing.T) {
+	counting := 0
+	for _, form := range ledgertest.OtherForms() {
+		if d, ok := ledger.SealIn(form.Event("")); form.Kind == events.RunSealed && strings.Contains(form.Data, "m59") {
+			if counting++; ok != !strings.Contains(form.Data, "m60") || ok && d.Last != 2 {
+				t.Errorf("%s: %+v, %t", form.Data, d, ok)
+			}
+		}
+	}
+	if counting != 2 {
+		t.Errorf("%d forms with many members", counting)
+	}
+}
+
 // decided returns what a payload that counts says.
 func decided(e events.Event) (said map[string]any, ok bool) {
 	number := func(n uint64) json.Number { text, _ := json.Marshal(n); return json.Number(text) }

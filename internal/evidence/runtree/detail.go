@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // mainArguments are the arguments that describe a call well, the best first.
@@ -14,31 +16,48 @@ var mainArguments = []string{
 	"command", "cmd", "file_path", "filePath", "path", "notebook_path", "pattern", "query", "url", "description", "prompt", "skill", "name",
 }
 
+// maxArguments limits the arguments that detail sorts by name, because a trace shows only a few.
+const maxArguments = 64
+
 func detail(args json.RawMessage) string {
-	var named map[string]json.RawMessage
-	if json.Unmarshal(args, &named) != nil {
+	switch {
+	case string(args) == "null":
+		return ""
+	case len(args) == 0 || args[0] != '{':
 		return OneLine(string(args))
 	}
-	for _, name := range mainArguments {
-		var value string
-		if json.Unmarshal(named[name], &value) == nil && value != "" {
-			return OneLine(value)
+	best, value := len(mainArguments), ""
+	named := make(map[string]json.RawMessage)
+	for name, v := range events.Members(args) {
+		if text, _ := events.TextOf(v); text != "" {
+			if i := slices.Index(mainArguments, name); i >= 0 && i <= best {
+				best, value = i, text
+			}
 		}
+		if _, known := named[name]; known || len(named) < maxArguments {
+			named[name] = v
+		}
+	}
+	if value != "" {
+		return OneLine(value)
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		parts = append(parts, name+abbreviate(named[name]))
+		parts = append(parts, Clip(name, maxDetail)+abbreviate(named[name]))
 	}
 	return OneLine(strings.Join(parts, " "))
 }
 
 // abbreviate returns a short form of an argument's value, such as "=3", or "[4]" for a list.
 func abbreviate(value json.RawMessage) string {
-	var list []json.RawMessage
-	switch {
-	case json.Unmarshal(value, &list) == nil && list != nil:
-		return "[" + strconv.Itoa(len(list)) + "]"
-	case strings.HasPrefix(string(value), "{"):
+	switch value[0] {
+	case '[':
+		n := 0
+		for range events.Elements(value) {
+			n++
+		}
+		return "[" + strconv.Itoa(n) + "]"
+	case '{':
 		return "{…}"
 	}
 	return "=" + OneLine(string(value))

@@ -14,6 +14,9 @@ func TestDetail(t *testing.T) {
 		{"NotAnObject", `["a"]`, `["a"]`},
 		{"NotAString", `{"command":7}`, `command=7`},
 		{"Absent", ``, ``},
+		{"Null", `null`, ``},
+		{"NullAndText", `{"command":null,"cmd":"ls"}`, `ls`},
+		{"Twice", `{"n":1,"n":2}`, `n=2`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

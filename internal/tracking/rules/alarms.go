@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -48,7 +49,8 @@ func (a *alarms) watch() []success {
 // toolOf returns the tool in the payload of e, whatever the other members are.
 func toolOf(e events.Event) (tool string) {
 	for name, value := range events.Members(e.Data) {
-		if name == "tool" && json.Unmarshal(value, &tool) == nil {
+		if text, ok := events.TextOf(value); ok && name == "tool" {
+			tool = text
 			break
 		}
 	}
@@ -137,21 +139,40 @@ const maxOthers = 8
 
 // contentOf returns a hash of the content of an event. Which hooks ran does not change the hash.
 func contentOf(e events.Event) string {
-	var members map[string]json.RawMessage
-	data := []byte(e.Data)
-	if json.Unmarshal(data, &members) == nil {
-		delete(members, "executions")
-		if string(members["verdict"]) == `"`+string(events.VerdictNone)+`"` {
-			delete(members, "verdict")
-		}
-		if text, err := json.Marshal(members); err == nil {
-			data = text
-		}
-	}
 	h := sha256.New()
-	for _, part := range [][]byte{[]byte(e.Type), []byte(e.Run), []byte(e.Step), []byte(e.ToolCall), data, e.Binary} {
+	for _, part := range [][]byte{[]byte(e.Type), []byte(e.Run), []byte(e.Step), []byte(e.ToolCall), withoutHooks(e.Data), e.Binary} {
 		fmt.Fprintf(h, "%d:", len(part))
 		h.Write(part)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// maxSorted limits the members that withoutHooks sorts, because sorting costs much more than
+// reading.
+const maxSorted = 256
+
+// withoutHooks returns the members of a payload that do not depend on the hooks that ran. It sorts
+// them by name, unless there are many.
+func withoutHooks(data json.RawMessage) []byte {
+	sorted := make(map[string]json.RawMessage)
+	var text []byte
+	for name, value := range events.Members(data) {
+		switch {
+		case name == "executions" || name == "verdict" && string(value) == `"`+string(events.VerdictNone)+`"`:
+			delete(sorted, name)
+			continue
+		case len(sorted) < maxSorted:
+			sorted[name] = value
+		}
+		text = append(append(strconv.AppendQuote(text, name), value...), ',')
+	}
+	if len(data) > 0 && data[0] == '{' && len(sorted) < maxSorted {
+		if sorted, err := json.Marshal(sorted); err == nil {
+			return sorted
+		}
+	}
+	if text == nil {
+		return data
+	}
+	return text
 }

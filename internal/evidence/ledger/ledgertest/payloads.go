@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -74,6 +75,13 @@ func OtherForms() []Form {
 		`{"sha256":"` + strings.Repeat("0a", 32) + `","index":1,"content":"AQID","redacted":[null,{"Start":1}],"blobs":{"a":null}}`,
 		`{"sha256":"` + strings.Repeat("0a", 32) + `","content":"QR=="}`,
 		`{"sha256":"` + strings.Repeat("0a", 32) + `","content":"QQ=="}`,
+	}
+	for _, n := range []int{60, 61} { // 64 members count, and 65 do not
+		seal := []byte(`{"count":1,"first":1,"last":2,"digest":""`)
+		for i := range n {
+			seal = fmt.Appendf(seal, `,"m%d":1`, i)
+		}
+		seals = append(seals, string(seal)+"}")
 	}
 	return slices.Concat(
 		formsOf(events.RunSealed, seals...), formsOf(events.GapRecorded, gaps...), formsOf(events.ProducerLost, losses...),

@@ -1,7 +1,6 @@
 package verifier
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,13 +72,14 @@ func commonOf(e events.Event) (text []byte, ok bool) {
 		case "executions":
 			stricter, ok = strictestOf(value)
 		case "verdict":
-			ok = json.Unmarshal(value, &verdict) == nil
+			verdict, ok = verdictOf(value)
 		}
 		if !ok {
 			return nil, false
 		}
 		if name != "executions" && (name != "verdict" || verdict != events.VerdictNone) {
-			text = appendTokens(append(strconv.AppendQuote(text, name), ':'), value)
+			text = append(strconv.AppendQuote(text, name), ':')
+			text = append(append(text, events.SameEscapes(value)...), ' ')
 		}
 	}
 	if strictness(stricter) <= strictness(verdict) {
@@ -95,23 +95,32 @@ func isUnambiguous(name string, seen map[string]bool) bool {
 		if strings.EqualFold(name, known) && (name != known || seen[known]) {
 			return false
 		}
+		if name == known {
+			seen[known] = true
+		}
 	}
-	seen[name] = true
 	return true
 }
 
+// verdictOf reads a text or null.
+func verdictOf(value json.RawMessage) (v events.Verdict, ok bool) {
+	text, ok := events.TextOf(value)
+	return events.Verdict(text), ok || string(value) == "null"
+}
+
 func strictestOf(value json.RawMessage) (strictest events.Verdict, ok bool) {
-	var executions []json.RawMessage
-	if json.Unmarshal(value, &executions) != nil {
+	if value[0] != '[' && string(value) != "null" {
 		return "", false
 	}
-	for _, x := range executions {
+	for x := range events.Elements(value) {
 		if x[0] != '{' {
 			return "", false
 		}
 		for name, value := range events.Members(x) {
-			var v events.Verdict
-			if strings.EqualFold(name, "verdict") && json.Unmarshal(value, &v) == nil && strictness(v) > strictness(strictest) {
+			if !strings.EqualFold(name, "verdict") {
+				continue
+			}
+			if v, _ := verdictOf(value); strictness(v) > strictness(strictest) {
 				strictest = v
 			}
 		}
@@ -121,24 +130,6 @@ func strictestOf(value json.RawMessage) (strictest events.Verdict, ok bool) {
 
 func strictness(v events.Verdict) int {
 	return slices.Index([]events.Verdict{events.VerdictAsk, events.VerdictDeny}, v) + 1
-}
-
-// appendTokens appends the tokens of a JSON value, without differences in white space and escapes.
-func appendTokens(dst []byte, value json.RawMessage) []byte {
-	d := json.NewDecoder(bytes.NewReader(value))
-	d.UseNumber()
-	for {
-		t, err := d.Token()
-		if err != nil {
-			return dst
-		}
-		if text, ok := t.(string); ok {
-			dst = strconv.AppendQuote(dst, text)
-		} else {
-			dst = fmt.Append(dst, t)
-		}
-		dst = append(dst, ' ')
-	}
 }
 
 // twin is a record of an export with the id of an earlier event.

@@ -128,7 +128,7 @@ def succeeds(e):
 def strict(e, texts=(), numbers=()):
     """These members of a payload that decides about verdicts, or None if it does not count."""
     pairs = e["data"]
-    if not isinstance(pairs, tuple) or len({n for n, _ in pairs}) < len(pairs) or not all(re.fullmatch("[a-z0-9_]+", n) for n, _ in pairs):
+    if not isinstance(pairs, tuple) or len(pairs) > 64 or len({n for n, _ in pairs}) < len(pairs) or not all(re.fullmatch("[a-z0-9_]+", n) for n, _ in pairs):
         return None
     d, found = dict(pairs), {}
     for name in texts:

@@ -1,0 +1,56 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+const (
+	maxListed = 1000
+	smallData = 16 << 10 // too small for long lists
+)
+
+// withShortLists returns data whose lists of executions and redactions have at most maxListed
+// elements.
+func withShortLists(data json.RawMessage) json.RawMessage {
+	if len(data) <= smallData {
+		return data
+	}
+	var out []byte
+	copied := 0
+	s := scanner{data: data}
+	err := s.object(func(name []byte) error {
+		s.peek()
+		start := s.pos
+		if err := s.value(1); err != nil {
+			return err
+		}
+		if !bytes.EqualFold(name, []byte("executions")) && !bytes.EqualFold(name, []byte("redacted")) {
+			return nil
+		}
+		if short := shortList(data[start:s.pos]); short != nil {
+			out = append(append(out, data[copied:start]...), short...)
+			copied = s.pos
+		}
+		return nil
+	})
+	if err != nil || copied == 0 {
+		return data
+	}
+	return append(out, data[copied:]...)
+}
+
+// shortList returns the first maxListed elements of a list, or nil if it does not have more.
+func shortList(list json.RawMessage) json.RawMessage {
+	n, short := 0, []byte{'['}
+	for x := range Elements(list) {
+		if n++; n > maxListed {
+			return append(short, ']')
+		}
+		if n > 1 {
+			short = append(short, ',')
+		}
+		short = append(short, x...)
+	}
+	return nil
+}

@@ -5,7 +5,7 @@
 //	projection  commits a service's state together with its stream position
 //
 // The consumer passes each batch to the projection of a service and acknowledges it after the
-// commit, so that after a crash, the service resumes at the committed position.
+// commit. After a crash, the service resumes at the committed position.
 //
 // The packages import subjects and events, but no service.
 package stream

@@ -1,5 +1,5 @@
 // Package admission decides which tenants a service accepts. Without a limit, one client could
-// create any number of ledgers, because each new tenant gets one.
+// create any number of tenants, each with a ledger.
 package admission
 
 import (
@@ -29,21 +29,20 @@ type Options struct {
 	// Limit is the maximum number of accepted tenants that have no key or token.
 	Limit int
 
-	// Known returns the tenants with a key or token. If it fails, it must still return the
-	// tenants that it could read, because the others count as unknown. The policy calls Known
-	// again for an unknown tenant, which may be new, but at most once a second.
+	// Known returns the tenants with a key or token. After an error, it must still return those
+	// that it could read. It is called at most once a second.
 	Known func() ([]string, error)
 
-	// Present lists the tenants that the service already has. All of them are accepted, even
-	// above Limit, but tenants without a key or token count towards Limit.
+	// Present lists the tenants that the service already has. They are accepted even above Limit.
+	// Tenants without a key or token count towards it.
 	Present []string
 
 	Now func() time.Time // time.Now by default
 }
 
-// Policy accepts the tenants in Options.Known and Options.Present, and a limited number of
-// others. An accepted tenant stays accepted, even if Known no longer returns it. A nil Policy
-// accepts every tenant. Its methods may be called concurrently.
+// Policy accepts the tenants in Options.Known and Options.Present, and a limited number of others.
+// An accepted tenant stays accepted. A nil Policy accepts every tenant. Its methods may be called
+// concurrently.
 type Policy struct {
 	opts Options
 
@@ -68,8 +67,7 @@ func New(opts Options) *Policy {
 	return p
 }
 
-// accept accepts a tenant, which counts towards the limit if it is unknown. The caller must hold
-// p.mu.
+// accept accepts a tenant, which counts towards the limit if unknown. The caller must hold p.mu.
 func (p *Policy) accept(tenant string) {
 	if !p.accepted[tenant] && !slices.Contains(p.known, tenant) {
 		p.unknown[tenant] = true
@@ -90,8 +88,7 @@ func (p *Policy) refresh() {
 	}
 }
 
-// Fingerprint returns a text that changes with the limit and the known tenants, so that a service
-// notices that the policy has changed.
+// Fingerprint returns a text that changes with the limit and the known tenants.
 func (p *Policy) Fingerprint() string {
 	if p == nil {
 		return "all"
@@ -103,8 +100,8 @@ func (p *Policy) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Admit returns nil if the tenant is accepted. It accepts unknown tenants until the limit is
-// reached. Then its error wraps [ErrTenant] and names the remedy.
+// Admit returns nil if the tenant is accepted. Above the limit of unknown tenants, the error wraps
+// [ErrTenant] and names the remedy.
 func (p *Policy) Admit(tenant string) error {
 	if p == nil {
 		return nil

@@ -19,8 +19,7 @@ type AuthMode string
 
 // The values of AuthMode.
 const (
-	// AuthKept keeps the mode stored in the data directory, which is AuthOpen if the directory is
-	// new.
+	// AuthKept keeps the mode that the data directory has, at first AuthOpen.
 	AuthKept     AuthMode = ""
 	AuthOpen     AuthMode = "open"     // clients without credentials get the rights of a publisher
 	AuthRequired AuthMode = "required" // clients without credentials are rejected

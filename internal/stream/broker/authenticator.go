@@ -93,9 +93,8 @@ func (a *authenticator) keyUser(c server.ClientAuthentication, key string) (*ser
 			return nil, errUnknown
 		}
 		rights := subjects.RoleRights(a.space, role, durable, inboxOf(role))
-		// A service of another data directory connects by URL and receives replies at the inbox
-		// prefix for external servers. Other clients cannot read them, because only services have
-		// the global account.
+		// A service that connects by URL receives replies at this inbox. Other clients have other
+		// accounts, so they cannot read them.
 		rights.Subscribe = append(rights.Subscribe, ExternalInbox(role)+".>")
 		return &server.User{Username: name, Permissions: permissions(rights)}, nil
 	}

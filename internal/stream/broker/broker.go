@@ -12,9 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Broker is a connection to JetStream. If there is no external server, one of the processes that
-// share a data directory also runs the embedded server for all of them. The methods may be called
-// concurrently.
+// Broker is a connection to JetStream. Without an external server, one process of a data directory
+// also runs the embedded server for all. The methods may be called concurrently.
 type Broker struct {
 	opts   Options
 	conn   *connection
@@ -29,9 +28,8 @@ type Broker struct {
 	ended      error
 }
 
-// Open connects to an external broker if a URL is set. Otherwise it starts the embedded server,
-// or joins the process that runs it. Open creates missing streams, but never changes existing
-// ones, so [Broker.Drift] lists the settings that differ.
+// Open connects to an external broker if a URL is set. Otherwise it runs or joins the embedded
+// server. It creates missing streams and never changes existing ones, see [Broker.Drift].
 //
 // Open fails without a URL if the data directory belongs to an external broker.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
@@ -82,8 +80,8 @@ func (b *Broker) open(ctx context.Context) error {
 	return nil
 }
 
-// settle checks the server of c, creates missing streams, and stores the server as the broker of the
-// data directory.
+// settle checks the server of c, creates missing streams, and stores the server in the data
+// directory.
 func (b *Broker) settle(ctx context.Context, c *connection) error {
 	if err := c.checkServer(ctx); err != nil {
 		return err
@@ -129,8 +127,8 @@ func (b *Broker) Conn() *nats.Conn { return b.conn.nc }
 // JetStream returns the JetStream context of the connection.
 func (b *Broker) JetStream() jetstream.JetStream { return b.conn.js }
 
-// Embedded reports whether this process runs the server. This changes when the process takes over
-// the server, because the process that ran it has ended.
+// Embedded reports whether this process runs the server. It can take over the server from a process
+// that has ended.
 func (b *Broker) Embedded() bool { return b.embedded.Load() != nil }
 
 // URL returns the address of the server, without credentials.
@@ -150,8 +148,8 @@ func (b *Broker) Drift() []string { return b.health.driftNow() }
 // Warnings lists current problems that an operator should solve.
 func (b *Broker) Warnings() []string { return b.health.warningsNow() }
 
-// Close flushes buffered messages, unless ctx ends before, closes the connection, and stops the
-// server if this process runs it. Later calls return the result of the first one.
+// Close flushes buffered messages until ctx ends, closes the connection, and stops its embedded
+// server. Later calls return the first result.
 func (b *Broker) Close(ctx context.Context) error {
 	b.ending.Do(func() { b.ended = b.end(ctx) })
 	return b.ended

@@ -14,7 +14,7 @@ import (
 // OwnerAccount is the account of the streams on an external server.
 const OwnerAccount = "HOOKTRAIL"
 
-// ConfUser is a user of a nats-server, with either a key, or a name and a password.
+// ConfUser is a user of a nats-server, with a key, or with a name and password.
 type ConfUser struct {
 	Role     subjects.Role
 	Durable  string // the service's consumer, if any
@@ -24,8 +24,8 @@ type ConfUser struct {
 	Password string // environment variable of the server with the password
 }
 
-// ConfUsers returns the users with keys in a data directory, after creating missing keys of
-// services. If tenant is not empty, consumers may only read that tenant.
+// ConfUsers returns the users with keys in a data directory, and creates missing keys of services.
+// With a tenant, consumers may only read that tenant.
 func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser, error) {
 	dir := filepath.Join(dataDir, "nats")
 	names := map[subjects.Role]string{subjects.Owner: ownerKey}
@@ -57,8 +57,8 @@ func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser,
 
 const ownerKey = "owner"
 
-// WriteConf writes the accounts block of a nats-server configuration, so that each user gets the
-// same rights as at the embedded server.
+// WriteConf writes the accounts block of a nats-server configuration, with the rights of the
+// embedded server.
 func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	c := conf{w: bufio.NewWriter(out), space: space}
 	var tenants []string
@@ -172,9 +172,8 @@ func (c *conf) exports(tenants []string, engines map[string][]ConfUser) error {
 	return nil
 }
 
-// tenant writes one account for each key of a tenant. Keys must not share an account, because
-// clients of one account can subscribe to each other's replies. The accounts of a tenant share one
-// limit of connections.
+// tenant writes one account for each key of a tenant. Clients of one account could subscribe to
+// each other's replies.
 func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	routes, err := subjects.TenantRoutes(c.space, tenant)
 	if err != nil {
@@ -197,9 +196,8 @@ func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	return nil
 }
 
-// quotedAccounts returns the quoted account names for the keys of a tenant. Each name after the
-// first ends with a slash and a number. The names are unique, because a tenant's token never
-// contains a slash.
+// quotedAccounts returns quoted account names for the keys of a tenant. They are unique, because a
+// tenant's token contains no slash.
 func quotedAccounts(tenant string, keys int) []string {
 	var names []string
 	for i := range keys {

@@ -26,8 +26,8 @@ const (
 	ensureTimeout  = 10 * time.Second
 )
 
-// connection is the client connection of a Broker. Its fields do not change after Open, so no
-// lock guards them.
+// connection is the client connection of a Broker. It needs no lock, because its fields do not
+// change after Open.
 type connection struct {
 	opts   Options
 	health *health
@@ -81,8 +81,7 @@ func (c *connection) reconnectFailed(err error) {
 	c.health.connectFailed(fmt.Sprintf("connect to %s: %v", redactURL(c.opts.URL), err))
 }
 
-// reconnectDelay doubles from 50 ms to 2 s. Jitter shortens it by up to one half, so that clients
-// do not reconnect all at once.
+// reconnectDelay doubles from 50 ms to 2 s. Jitter keeps clients from reconnecting all at once.
 func reconnectDelay(attempts int) time.Duration {
 	d := reconnectMost
 	if attempts < 6 {
@@ -139,8 +138,8 @@ func (c *connection) connectExternal(ctx context.Context) error {
 	}
 }
 
-// dialLater connects in the background, but not before openGate is called, because the server must
-// be checked first.
+// dialLater connects in the background, but not before openGate, because the server must be checked
+// first.
 func (c *connection) dialLater() error {
 	g := new(gate)
 	if err := c.dialExternal(nats.RetryOnFailedConnect(true), g.install); err != nil {
@@ -150,8 +149,7 @@ func (c *connection) dialLater() error {
 	return nil
 }
 
-// openGate lets the connection reach the server. It starts an attempt at once, because the next one
-// may be two seconds away.
+// openGate lets the connection reach the server, and starts an attempt at once.
 func (c *connection) openGate() {
 	c.gate.isOpen.Store(true)
 	if c.nc.IsReconnecting() {
@@ -212,8 +210,7 @@ func retryable(err error) bool {
 	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.As(err, &network)
 }
 
-// redactURL removes the credentials from a comma-separated list of URLs, so that errors can show
-// it.
+// redactURL removes the credentials from a comma-separated list of URLs.
 func redactURL(list string) string {
 	urls := strings.Split(list, ",")
 	for i, u := range urls {

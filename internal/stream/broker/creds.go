@@ -27,8 +27,8 @@ const (
 //	nats/accounts.conf   the accounts, see [WriteConf]
 //	NAME/NAME.nk         the seed of the owner or of a role
 //
-// It uses the keys in the data directory and creates missing ones, so a second call writes the same
-// files. Only the user of this process can read them.
+// It creates missing keys in the data directory, so a second call writes the same files. Only the
+// user of this process can read them.
 func WriteCredentials(dataDir, dir string, space subjects.Space, tenant string) ([]Credential, error) {
 	users, err := ConfUsers(dataDir, space, tenant)
 	if err != nil {

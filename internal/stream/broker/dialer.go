@@ -15,16 +15,15 @@ import (
 	"time"
 )
 
-// serverName derives the server's name from the secret. The name must not reveal the secret,
-// because the server sends its name to every client.
+// serverName derives the server's name from the secret. It must not reveal the secret, because
+// every client gets the name.
 func serverName(secret string) string {
 	sum := sha256.Sum256([]byte("server of " + secret))
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
 }
 
-// dialer connects to the server of a data directory. It reads the address each time, because a
-// restarted server can have another address. It checks the server's name, because another program
-// can get the port of a killed server.
+// dialer connects to the server of a data directory. It checks the server's name, because another
+// program can get the port of a killed server.
 type dialer struct{ dir, name string }
 
 func dialerOf(dir string) (dialer, error) {
@@ -54,8 +53,8 @@ func (d dialer) Dial(network, _ string) (net.Conn, error) {
 	return greeted, nil
 }
 
-// greet checks the name in the server's INFO line before the client sends anything, so that another
-// program never receives the secret.
+// greet checks the server's name before the client sends anything, so that another program never
+// receives the secret.
 func (d dialer) greet(conn net.Conn) (net.Conn, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(dialTimeout)); err != nil {
 		return nil, err
@@ -95,8 +94,8 @@ func (c *greetedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// address reads the server's address from the server's folder. It rejects addresses outside the
-// loopback, because the client sends the server's secret to the address.
+// address reads the server's address. It accepts only the loopback, because the client sends the
+// secret there.
 func (d dialer) address() (string, error) {
 	data, err := os.ReadFile(filepath.Join(d.dir, "url"))
 	if err != nil {

@@ -44,8 +44,7 @@ type embedded struct {
 	watching sync.WaitGroup
 }
 
-// startLocked starts the server of a locked folder. The server takes over the lock, but if the
-// start fails, startLocked releases it.
+// startLocked starts the server of a locked folder. If the start fails, it releases the lock.
 func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Options) (*embedded, error) {
 	e, err := startEmbedded(ctx, dir, opts)
 	if err != nil {
@@ -118,8 +117,8 @@ func serverOptions(dir, secret string, auth *authenticator) *server.Options {
 		SyncAlways:             true,
 	}
 	if auth != nil && !auth.required {
-		// NoAuthUser only stops the server from asking for credentials in its INFO line, while
-		// the authenticator still checks each client.
+		// NoAuthUser only keeps the server from asking for credentials. The authenticator still
+		// checks each client.
 		o.NoAuthUser, o.Users = loopbackUser, []*server.User{{Username: loopbackUser}}
 	}
 	return o

@@ -26,8 +26,8 @@ const maxRefusals = 10
 // ErrPermission means that the user of the connection lacks a right.
 var ErrPermission = errors.New("the broker's permissions do not allow it")
 
-// Refusal converts a permission error of a connection to an error that wraps [ErrPermission] and
-// names the subject. For any other error, it returns nil.
+// Refusal converts a permission error of a connection to one that wraps [ErrPermission], and any
+// other error to nil.
 func Refusal(err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
@@ -83,8 +83,8 @@ func (h *health) setDrift(ctx context.Context, drift []string) {
 	}
 }
 
-// warn sets the text of a warning, or clears the warning if text is empty. It is called at every
-// check, so it logs only when the warning starts or ends.
+// warn sets the text of a warning, or clears it if text is empty. It logs only when the warning
+// starts or ends.
 func (h *health) warn(ctx context.Context, name, text string) {
 	h.mu.Lock()
 	_, had := h.warnings[name]
@@ -102,7 +102,7 @@ func (h *health) warn(ctx context.Context, name, text string) {
 	}
 }
 
-// asyncError logs only the first refusal of each subject, although the server reports every refused
+// asyncError logs only the first refusal of each subject, although the server reports every
 // message.
 func (h *health) asyncError(err error) {
 	refusal := Refusal(err)
@@ -145,9 +145,8 @@ func (h *health) connected() {
 	delete(h.warnings, warnConnection)
 }
 
-// unlessRefused calls do, which sends requests about streams. The server does not answer a refused
-// request, but reports the refusal on the connection. unlessRefused then cancels the context of do
-// and returns the refusal.
+// unlessRefused calls do, and cancels its context after a refusal. The server never answers a
+// refused request, but reports the refusal separately.
 func (h *health) unlessRefused(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

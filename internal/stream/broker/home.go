@@ -52,9 +52,8 @@ func parseHome(data []byte) (h home, err error) {
 	return h, nil
 }
 
-// CheckHome returns an error if the data directory belongs to an external broker and no URL is
-// set. Otherwise an embedded server would store later events in a new, empty stream. [Open] calls
-// CheckHome, and so do commands before they write data for a broker.
+// CheckHome returns an error if the data directory belongs to an external broker and no URL is set.
+// Otherwise an embedded server would store later events in an empty stream.
 func (o Options) CheckHome() error {
 	if o.URL != "" {
 		return nil
@@ -68,8 +67,7 @@ func (o Options) CheckHome() error {
 }
 
 // checkServer compares the server with the broker of the data directory. A server at another
-// address must have the same event stream, as after a move or in a cluster. At the same address,
-// the stream may be new, because the ledgers record the change.
+// address must have the same event stream.
 func (c *connection) checkServer(ctx context.Context) error {
 	if c.opts.URL == "" || c.opts.DataDir == "" {
 		return nil
@@ -104,8 +102,8 @@ func (c *connection) streamCreated(ctx context.Context) (created time.Time, err 
 	return created, err
 }
 
-// remember stores the external broker as the broker of the data directory. The URL may also name
-// the embedded server of the same data directory, which is not stored.
+// remember stores the external broker as the broker of the data directory, unless the URL names the
+// embedded server.
 func (c *connection) remember(ctx context.Context) error {
 	if c.opts.URL == "" || c.opts.DataDir == "" || c.isOwnServer() {
 		return nil
@@ -123,10 +121,8 @@ func (c *connection) isOwnServer() bool {
 	return err == nil && strings.TrimSpace(string(name)) == c.nc.ConnectedServerName()
 }
 
-// rememberAbsent stores the address of an unavailable broker for which a publisher accepts events.
-// If the data directory belongs to another address, it fails, because the two streams cannot be
-// compared yet. If the data directory has an embedded server, it stores nothing, because the address
-// may be wrong.
+// rememberAbsent stores the address of an unavailable broker. It fails if another address is
+// stored, because the two streams cannot be compared yet.
 func (c *connection) rememberAbsent(ctx context.Context) error {
 	if c.opts.DataDir == "" {
 		return nil
@@ -148,8 +144,8 @@ func (c *connection) rememberAbsent(ctx context.Context) error {
 	})
 }
 
-// changeHome replaces the broker of the data directory with the result of change. It takes a
-// lock, because otherwise two processes with different servers could both store theirs.
+// changeHome replaces the broker of the data directory with the result of change. Without a lock,
+// two processes could both store theirs.
 func (c *connection) changeHome(ctx context.Context, change func(old home) (home, error)) (err error) {
 	dir := c.opts.DataDir
 	if to, err := changed(dir, change); err != nil || to == nil {
@@ -177,7 +173,7 @@ func (c *connection) changeHome(ctx context.Context, change func(old home) (home
 	return nil
 }
 
-// changed returns the result of change, or nil if this is the broker that is already stored.
+// changed returns the result of change, or nil if it is already stored.
 func changed(dataDir string, change func(old home) (home, error)) (*home, error) {
 	old, err := loadHome(dataDir)
 	if err != nil {

@@ -4,15 +4,15 @@ import (
 	"log/slog"
 )
 
-// IssuerFile is the name of the file of [IssuerKey], in the folder "keys" of the data directory.
+// IssuerFile is the name of the file of [IssuerKey] in the data directory's folder "keys".
 const IssuerFile = "issuer" + keyEnding
 
-// IssuerKey returns the path of the key with which the owner of a data directory enrols outboxes.
-// It creates a missing key.
+// IssuerKey returns the path of the key that enrols the outboxes of a data directory. It creates a
+// missing key.
 func IssuerKey(dataDir string) (path string, err error) { return loadKey(dataDir, "issuer") }
 
-// Issuer returns [IssuerKey] for [publish.Options.Issuer]. If the key is not readable, Issuer logs
-// a warning and returns "". Outboxes then work, but their producers are not enrolled.
+// Issuer returns [IssuerKey], or "" with a warning if the key is not readable. Producers are then
+// not enrolled.
 func Issuer(dataDir string, logger *slog.Logger) string {
 	path, err := IssuerKey(dataDir)
 	if err == nil {

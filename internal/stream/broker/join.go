@@ -22,8 +22,8 @@ const (
 	dialTimeout = 2 * time.Second
 )
 
-// connectEmbedded tries to run the server, or to join the process that runs it. It repeats both,
-// because that process may be starting or exiting.
+// connectEmbedded runs the server, or joins the process that runs it. It tries again while that
+// process starts or exits.
 func (b *Broker) connectEmbedded(ctx context.Context) error {
 	dir := filepath.Join(b.opts.DataDir, "nats")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -57,8 +57,8 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 // errLost means that the connection ended while a request waited for its answer.
 var errLost = errors.New("connection lost")
 
-// settleJoined is settle for a server that another process runs and that can therefore end
-// meanwhile. If it does, settleJoined joins the next server, or starts one.
+// settleJoined is settle for a server of another process. If that server ends meanwhile, it joins
+// the next one or starts one.
 func (b *Broker) settleJoined(ctx context.Context) error {
 	for {
 		err := b.conn.whileConnected(ctx, func(ctx context.Context) error { return b.settle(ctx, b.conn) })
@@ -95,8 +95,8 @@ func (c *connection) whileConnected(ctx context.Context, do func(context.Context
 	return err
 }
 
-// checkPrivate rejects folders that every user may write to, because another user could add a key
-// or learn the secret.
+// checkPrivate rejects folders that every user may write to. Another user could add a key there or
+// learn the secret.
 func checkPrivate(folders ...string) error {
 	for _, dir := range folders {
 		info, err := os.Stat(dir)
@@ -113,8 +113,8 @@ func checkPrivate(folders ...string) error {
 	return nil
 }
 
-// runEmbedded opens a second connection to manage the streams, because the Broker's connection only
-// has the rights of its role.
+// runEmbedded opens a second connection for the streams, because the Broker's connection has only
+// the rights of its role.
 func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Lock) error {
 	e, err := startLocked(ctx, dir, lock, b.opts)
 	if err != nil {

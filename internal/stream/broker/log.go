@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// serverLogger passes the server's messages to slog. It also stores fatal errors, because the
-// embedded server does not exit after them.
+// serverLogger passes the server's messages to slog. It stores fatal errors, because the embedded
+// server does not exit after them.
 type serverLogger struct {
 	log *slog.Logger
 
@@ -27,8 +27,8 @@ func (l *serverLogger) fatal() error {
 // Noticef implements server.Logger.
 func (l *serverLogger) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v...) }
 
-// Warnf implements server.Logger. The warning about plain-text passwords becomes a debug message,
-// because the password is generated for this server.
+// Warnf implements server.Logger. The warning about plain-text passwords does not matter, because
+// this password is generated.
 func (l *serverLogger) Warnf(format string, v ...any) {
 	level := slog.LevelWarn
 	if strings.HasPrefix(format, "Plaintext passwords detected") {

@@ -74,9 +74,8 @@ func (o Options) external() (address string, options []nats.Option, err error) {
 	return o.URL, append(options, signNoncesOnly), err
 }
 
-// signNoncesOnly refuses to sign texts with a line break. The key of a login also signs grants,
-// which enrol producers, and a hostile server could send one instead of a nonce. All texts that
-// Hooktrail signs have a line break, and nonces have none.
+// signNoncesOnly refuses to sign texts with a line break, which nonces never have. Otherwise a
+// hostile server could get the signature of a grant.
 func signNoncesOnly(o *nats.Options) error {
 	sign := o.SignatureCB
 	if sign == nil {
@@ -91,8 +90,8 @@ func signNoncesOnly(o *nats.Options) error {
 	return nil
 }
 
-// ExternalInbox returns a role's inbox prefix at an external broker. The prefix is below _INBOX, to
-// which users can usually subscribe. A NATS context can set another prefix.
+// ExternalInbox returns a role's inbox prefix at an external broker. It is below _INBOX, to which
+// users can usually subscribe.
 func ExternalInbox(role subjects.Role) string {
 	return subjects.LoopbackInbox + "." + string(role)
 }

@@ -27,8 +27,8 @@ func (b *Broker) monitor(ctx context.Context) {
 	}
 }
 
-// settleLater waits for a server that was unavailable during Open. It checks the server on a
-// separate connection, and only then lets the Broker's connection reach the server.
+// settleLater waits for an unavailable server. It checks the server before the Broker's connection
+// can reach it.
 func (b *Broker) settleLater(ctx context.Context) {
 	if b.conn.gate == nil {
 		return
@@ -50,8 +50,8 @@ func (b *Broker) settleLater(ctx context.Context) {
 	}
 }
 
-// probe tries to check the server and to create its streams. It keeps the connection after a
-// failure, so that a refused right is reported only once.
+// probe tries to check the server. It keeps the connection after a failure, so that a refusal is
+// reported only once.
 func (b *Broker) probe(ctx context.Context, c *connection) (settled bool) {
 	if c.nc == nil {
 		if err := c.dialExternal(nats.NoReconnect()); err != nil {

@@ -11,8 +11,8 @@ import (
 
 // Options selects and configures a broker.
 type Options struct {
-	// DataDir holds the store of the embedded server in DataDir/nats, and the name of the external
-	// broker in DataDir/broker.json. It may be empty if URL is set.
+	// DataDir contains the embedded server, or the name of the external broker. It may be empty if
+	// URL is set.
 	DataDir string
 	// URL names an external broker, or a NATS context as nats://context:NAME. Empty means the
 	// embedded server.
@@ -22,22 +22,22 @@ type Options struct {
 	Listen string // address of the embedded server, on the loopback; "127.0.0.1:0" by default
 	Space  subjects.Space
 
-	// Role determines the rights of the connection. The zero Role has all rights. If Tenant is set,
-	// a consumer may only read that tenant.
+	// Role determines the rights of the connection. The zero Role has all rights. With Tenant, a
+	// consumer may only read that tenant.
 	Role   subjects.Role
 	Tenant string
 
 	Auth AuthMode
 
 	MaxStore int64 // size of the embedded server's store; 0 means most of the free disk space
-	// StreamMaxBytes is the size of the event stream. If 0, an existing stream keeps its size, and
-	// a new one gets a share of the disk.
+	// StreamMaxBytes is the size of the event stream. 0 keeps an existing size, or takes a share of
+	// the disk.
 	StreamMaxBytes int64
 	Replicas       int  // replicas of new streams on a cluster; 0 means 1
 	AllowTamper    bool // only for tests: new streams allow deletions
 
-	// Later lets Open return while an external broker is unavailable. The Broker then checks
-	// the server and connects in the background.
+	// Later lets Open return while an external broker is unavailable. The Broker then connects in
+	// the background.
 	Later          bool
 	ConnectTimeout time.Duration // limit for Open; 15 s by default
 	Logger         *slog.Logger

@@ -23,9 +23,7 @@ const (
 const revokeEvery = time.Second
 
 // restrictedClient is a connection of a tenant's engine, or of a local client without credentials.
-// Each open connection has a separate account, because clients of one account can subscribe to each
-// other's replies. A client chooses its reply subjects, and the server replies with all rights of
-// the account, so messages can leave the account only through its routes.
+// Each has a separate account. Otherwise a client could subscribe to the replies of others.
 type restrictedClient struct {
 	account string // first part of the account's name
 	number  int    // last part of the account's name, unique among open connections
@@ -87,8 +85,8 @@ func (a *authenticator) forget() {
 	}
 }
 
-// account creates the account if it is missing. Messages can leave it only through routes, so its
-// clients can do nothing else. The caller must hold a.mu.
+// account creates a missing account. Messages can leave it only through routes. The caller must
+// hold a.mu.
 func (a *authenticator) account(name string, routes []subjects.Route) (*server.Account, error) {
 	if account, ok := a.accounts[name]; ok {
 		return account, nil

@@ -34,8 +34,8 @@ const (
 
 // StreamOptions contains the settings that a deployment can choose.
 type StreamOptions struct {
-	// MaxBytes is the size of the event stream. If 0, an existing stream keeps its size, and a new
-	// one gets DefaultBytes.
+	// MaxBytes is the size of the event stream. 0 keeps an existing size, or means DefaultBytes for
+	// a new stream.
 	MaxBytes    int64
 	AllowTamper bool // only for tests: new streams lack DenyDelete and DenyPurge
 
@@ -44,7 +44,7 @@ type StreamOptions struct {
 }
 
 // EnsureStreams creates the missing streams of a subject space. It never changes an existing
-// stream, but returns the differences between existing and new streams.
+// stream, but returns the differences.
 func EnsureStreams(
 	ctx context.Context, js jetstream.JetStream, space subjects.Space, opts StreamOptions,
 ) (drift []string, err error) {
@@ -121,7 +121,6 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), subjects.DeadLetterSubjects(space), deadLetterBytes, deadLetterAge
 	dlq.Description = "Hooktrail: pointers to messages that a consumer could not handle"
 	// Discard old dead letters, because a full stream would block the consumer that writes to it.
-	// The log of the consumer contains all dead letters.
 	dlq.Discard = jetstream.DiscardOld
 	dlq.DenyPurge = !opts.AllowTamper
 
@@ -132,9 +131,8 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 	return []jetstream.StreamConfig{ev, dlq, adv, checkpointConfig(base, space, opts)}
 }
 
-// checkpointConfig allows atomic batches, with which the auditor writes a checkpoint and its lease.
-// It turns direct reads off, because the auditor must read from the leader. Checkpoints do not
-// expire, because the last checkpoint of an inactive ledger must stay.
+// checkpointConfig turns direct reads off, because the auditor must read from the leader.
+// Checkpoints never expire, because those of an inactive ledger must stay.
 func checkpointConfig(base jetstream.StreamConfig, space subjects.Space, opts StreamOptions) jetstream.StreamConfig {
 	base.Name, base.Subjects, base.MaxBytes = space.CheckpointStream(), []string{space.AllCheckpoints()}, checkpointBytes
 	base.Description = "Hooktrail: the newest signed checkpoint of each ledger"

@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// TenantKey describes a public key with which engines of a tenant connect. Later versions may add
-// fields but never rename them.
+// TenantKey describes a public key of a tenant's engines. Later versions may add fields but never
+// rename them.
 type TenantKey struct {
 	Tenant  string    `json:"tenant"`
 	Key     string    `json:"key"`
@@ -32,8 +32,8 @@ func tenantDir(dir string) string { return filepath.Join(dir, "tenants") }
 
 const tenantEnding = ".json"
 
-// AddTenant creates a key for engines of a tenant at the embedded server of the data directory. It
-// returns the seed, which the engines need, and stores only the public key.
+// AddTenant creates a key for engines of a tenant. It returns the seed, and stores only the public
+// key.
 func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	if tenant == "" {
 		return TenantKey{}, nil, errors.New("tenant: empty")
@@ -60,8 +60,8 @@ func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	return k, seed, nil
 }
 
-// Tenants returns the keys in a data directory, sorted by tenant and age. If some files contain no
-// valid key, it returns the other keys and an error that names these files.
+// Tenants returns the keys in a data directory, sorted by tenant and age. The error names files
+// without a valid key.
 func Tenants(dataDir string) ([]TenantKey, error) {
 	dir := filepath.Join(dataDir, "nats")
 	files, err := os.ReadDir(tenantDir(dir))
@@ -117,8 +117,8 @@ func readTenant(dir, public string) (TenantKey, error) {
 	return k, nil
 }
 
-// RemoveTenant removes one key of a tenant, or all of them if key is empty. A running server
-// notices this, so it disconnects the clients with these keys within about a second.
+// RemoveTenant removes one key of a tenant, or all if key is empty. A running server soon
+// disconnects the clients with these keys.
 func RemoveTenant(dataDir, tenant, key string) ([]TenantKey, error) {
 	keys, err := Tenants(dataDir)
 	keys = slices.DeleteFunc(keys, func(k TenantKey) bool {

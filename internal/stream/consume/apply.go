@@ -27,8 +27,7 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 		l.progress.Lag = l.progress.Last - b.last
 	}
 	l.report(nil)
-	// A lost acknowledgement does no harm, because the next reset starts the durable after these
-	// messages.
+	// A lost acknowledgement does no harm, because the next reset starts after these messages.
 	for i, msg := range b.dead {
 		if err := msg.TermWithReason(b.reasons[i]); err != nil {
 			return fmt.Errorf("terminate: %w", err)
@@ -41,7 +40,7 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 }
 
 // commit calls Apply until the projection has committed the batch or ctx ends. Without a batch, it
-// only stores the position. A running Apply may continue for StopTimeout after ctx has ended.
+// only stores the position.
 func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	for failures := 0; ; failures++ {
 		var messages []Message
@@ -79,8 +78,7 @@ func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	}
 }
 
-// countUncommitted updates Progress while a batch cannot be committed, so that the lag includes the
-// messages of the batch.
+// countUncommitted adds a batch that cannot be committed to the lag.
 func (l *loop) countUncommitted(b *batch) {
 	if b == nil {
 		return
@@ -92,8 +90,8 @@ func (l *loop) countUncommitted(b *batch) {
 	}
 }
 
-// hasCommitted reports whether Apply committed although it returned an error. If the stored
-// position is neither the old nor the next position, it returns an error.
+// hasCommitted reports whether Apply committed although it returned an error. A position other than
+// the old and the next one is an error.
 func (l *loop) hasCommitted(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {

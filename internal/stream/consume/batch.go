@@ -20,8 +20,7 @@ type batch struct {
 	end      jetstream.Msg   // last message; its acknowledgement covers all earlier ones
 	bytes    int
 	pending  uint64 // messages for this durable after end
-	// poisoned lists messages that must become dead letters before the batch is applied. They are
-	// also in messages, until deadLetter removes them.
+	// poisoned lists messages of the batch that must become dead letters before it is applied.
 	poisoned []*Poison
 	dead     []jetstream.Msg // dead-lettered, to terminate after the commit
 	reasons  []string        // for each message in dead
@@ -58,10 +57,8 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-// checkNext checks that no message is missing before the message seq. For a reader of one tenant,
-// who skips the messages of other tenants, only the deliveries must be consecutive. A reader of all
-// tenants expects consecutive stream sequences. If some are left out, the deliveries must be
-// consecutive, and the stream's leader must confirm that the messages no longer exist.
+// checkNext checks that no message is missing before seq. A gap in the sequences needs consecutive
+// deliveries. For a reader of all tenants, the stream's leader must also confirm the gap.
 func (b *batch) checkNext(ctx context.Context, seq uint64, consecutive bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// lastCommon compares earlier positions of the projection with the changed stream. It returns the
-// latest position whose message is unchanged, or the beginning of the stream.
+// lastCommon returns the latest earlier position whose message is unchanged in the changed stream,
+// or the beginning of the stream.
 func (l *loop) lastCommon(ctx context.Context, stream jetstream.Stream) (Position, error) {
 	begin := Position{Stream: l.created}
 	passed, err := l.opts.Passed(ctx)
@@ -48,8 +48,8 @@ func hasMessage(ctx context.Context, stream jetstream.Stream, p Position) (bool,
 	return events.HashOf(msg.Data) == p.Hash, nil
 }
 
-// pending returns the sequence of the next message to read, or 0 if there is none. If there is
-// none because all later messages were lost, it calls passTail.
+// pending returns the sequence of the next message to read, or 0 if there is none. If all later
+// messages were lost, it calls passTail.
 func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64) (uint64, error) {
 	if last <= l.pos.Sequence {
 		return 0, nil
@@ -61,9 +61,8 @@ func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64
 	return next, err
 }
 
-// passTail gives up the messages between the position and the end of the stream. It reports them as
-// lost and moves the position to the end. A reader of one tenant cannot know whether they were of
-// its tenant, so passTail then does nothing.
+// passTail reports the messages up to the end of the stream as lost, and moves the position there.
+// A reader of one tenant cannot know whose they were, so it does nothing.
 func (l *loop) passTail(ctx context.Context, stream jetstream.Stream, last uint64) error {
 	if l.filters != nil || l.pos.Sequence == 0 { // no message was read yet, so none can be lost
 		return nil

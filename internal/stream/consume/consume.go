@@ -29,23 +29,22 @@ type Message struct {
 	Stored   time.Time        // when the server stored the message
 }
 
-// Projection is the state that a service derives from the stream. Run calls it from one
-// goroutine, so it needs no lock for Run.
+// Projection is the state that a service derives from the stream. Run calls it from one goroutine.
 type Projection interface {
 	// Position returns the last committed position.
 	Position(ctx context.Context) (Position, error)
 
-	// Apply applies the messages in stream order. It commits them and the next position in one
-	// transaction. For an empty batch, it only stores the position.
+	// Apply applies the messages in stream order, and commits them and the next position in one
+	// transaction. An empty batch only stores the position.
 	//
 	// If a message can never be applied, Apply commits nothing and returns a [*Poison]. Run then
-	// calls Apply again without that message and with the same position. After any other error, Run
-	// retries unless Position shows that the batch was committed.
+	// calls Apply again without that message. After any other error, Run retries unless Position
+	// shows that the batch was committed.
 	Apply(ctx context.Context, batch []Message, next Position) error
 }
 
-// Poison is the error for a message that can never be applied. Reason must not quote the message,
-// because it becomes part of the dead letter.
+// Poison is the error for a message that can never be applied. Reason becomes part of the dead
+// letter, so it must not quote the message.
 type Poison struct { //nolint:errname // it names the message as much as the error
 	Sequence uint64
 	Reason   string
@@ -57,7 +56,7 @@ func (p *Poison) Error() string { return fmt.Sprintf("message %d: %s", p.Sequenc
 // Gap is an inclusive range of stream sequences whose messages no longer exist.
 type Gap struct {
 	First, Last uint64
-	// Expired is true if a limit of age or size removed the messages, and false if a user deleted
+	// Expired means that a limit of age or size removed the messages. Otherwise a user deleted
 	// them.
 	Expired bool
 }
@@ -96,17 +95,16 @@ type Options struct {
 	Logger   *slog.Logger
 	Progress func(Progress) // called after each batch, check and failure
 
-	// Expected is a position that the stream must contain if the projection is empty, for example
-	// because its file was lost. The zero Position is not checked.
+	// Expected is a position that the stream must contain even if the projection is empty, because
+	// its file was lost.
 	Expected Position
 
 	// OnGap is called for messages that were lost before Run could read them.
 	OnGap func(Gap)
 
-	// OnStreamChanged is called when the stream was created again or rolled back, so that it
-	// lacks messages that were applied. If it returns an error, Run ends with that error. By
-	// default, it returns ErrStreamChanged. If it returns nil, Run resumes after the latest
-	// unchanged message among the positions in Passed, or at the first message.
+	// OnStreamChanged is called when the stream was created again or rolled back. An error ends
+	// Run. After nil, Run resumes after the latest unchanged message in Passed. The default returns
+	// ErrStreamChanged.
 	OnStreamChanged func(reason string) error
 
 	// Passed returns positions that the projection had before the current one, the latest one

@@ -25,16 +25,15 @@ func (e *skipError) Error() string {
 	return fmt.Sprintf("message %d was delivered after %d: a delivery between them is missing", e.got, e.after)
 }
 
-// fetch requests messages and applies the ones that arrive. A request can end without a message
-// although the stream has more.
+// fetch requests messages and applies them. It can end without a message although the stream has
+// more.
 func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer) error {
 	fetching, cancel := context.WithTimeout(ctx, fetchWait)
 	count := fetches * l.opts.Batch
 	options := []jetstream.FetchOpt{jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat)}
 	if stream.CachedInfo().Config.Replicas > 1 {
-		// Limit messages instead of bytes, because a request that limits bytes ends with a
-		// status. On a replicated stream, the status can overtake the last messages, which the
-		// client would then drop.
+		// Do not limit bytes, because the request then ends with a status. On a replicated stream,
+		// the status can overtake the last messages.
 		count = min(count, replicatedFetch)
 	} else {
 		options = append(options, jetstream.FetchMaxBytes(fetchBytes))
@@ -45,8 +44,8 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 		return fmt.Errorf("request messages: %w", err)
 	}
 	messages := batch.Messages()
-	// Wait until the goroutine of the request has ended. If it ran during the next reset of the
-	// durable, the server would deliver the remaining messages again.
+	// Wait for the goroutine of the request. If it ran during the next reset, the server would
+	// deliver messages again.
 	defer func() {
 		cancel()
 		for range messages {
@@ -94,15 +93,14 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 		return false, errDrained
 	}
 	if r.loop.draining && b.pending == 0 {
-		// No message for this reader is left before the position at which the drain ends, so watch
-		// can end the drain.
+		// No message for this reader is left, so watch can end the drain.
 		return more, r.watch(ctx)
 	}
 	return more, nil
 }
 
-// first waits for the first message of a batch. Meanwhile it checks the stream, because a restarted
-// server has forgotten the request.
+// first waits for the first message of a batch. It checks the stream, because a restarted server
+// has forgotten the request.
 func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 	idle := time.NewTicker(r.loop.opts.IdleCheck)
 	defer idle.Stop()
@@ -135,8 +133,7 @@ func (r *reader) watch(ctx context.Context) error {
 		r.loop.stalled = 0
 		return nil
 	}
-	// A message that was just stored may still be on its way to this reader, so it is an error only
-	// if two checks in a row find undelivered messages.
+	// A new message may still be on its way, so only the second check in a row is an error.
 	if r.loop.stalled++; r.loop.stalled > 1 {
 		return errStalled
 	}
@@ -163,8 +160,8 @@ func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more
 	}
 }
 
-// next returns the next message of the request, or nil if the batch should be applied now. With a
-// nil message, it also reports whether the request can deliver more messages.
+// next returns the next message, or nil if the batch should be applied now. more tells whether the
+// request continues.
 func (r *reader) next(ctx context.Context, b *batch, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
 	select {
 	case msg = <-r.messages: // nil when closed

@@ -14,8 +14,8 @@ import (
 
 const refusalCheck = 100 * time.Millisecond
 
-// refusals notices that the broker has refused a request of a consumer. The broker does not answer
-// such a request, and only reports an error on the connection.
+// refusals notices a refused request of a consumer. The broker does not answer it, and only reports
+// an error on the connection.
 type refusals struct {
 	nc      *nats.Conn
 	before  error // the connection's last error when the session started
@@ -44,9 +44,8 @@ func (r refusals) wait(ctx context.Context) error {
 	}
 }
 
-// check returns the last error of the connection if the broker refused a request of this consumer
-// in this session. A refused subscription to replies counts even if it is older, because without it
-// no request gets a reply.
+// check returns the refusal of a request of this consumer in this session. A refused subscription
+// to replies counts even if older, because then no request gets a reply.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {

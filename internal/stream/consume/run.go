@@ -30,7 +30,7 @@ type stopError struct{ err error }
 func (e stopError) Error() string { return e.err.Error() }
 func (e stopError) Unwrap() error { return e.err }
 
-// A loop reads the stream for one call of Run. Only one goroutine uses it, so it has no lock.
+// A loop reads the stream for one call of Run. Only one goroutine uses it.
 type loop struct {
 	opts    Options
 	js      jetstream.JetStream
@@ -48,17 +48,16 @@ type loop struct {
 	progress  Progress
 	delivered uint64 // deliveries since the last reset
 	stalled   int    // consecutive checks that found undelivered messages
-	// resets counts the sessions since the last applied message that ended because of a missing
-	// delivery.
+	// resets counts the sessions that ended because of a missing delivery since the last applied
+	// message.
 	resets int
 }
 
-// Run reads the stream and applies the messages to p until ctx ends. Then it finishes the current
-// batch and returns nil. With Drain, it returns nil after the last message that existed at the
-// start, and an error if ctx ends earlier.
+// Run reads the stream and applies the messages to p until ctx ends, and then returns nil. With
+// Drain, it returns after the last message that existed at the start.
 //
 // While the broker is unavailable or rights are missing, Run waits and reports the error through
-// Progress. With Drain, it returns an error if rights are missing.
+// Progress. With Drain, missing rights are an error.
 func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection) error {
 	l, err := newLoop(js, opts.withDefaults(), p)
 	if err != nil {
@@ -132,8 +131,8 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// failed reports why a session ended. It logs the first resets of the durable, which are normal, as
-// debug messages.
+// failed reports why a session ended. The first resets of the durable are normal, so they are debug
+// messages.
 func (l *loop) failed(ctx context.Context, err error) {
 	level := slog.LevelWarn
 	if _, ok := errors.AsType[*skipError](err); ok {

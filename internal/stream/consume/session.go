@@ -17,8 +17,7 @@ const fetches = 4
 
 var errDisconnected = errors.New("broker connection lost")
 
-// session reads the stream until an error occurs. It also ends when the connection is lost or a
-// request is refused, because no reply can arrive then.
+// session reads the stream until an error occurs, the connection is lost, or a request is refused.
 func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	discard(status)
 	if !l.js.Conn().IsConnected() {
@@ -50,8 +49,7 @@ func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	return err
 }
 
-// causeOf returns err, unless it is a cancellation because the connection was lost or a right is
-// missing. causeOf then returns this cause.
+// causeOf returns the lost connection or missing right that caused a cancellation, or else err.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if errors.Is(err, context.Canceled) && (errors.Is(cause, errDisconnected) || errors.Is(cause, broker.ErrPermission)) {
@@ -97,8 +95,8 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open returns the stream with its current state. Lookups in this stream ask the leader, because a
-// replica that lags behind would report messages as missing.
+// open returns the stream with its current state. Lookups ask the leader, because a replica that
+// lags would not find new messages.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -110,10 +108,8 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// identify checks that the position belongs to this stream, because the stream may be new, or its
-// broker may have lost the last writes and reused their sequences for other messages. If the
-// stream has changed and OnStreamChanged allows it, identify moves the position to the last known
-// message that is unchanged.
+// identify checks that the position belongs to this stream, which may be new or rolled back. If
+// OnStreamChanged allows it, identify moves the position to the last unchanged message.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()
@@ -140,8 +136,8 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	return l.commit(ctx, nil, common)
 }
 
-// difference describes for OnStreamChanged how the stream differs from the stream of an earlier
-// position, or returns "" for the same stream.
+// difference describes how the stream differs from the stream of an earlier position, or returns ""
+// if it is the same.
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {
@@ -190,8 +186,8 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	consumer, err := l.js.CreateOrUpdateConsumer(ctx, name, config)
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeConsumerCreate {
-		// The server cannot change the durable, so create it again. This loses no progress, because
-		// the projection has the position.
+		// The server cannot change the durable, so create it again. The projection has the
+		// position, so nothing is lost.
 		if err := l.js.DeleteConsumer(ctx, name, l.durable); err != nil {
 			return nil, fmt.Errorf("replace durable %s: %w", l.durable, err)
 		}
@@ -207,7 +203,7 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	return consumer, nil
 }
 
-// next returns the sequence of the first message after seq for this durable, or 0 if there is none.
+// next returns the sequence of the durable's first message after seq, or 0.
 func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

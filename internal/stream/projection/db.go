@@ -28,8 +28,8 @@ type Schema struct {
 	Version int64  // at least 1; must increase with each change of Tables
 	Tables  string
 
-	// Upgrades has the script that changes the tables of a version to the tables of the next one.
-	// [Open] runs it. [Read] does not, so an upgrade must keep the tables that readers use.
+	// Upgrades has the script from each version to the next, which [Open] runs. [Read] does not, so
+	// scripts must keep the tables that readers use.
 	Upgrades map[int64]string
 }
 
@@ -58,8 +58,8 @@ type DB struct {
 	conn *sqlite.Conn
 }
 
-// Open opens a projection file, and creates it if it is missing. If another process has locked the
-// file, Open logs that and waits until ctx ends.
+// Open opens a projection file, or creates it. If another process has locked the file, Open logs
+// that and waits until ctx ends.
 func Open(ctx context.Context, path string, schema Schema, logger *slog.Logger) (*DB, error) {
 	if schema.Version < 1 {
 		return nil, fmt.Errorf("projection %s: schema version is %d, at least 1 is needed", path, schema.Version)
@@ -156,8 +156,8 @@ func (s Schema) applicationID() int64 {
 	return int64(int32(h.Sum32()))                // SQLite stores a signed 32-bit value
 }
 
-// check returns an error that wraps ErrSchema if the file has another schema name, or a version
-// that cannot be upgraded.
+// check returns an error that wraps ErrSchema if the file has another name, or a version that
+// cannot be upgraded.
 func (s Schema) check(conn *sqlite.Conn, version int64) error {
 	id, err := pragma(conn, "PRAGMA application_id")
 	switch {

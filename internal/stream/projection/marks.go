@@ -12,9 +12,8 @@ type Mark struct {
 	Sequence uint64
 }
 
-// Marks stores the highest counted sequence of each producer, so that a projection recognises
-// repeated events. Events are repeated when a publisher resends a batch that the stream has stored
-// in part. The zero Marks is empty. Only one goroutine may use a Marks.
+// Marks stores the highest counted sequence of each producer, because a publisher can resend
+// events. The zero Marks is empty. Only one goroutine may use a Marks.
 //
 // Changes by Repeat are provisional until Commit.
 type Marks struct {
@@ -25,7 +24,7 @@ type Marks struct {
 type source struct{ tenant, producer string }
 
 // Repeat reports whether the event with this sequence was counted before, and otherwise counts it.
-// An event with sequence 0 has no number and is never a repeat.
+// Sequence 0 is never a repeat.
 func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	if sequence == 0 {
 		return false

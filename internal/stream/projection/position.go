@@ -7,8 +7,7 @@ import (
 )
 
 // Position is the last stream sequence that a projection has committed. Stream and Hash identify
-// the message, so that a replaced stream is noticed. The zero Position belongs to an empty
-// projection.
+// the message, so that a replaced stream is noticed.
 type Position struct {
 	Sequence uint64    // sequence of the last applied message
 	Stream   time.Time // creation time of the stream, which identifies it

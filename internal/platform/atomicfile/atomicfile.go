@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Write replaces the file at path. Only its owner can read the new file. Other processes read
-// either the old or the new content. When Write returns nil, the new content is on disk. A crash
-// can leave a temporary file ".new-*" in the same folder.
+// Write replaces the file at path atomically and durably. Only its owner can read it. A crash can
+// leave a temporary file ".new-*" in the folder.
 func Write(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*") // mode 0600

@@ -57,7 +57,7 @@ func Usage(format string, args ...any) error {
 }
 
 // Main runs cmd with the arguments of the process and exits. The first SIGINT or SIGTERM cancels
-// the context of the command. The second signal kills the process.
+// the context, and the second kills the process.
 func Main(cmd *cobra.Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -67,7 +67,7 @@ func Main(cmd *cobra.Command) {
 	os.Exit(Execute(ctx, cmd, os.Args[1:]))
 }
 
-// Execute runs cmd and returns the exit status. If a write to stdout fails, the command fails too.
+// Execute runs cmd and returns the exit status. A failed write to stdout is an error.
 func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	prepare(cmd)
 	out := &result{w: cmd.OutOrStdout()}

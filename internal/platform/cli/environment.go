@@ -16,8 +16,8 @@ func DefaultDataDir() string { return flagenv.DefaultDataDir() }
 // EnvName returns the name of a flag's environment variable, such as HOOKTRAIL_DATA_DIR.
 func EnvName(flag string) string { return flagenv.Name(flag) }
 
-// Given reports whether a flag is on the command line. Commands accept an unusable flag from an
-// environment variable, because the variable may be meant for other commands.
+// Given reports whether a flag is on the command line. An environment variable does not count,
+// because it may be meant for other commands.
 func Given(cmd *cobra.Command, flag string) bool {
 	f := cmd.Flags().Lookup(flag)
 	return f != nil && f.Changed && !flagenv.IsSet(f)
@@ -54,16 +54,16 @@ func VariableOf(f *pflag.Flag) string { return flagenv.NameOf(f) }
 // HasVariable reports whether the environment can set f.
 func HasVariable(f *pflag.Flag) bool { return flagenv.Has(f) }
 
-// LineOnly makes flags ignore the environment, because a variable that filters the output of one
-// command must not select the data that another command erases.
+// LineOnly makes flags ignore the environment. A variable for the filter of one command must not
+// select the data that another erases.
 func LineOnly(cmd *cobra.Command, flags ...string) { flagenv.LineOnly(cmd.Flags(), flags...) }
 
-// Variable allows environment variables for flags that have the name of a flag that selects
-// records, but do not select any themselves.
+// Variable allows environment variables for flags that only share the name of a flag that selects
+// records.
 func Variable(cmd *cobra.Command, flags ...string) { flagenv.Variable(cmd.Flags(), flags...) }
 
-// OwnVariable gives a flag the variable of another name, because another command has a flag of the
-// same name with another meaning. See [flagenv.Own].
+// OwnVariable gives a flag another variable, because another command's flag of the same name has
+// another meaning. See [flagenv.Own].
 func OwnVariable(cmd *cobra.Command, flag, name string, accepted ...string) {
 	flagenv.Own(cmd.Flags(), flag, name, accepted...)
 }

@@ -37,8 +37,8 @@ type Login struct {
 	Key   string // file with the key of the certificate
 }
 
-// Register adds the shared flags to cmd and its subcommands. Flags that are missing on the command
-// line get their values from the environment.
+// Register adds the shared flags to cmd and its subcommands. Missing flags get their values from
+// the environment.
 func (s *Shared) Register(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&s.DataDir, "data-dir", DefaultDataDir(), "`folder` that holds everything")
@@ -60,8 +60,7 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		if err := FromEnvironment(cmd); err != nil {
 			return err
 		}
-		// Check the flags here, because cobra would report these errors with another exit status
-		// than usage errors.
+		// Check the flags here, because cobra would not report these as usage errors.
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return Usage("%w", err)
 		}
@@ -90,8 +89,8 @@ func (s *Shared) check(login string) error {
 	return nil
 }
 
-// givenLogin returns the name of a login flag on the command line, or "". Environment variables do
-// not count, because they may be set for other tools.
+// givenLogin returns the name of a login flag on the command line, or "". Environment variables may
+// be set for other tools.
 func givenLogin(flags *pflag.FlagSet) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Name != "nats-url" && strings.HasPrefix(f.Name, "nats-") && flagenv.NATSVariable(f.Name) != "" {

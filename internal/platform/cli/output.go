@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// Logger returns the logger of cmd. It writes text to a terminal, and JSON to a file or pipe.
+// Logger returns the logger of cmd, which writes text to a terminal and JSON elsewhere.
 func (s *Shared) Logger(cmd *cobra.Command) *slog.Logger {
 	w := cmd.ErrOrStderr()
 	if IsTerminal(w) {
@@ -33,7 +33,7 @@ func IsTerminal(w io.Writer) bool {
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
-// Columns returns the width of the terminal w, or 0 if w is not a terminal.
+// Columns returns the width of the terminal w, or 0 for another writer.
 func Columns(w io.Writer) int {
 	if !IsTerminal(w) {
 		return 0

@@ -53,7 +53,7 @@ func eachCommand(root *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// usageArgs converts the errors of cmd.Args to usage errors. If cmd.Args is nil, arguments are an
+// usageArgs converts the errors of cmd.Args to usage errors. Without cmd.Args, arguments are an
 // error.
 func usageArgs(cmd *cobra.Command) cobra.PositionalArgs {
 	validate := cmd.Args

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Progress is a progress bar that is drawn at most ten times per second. Its methods may be called
-// concurrently. A nil Progress draws nothing.
+// Progress is a progress bar. Its methods may be called concurrently. A nil Progress draws nothing.
 type Progress struct {
 	w     io.Writer
 	label string
@@ -37,7 +36,7 @@ func NewProgress(w io.Writer, label string) *Progress {
 	return &Progress{w: w, label: label, now: time.Now}
 }
 
-// Set draws the bar, such as 3 of 10. If total is 0, the end is unknown.
+// Set draws the bar, such as 3 of 10. A total of 0 is unknown.
 func (p *Progress) Set(done, total uint64) {
 	if p == nil {
 		return

@@ -23,8 +23,8 @@ const pollEvery = 25 * time.Millisecond
 // Lock is a locked file.
 type Lock struct{ file *os.File }
 
-// Try locks the file at path and creates it if it is missing. Try does not wait. If the file is
-// already locked, the error wraps [ErrHeld].
+// Try locks the file at path without waiting, and creates a missing file. The error wraps [ErrHeld]
+// if the file is locked.
 func Try(path string) (*Lock, error) { return try(path, syscall.LOCK_EX) }
 
 func try(path string, how int) (*Lock, error) {
@@ -48,14 +48,13 @@ func try(path string, how int) (*Lock, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// Wait locks the file at path. If the file is already locked, Wait calls held once and waits until
-// the lock is released or ctx ends.
+// Wait locks the file at path. If the file is locked, Wait calls held once and waits until ctx
+// ends.
 func Wait(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_EX, held)
 }
 
-// Share is like [Wait] for a shared lock. Several processes can have a shared lock, but none can
-// then have an exclusive lock.
+// Share is like [Wait] for a shared lock. It excludes exclusive locks, but not other shared locks.
 func Share(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_SH, held)
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// natsVariables maps flags to the environment variables of the NATS tools. They work like the
-// HOOKTRAIL_ variables.
+// natsVariables maps flags to the environment variables of the NATS tools.
 var natsVariables = map[string]string{ //nolint:gosec // names of variables
 	"nats-url":   "NATS_URL",
 	"nats-creds": "NATS_CREDS",
@@ -53,9 +52,7 @@ func NameOf(f *pflag.Flag) string {
 	return Name(f.Name)
 }
 
-// variable returns the environment variable that sets f and its value, or an empty value. If f has
-// an own variable, which is not set, the variable that f shares with other commands still counts if
-// f accepts its value.
+// variable returns the environment variable that sets f, and its value, or an empty value.
 func variable(f *pflag.Flag) (name, value string) {
 	for _, name := range []string{NameOf(f), natsVariables[f.Name]} {
 		if name == "" {
@@ -82,9 +79,8 @@ const (
 // IsSet reports whether a variable has set f.
 func IsSet(f *pflag.Flag) bool { return f.Annotations[setAnnotation] != nil }
 
-// Set sets flags from environment variables. A flag on the command line wins over its own variable,
-// and over the variables of flags that cannot be combined with it. Set calls warn for each variable
-// with a former name.
+// Set sets flags from environment variables. A flag on the command line wins over variables, even
+// over those of flags that exclude it. Set calls warn for each former name.
 func Set(flags *pflag.FlagSet, warn func(string)) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -132,12 +128,12 @@ func Has(f *pflag.Flag) bool {
 // variable could silently exclude records from a check.
 var selections = []string{"run", "event", "from", "to", "day"} //nolint:gochecknoglobals // a constant
 
-// LineOnly makes flags ignore the environment, because a variable that filters the output of one
-// command must not select the data that another command erases.
+// LineOnly makes flags ignore the environment. A variable for the filter of one command must not
+// select the data that another erases.
 func LineOnly(flags *pflag.FlagSet, names ...string) { annotate(flags, lineOnlyAnnotation, names) }
 
-// Variable allows environment variables for flags that have the name of a flag that selects
-// records, but do not select any themselves.
+// Variable allows environment variables for flags that only share the name of a flag that selects
+// records.
 func Variable(flags *pflag.FlagSet, names ...string) { annotate(flags, variableAnnotation, names) }
 
 func annotate(flags *pflag.FlagSet, annotation string, names []string) {
@@ -146,9 +142,9 @@ func annotate(flags *pflag.FlagSet, annotation string, names []string) {
 	}
 }
 
-// Own gives a flag the variable of another name, because a flag of the same name has another
-// meaning in another command. The variable of the flag's name still counts if its value is one of
-// accepted, or with any value if accepted is empty.
+// Own gives a flag the variable of another name, because its name has another meaning in another
+// command. The variable of its own name still counts with an accepted value, or with any value if
+// accepted is empty.
 func Own(flags *pflag.FlagSet, flag, name string, accepted ...string) {
 	_ = flags.SetAnnotation(flag, ownAnnotation, []string{name})
 	_ = flags.SetAnnotation(flag, acceptAnnotation, accepted)

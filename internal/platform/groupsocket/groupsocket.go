@@ -22,8 +22,8 @@ import (
 // DefaultMode lets the owner and the group connect to the socket.
 const DefaultMode = "0660"
 
-// maxPath is the maximum length of a socket path in bytes. Every system accepts 103 bytes, and
-// Listen needs some of them for its temporary folder.
+// maxPath is the length that every system accepts for a socket path, less the temporary folder of
+// Listen.
 const maxPath = 103 - len("/.socket-0123456789")
 
 // Options describes a socket.
@@ -82,8 +82,7 @@ func (o Options) group() (int, error) {
 }
 
 // Listen creates the socket, and its folder if necessary. It replaces the socket of a process that
-// has ended, but no other file. The function remove deletes the socket unless another process has
-// replaced it.
+// has ended, but no other file. remove deletes the socket.
 func (o Options) Listen(ctx context.Context) (l net.Listener, remove func() error, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, nil, err
@@ -121,8 +120,8 @@ func (o Options) listen(ctx context.Context) (net.Listener, error) {
 	return o.bind(ctx, dir, gid)
 }
 
-// bind creates the socket in a private folder and moves it to its path. So no client can connect
-// before the socket has its group and mode.
+// bind creates the socket in a private folder, so that no client can connect before it has its
+// group and mode.
 func (o Options) bind(ctx context.Context, dir string, gid int) (_ net.Listener, err error) {
 	mode, err := o.mode()
 	if err != nil {
@@ -215,8 +214,8 @@ func checkStale(ctx context.Context, path string) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It returns an error unless only root or the folder's owner
-// can have created the socket.
+// Dial connects to the socket at path. It refuses a socket that others than root or the folder's
+// owner can have created.
 func Dial(ctx context.Context, path string) (net.Conn, error) {
 	folder, err := os.Stat(filepath.Dir(path))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// PeerUID returns the user id of the process at the other end of a connection. The id comes from
-// the operating system, so the client cannot choose it.
+// PeerUID returns the user id of the process at the other end of a connection. The client cannot
+// choose it.
 func PeerUID(conn net.Conn) (uid int, err error) {
 	unix, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -14,18 +14,16 @@ import (
 
 const fileName = "hook-ids.key"
 
-// The key file contains unkeyed if the data directory has events of an earlier version,
-// whose ids were derived without a key.
+// unkeyed is the content of the key file if ids of earlier events were derived without a key.
 const unkeyed = "unkeyed\n"
 
 const keyBytes = 32
 
-// Key returns the secret from which the ids of hook events are derived. A client that
-// could predict an id could send another event with the same id first. The first call
-// creates the secret.
+// Key returns the secret from which the ids of hook events are derived, and creates a missing
+// secret. A client that could predict an id could send another event with it first.
 //
-// Key returns nil if the data directory has an outbox or a ledger but no secret, because an
-// earlier version derived the ids without a key. So call Key before opening either.
+// Key returns nil if an outbox or a ledger exists without a secret, because an earlier version
+// needed none. So call Key before opening either.
 func Key(dataDir string) ([]byte, error) {
 	path := filepath.Join(dataDir, fileName)
 	data, err := os.ReadFile(path)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Current returns the user of this process as USER@HOST. It does not read the environment, because
-// the user can change it. For a user without a name, USER is "uid N".
+// Current returns the user of this process as USER@HOST. It ignores the environment, which the user
+// can change. Without a name, USER is "uid N".
 func Current() string {
 	if os.Getuid() < 0 { // this system has no user ids
 		if u, err := user.Current(); err == nil {
@@ -36,8 +36,8 @@ func at(name string) string {
 	return name + "@" + host
 }
 
-// WithNote returns a name entered by a person. If it differs from the system user current, WithNote
-// appends current in parentheses.
+// WithNote returns a name entered by a person, with the system user current in parentheses if it
+// differs.
 func WithNote(name, current string) string {
 	if !Differs(name, current) {
 		return name
@@ -45,9 +45,8 @@ func WithNote(name, current string) string {
 	return name + " (" + current + ")"
 }
 
-// Differs reports whether the name that a person gave differs from the system user current. current
-// has the form USER@HOST, and the name may be only USER. If current is empty, as in older records,
-// Differs returns false.
+// Differs reports whether a person's name differs from the system user current, which is USER@HOST
+// or unknown. The name may be only USER.
 func Differs(by, current string) bool {
 	name, _, _ := strings.Cut(current, "@")
 	return current != "" && by != name && by != current

@@ -17,9 +17,8 @@ const (
 	BeginRead  = "BEGIN"           // reads one snapshot of the file
 )
 
-// Within runs fn in a transaction and interrupts it when ctx ends. Unlike package sqlitex, it does
-// not panic if a disk error makes the rollback fail. If SQLite rolls the transaction back, for
-// example on a full disk, Within returns an error.
+// Within runs fn in a transaction and interrupts it when ctx ends. It fails if SQLite rolls the
+// transaction back, for example on a full disk.
 func Within(ctx context.Context, conn *sqlite.Conn, begin string, fn func() error) (err error) {
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
@@ -68,7 +67,7 @@ func Exec(conn *sqlite.Conn, statement string) error {
 	return sqlitex.ExecuteTransient(conn, statement, nil)
 }
 
-// Int returns the first column of the first row. For NULL, or without a row, it returns 0.
+// Int returns the first column of the first row, or 0 if it is NULL or missing.
 func Int(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
 	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 		Args:       args,

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// SafeJSON returns a writer that copies JSON to w. It replaces characters that [Printable] escapes
-// by JSON escapes, so the JSON keeps its meaning. Each call of Write must end at the end of a
-// character, as a json.Encoder does.
+// SafeJSON returns a writer that copies JSON to w, with JSON escapes for unsafe characters. Each
+// Write must end at the end of a character.
 func SafeJSON(w io.Writer) io.Writer { return safeJSON{w} }
 
 type safeJSON struct{ w io.Writer }

@@ -26,8 +26,8 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// unsafeRune reports whether r is a control character, a format character such as a change of text
-// direction, or U+FFFD, which stands for invalid UTF-8.
+// unsafeRune reports whether r is a control or format character, such as a change of text
+// direction, or stands for invalid UTF-8.
 func unsafeRune(r rune) bool {
 	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == unicode.ReplacementChar)
 }
@@ -37,8 +37,8 @@ func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 const maxCell = 80
 
-// Cell returns s for a cell of a table. The result is one line of at most 80 characters, escaped
-// with [Printable].
+// Cell returns s for a cell of a table, as one line of at most 80 characters, escaped with
+// [Printable].
 func Cell(s string) string {
 	s = OneLine(s)
 	if runes := []rune(s); len(runes) > maxCell {

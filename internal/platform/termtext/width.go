@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Width returns the number of terminal columns that s takes. It is exact for most texts. Terminals
-// differ about emoji that consist of several characters.
+// Width returns the number of terminal columns that s takes. Terminals differ about emoji that
+// consist of several characters.
 func Width(s string) (n int) {
 	for _, r := range s {
 		n += runeWidth(r)

@@ -20,7 +20,8 @@ const (
 	rootInode  = 1
 )
 
-// fileSystem owns the AgentFS file system tables, and hooktrail_files with our own paths.
+// fileSystem owns the AgentFS file system tables, and hooktrail_files with the paths that this
+// package wrote.
 type fileSystem struct{ conn *sqlite.Conn }
 
 func (f *fileSystem) write(path string, content []byte, at time.Time) error {

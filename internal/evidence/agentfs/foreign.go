@@ -86,7 +86,8 @@ func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	return Mark{bytes: info.Size(), written: info.ModTime()}, nil
 }
 
-// strip removes our rows from the file at path, and reports whether others are left.
+// strip removes the rows of this package from the file at path, and reports whether others are
+// left.
 func strip(ctx context.Context, path string) (left bool, err error) {
 	f, err := openFile(ctx, path)
 	if err != nil {

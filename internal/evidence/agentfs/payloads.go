@@ -156,8 +156,8 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob returns a reference to a payload that arrived in chunks. Without the right hash, the payload
-// counts as missing.
+// blob returns a reference to a payload that arrived in chunks. If the file at chunksPath has the
+// wrong hash, the payload counts as missing.
 func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
 	ino, ok, err := p.files.lookup(chunksPath)

@@ -198,7 +198,7 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 }
 
 // notWritable replaces SQLite's vague error if this process may not write the file. Even readers
-// must, to lock it.
+// need write permission, to lock it.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:

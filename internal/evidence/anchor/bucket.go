@@ -129,7 +129,8 @@ func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.U
 	return batch
 }
 
-// compare checks that the ledger has the history of the checkpoint in the bucket. It may be behind.
+// compare checks that the ledger has the history of the checkpoint in the bucket. The ledger may be
+// behind.
 func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.storage.forget(tenant)
 	_, _, err := b.anchor.prepare(ctx, tenant)

@@ -182,7 +182,7 @@ func (s *service) run(ctx context.Context) error {
 }
 
 // finish completes the background work. Without Options.Drain, it takes at most lastSync and leaves
-// the rest.
+// the rest to the next start.
 func (s *service) finish(ctx context.Context) error {
 	if s.opts.Drain && ctx.Err() == nil {
 		if err := s.ledgers.finish(ctx); err != nil {

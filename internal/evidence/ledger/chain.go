@@ -122,8 +122,8 @@ func (k keyChange) recordedAt() int64 {
 	return k.leaf
 }
 
-// link returns the keys of the chain that contains key. changes are sorted by leaf. An invalid key
-// cannot name a successor, because a thief could have it.
+// link returns the keys of the chain that contains key. changes are sorted by leaf. A key that was
+// replaced cannot name another successor, because a thief could have it.
 func link(key note.Verifier, changes []keyChange) Keys {
 	key = namedKey(key, changes)
 	c, since, at := Chain{key}, []int64{-1}, []int64{-1}

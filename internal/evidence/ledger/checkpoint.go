@@ -136,7 +136,7 @@ func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 }
 
 // TrimNote leaves one line feed at the end of a signed note. Tools such as jq -r add another, which
-// would be invalid.
+// makes the note invalid.
 func TrimNote(signed []byte) []byte {
 	if signed == nil {
 		return nil
@@ -233,7 +233,7 @@ func parseTreeHash(s string) (tlog.Hash, error) {
 }
 
 // IsOnlySigned reports whether a note is in canonical form with exactly one, trusted signature.
-// [note.Open] returned n, and accepts others.
+// [note.Open], which returned n, also accepts other notes.
 func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }

@@ -38,8 +38,8 @@ func (s *Issuers) Add(leaf int64, o Order) {
 	}
 }
 
-// SignedIssuers returns the orders about issuers that a then valid key signed. orders must be
-// sorted by leaf and in the ledger.
+// SignedIssuers returns the orders about issuers that a key valid at the time signed. orders must
+// be sorted by leaf and in the ledger.
 func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	seen := make(map[string]bool)
 	for _, k := range orders {

@@ -58,8 +58,8 @@ func Tenants(dir string) (tenants []string, err error) {
 	return tenants, err
 }
 
-// Refusal wraps an error with [ErrDamaged] if it means damage. Others, such as a full disk, may
-// pass.
+// Refusal wraps an error with [ErrDamaged] if it means damage. Other errors, such as a full disk,
+// can go away.
 func Refusal(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err

@@ -61,21 +61,21 @@ func (p *payload) number(name string) (n uint64) {
 
 func isAbsent(value json.RawMessage) bool { return value == nil || bytes.Equal(value, []byte("null")) }
 
-// SealIn returns the payload of a run.sealed event. It does not count if ok is false.
+// SealIn returns the payload of a run.sealed event. ok is false if its form is invalid.
 func SealIn(e events.Event) (d events.RunSealedData, ok bool) {
 	p := payloadOf(e)
 	d = events.RunSealedData{Count: p.number("count"), First: p.number("first"), Last: p.number("last"), Digest: p.text("digest")}
 	return d, !p.failed
 }
 
-// GapIn returns the payload of a gap.recorded event. It does not count if ok is false.
+// GapIn returns the payload of a gap.recorded event. ok is false if its form is invalid.
 func GapIn(e events.Event) (d events.GapRecordedData, ok bool) {
 	p := payloadOf(e)
 	d = events.GapRecordedData{First: p.number("first"), Last: p.number("last"), Reason: p.text("reason")}
 	return d, !p.failed
 }
 
-// LossIn returns the payload of a producer.lost event. It does not count if ok is false.
+// LossIn returns the payload of a producer.lost event. ok is false if its form is invalid.
 func LossIn(e events.Event) (d events.ProducerLostData, ok bool) {
 	p := payloadOf(e)
 	d = events.ProducerLostData{Producer: p.text("producer"), Outbox: p.text("outbox"), Last: p.number("last"), Key: p.text("key")}

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Received reports whether a message of the stream has reached the ledger. A manifest has its last
-// listed number.
+// Received reports whether a message of the stream has reached the ledger. For a manifest, sequence
+// is its last listed number.
 func (r *Reader) Received(ctx context.Context, producer string, sequence uint64, hash events.Hash) (ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `WITH sender (number) AS (

@@ -97,8 +97,7 @@ func (r *Rules) Apply(o Order) {
 	}
 }
 
-// Needs reports whether an order needs a second person. Otherwise one person could change the rules
-// first.
+// Needs reports whether an order needs a second person. Orders that weaken the rules do too.
 func (r Rules) Needs(o Order) bool {
 	switch {
 	case r.Second.IsOff():

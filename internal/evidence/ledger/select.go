@@ -36,8 +36,8 @@ func (s Selection) IsAll() bool {
 
 type listed struct{ producer, first, last int64 }
 
-// Select yields the selected records in the order of the tree. By time of events, it excludes
-// records without one.
+// Select yields the selected records in the order of the tree. Unless s.Stored is set, From and To
+// exclude records without a time.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
 	return r.source.entries(ctx, -1, where, args...)

@@ -16,8 +16,8 @@ const (
 	TakeoverAfter = 2 * time.Second
 	// RefreshInterval is how often to call [Lease.Refresh].
 	RefreshInterval = 250 * time.Millisecond
-	// HeldFor is how long [Lease.Held] trusts a refresh. Two processes never hold the lease,
-	// because it is shorter than TakeoverAfter.
+	// HeldFor is how long [Lease.Held] trusts a refresh. It is shorter than TakeoverAfter, so that
+	// two processes never hold the lease.
 	HeldFor = TakeoverAfter - 2*RefreshInterval
 
 	// challengeAfter is the time after which other processes challenge a holder that wrote nothing.

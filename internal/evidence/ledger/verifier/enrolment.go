@@ -16,8 +16,8 @@ import (
 type Enrolment struct {
 	Enrolled bool   `json:"enrolled"`         // an accepted issuer granted the key
 	Issuer   string `json:"issuer,omitempty"` // public key of the issuer
-	// EnrolledFrom is when the grant arrived, if it followed the first manifest. It covers earlier
-	// manifests with the same key.
+	// EnrolledFrom is when the grant arrived, if it followed the first manifest. The grant covers
+	// earlier manifests with the same key.
 	EnrolledFrom time.Time `json:"enrolled_from,omitzero"`
 	GrantFault   string    `json:"grant_fault,omitempty"` // why a grant was not accepted
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Foreign is a record that the named producer did not send, as its key proves. It does not affect
-// the verdict on the producer.
+// Foreign is a record that the named producer did not send, as the producer's key proves. It does
+// not affect the verdict on the producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
 	Class          ledger.Class `json:"class"`           // event, conflict or manifest

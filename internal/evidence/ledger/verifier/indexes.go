@@ -63,7 +63,7 @@ func (r *records) indexes() error {
 }
 
 // index adds the entries of a database index to a multiset, and checks their order, because queries
-// miss others.
+// miss entries out of order.
 func (r *records) index(what, query string, hasText bool, into *multiset) error {
 	var last, e entry
 	first, ascending := true, true

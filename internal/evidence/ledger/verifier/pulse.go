@@ -93,7 +93,7 @@ func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arriva
 }
 
 // assign stores the latest loss in each producer, unless a later manifest disproves it. It returns
-// producers that are not known.
+// lost producers without records.
 func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	known := make(map[string]*sender, len(producers))
 	for _, s := range producers {

@@ -66,7 +66,7 @@ func (t *TimeStamps) diverge(name, reason string) {
 	}
 }
 
-// Count notes a leaf of a bundle that the newest time stamp may not cover. t may be nil.
+// Count counts a leaf of a bundle that the newest time stamp does not cover. t may be nil.
 func (t *TimeStamps) Count(leaf int64) {
 	if t != nil && t.Newest != nil && leaf >= t.Newest.Size {
 		t.Newest.Behind++
@@ -136,8 +136,8 @@ func (o Options) checkStamps() []Stamp {
 	return list
 }
 
-// Open checks the checkpoint's signature. After another signer, this ledger may have replaced an
-// earlier one.
+// Open checks the checkpoint's signature. If another key signed it, this ledger may have replaced
+// an earlier one.
 func (s *Stamp) Open(keys ledger.Keys) {
 	if s.foreign {
 		return

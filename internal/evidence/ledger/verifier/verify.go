@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// DefaultSilence is how long a run without a seal may have no events.
+// DefaultSilence is how long a run without a seal may have no events before the report lists it.
 const DefaultSilence = 30 * time.Minute
 
 // Options are the settings of [Verify].

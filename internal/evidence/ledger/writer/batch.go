@@ -79,7 +79,7 @@ func (b *batch) store(m ledger.Message, r record) error {
 	return b.commitLeaf(m, r)
 }
 
-// insertLeaf inserts the row of a leaf. It returns false if another event has the id of an event.
+// insertLeaf inserts the row of a leaf. It returns false if another event has the same id.
 func (b *batch) insertLeaf(m ledger.Message, r record, p *producer, runNumber int64) (bool, error) {
 	size := b.state.tree.edge.size
 	stmt := b.conn.Prep(`INSERT INTO leaves

@@ -141,7 +141,7 @@ func (p *publisherClient) failed(ctx context.Context, err error) error {
 // transport returns a function that sends a request to the publisher.
 func (p *publisherClient) transport() (func(context.Context, hooksocket.Request, func()) (hooksocket.Response, error), error) {
 	if p.url == "" {
-		return overSocket(func(ctx context.Context) (net.Conn, error) { return hooksocket.Dial(ctx, p.dataDir) }), nil
+		return overSocket(func(ctx context.Context) (net.Conn, error) { return Dial(ctx, p.dataDir) }), nil
 	}
 	u, err := parseURL(p.url)
 	switch {
@@ -164,8 +164,21 @@ func overSocket(dial func(context.Context) (net.Conn, error)) func(context.Conte
 			return hooksocket.Response{}, err
 		}
 		defer func() { _ = conn.Close() }() // the response is complete, or its error counts
-		return hooksocket.Exchange(ctx, conn, req, started)
+		stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+		defer stop()
+		return hooksocket.Exchange(conn, req, started)
 	}
+}
+
+// Dial connects to the publisher of a data directory. It refuses a socket that another user placed
+// there.
+func Dial(ctx context.Context, dataDir string) (net.Conn, error) {
+	path, done, err := hooksocket.Find(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return new(net.Dialer).DialContext(ctx, "unix", path)
 }
 
 const unixScheme = "unix"

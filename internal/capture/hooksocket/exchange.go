@@ -2,15 +2,10 @@ package hooksocket
 
 import (
 	"bufio"
-	"context"
 	"errors"
-	"fmt"
 	"io"
-	"net"
-	"net/textproto"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Request is a POST request to a publisher.
@@ -24,9 +19,15 @@ type Request struct {
 type Response struct {
 	Code   int
 	Status string // such as "503 Service Unavailable"
-	Header textproto.MIMEHeader
+	Header Header
 	Body   []byte
 }
+
+// Header is the header of a response, with the first value of each name.
+type Header map[string]string // by name in lower case
+
+// Get returns the value of a header, or an empty text.
+func (h Header) Get(name string) string { return h[strings.ToLower(name)] }
 
 const (
 	maxHead   = 64 << 10 // bytes of a status line and headers
@@ -37,17 +38,15 @@ const (
 
 var errResponse = errors.New("its response is not HTTP")
 
-// Exchange sends a request over a connection and calls started when the response begins. Linking
-// net/http instead costs each hook command a millisecond.
-func Exchange(ctx context.Context, conn net.Conn, req Request, started func()) (Response, error) {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	head := []byte("POST " + req.Path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(req.Body)) + "\r\n")
+// Exchange sends a request over a connection to a socket. It calls started when the response begins.
+// It is a small part of net/http, because linking that package costs each hook command a millisecond.
+func Exchange(conn io.ReadWriter, req Request, started func()) (Response, error) {
+	message := []byte("POST " + req.Path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(req.Body)) + "\r\n")
 	for name, value := range req.Header {
-		head = append(head, name+": "+value+"\r\n"...)
+		message = append(message, name+": "+value+"\r\n"...)
 	}
-	message := net.Buffers{append(head, "\r\n"...), req.Body}
-	_, sent := message.WriteTo(conn) // the server may respond before it has read everything
+	message = append(append(message, "\r\n"...), req.Body...)
+	_, sent := conn.Write(message) // the server may respond before it has read everything
 	resp, err := readResponse(conn, started)
 	if err != nil {
 		err = errors.Join(sent, err)
@@ -82,22 +81,40 @@ func readResponse(conn io.Reader, started func()) (Response, error) {
 }
 
 func readHead(r *bufio.Reader) (Response, error) {
-	text := textproto.NewReader(r)
-	line, err := text.ReadLine()
+	line, err := readLine(r)
 	if err != nil {
-		return Response{}, unexpected(err)
+		return Response{}, err
 	}
 	protocol, status, _ := strings.Cut(line, " ")
 	digits, _, _ := strings.Cut(status, " ")
 	code, err := strconv.Atoi(digits)
-	if err != nil || len(digits) != 3 || code < 100 || !strings.HasPrefix(protocol, "HTTP/1.") {
+	if err != nil || len(digits) != 3 || code < 100 || protocol != "HTTP/1.1" {
 		return Response{}, errResponse
 	}
-	header, err := text.ReadMIMEHeader()
-	if err != nil {
-		return Response{}, unexpected(err)
+	header, err := readHeader(r)
+	return Response{Code: code, Status: status, Header: header}, err
+}
+
+func readHeader(r *bufio.Reader) (Header, error) {
+	h := Header{}
+	for {
+		line, err := readLine(r)
+		if err != nil || line == "" {
+			return h, err
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || name == "" || strings.ContainsAny(name, " \t") {
+			return nil, errResponse
+		}
+		if name = strings.ToLower(name); h[name] == "" {
+			h[name] = strings.Trim(value, " \t")
+		}
 	}
-	return Response{Code: code, Status: status, Header: header}, nil
+}
+
+func readLine(r *bufio.Reader) (string, error) {
+	line, err := r.ReadString('\n')
+	return strings.TrimRight(line, "\r\n"), unexpected(err)
 }
 
 func readLength(r io.Reader, text string) ([]byte, error) {
@@ -111,11 +128,10 @@ func readLength(r io.Reader, text string) ([]byte, error) {
 }
 
 func readChunks(r *bufio.Reader) (body []byte, err error) {
-	text := textproto.NewReader(r)
 	for {
-		line, err := text.ReadLine()
+		line, err := readLine(r)
 		if err != nil {
-			return nil, unexpected(err)
+			return nil, err
 		}
 		digits, _, _ := strings.Cut(line, ";")
 		n, err := strconv.ParseUint(strings.TrimSpace(digits), 16, 31)
@@ -130,8 +146,8 @@ func readChunks(r *bufio.Reader) (body []byte, err error) {
 		if _, err := io.ReadFull(r, body[start:]); err != nil {
 			return nil, unexpected(err)
 		}
-		if line, err := text.ReadLine(); err != nil || line != "" {
-			return nil, unexpected(errors.Join(err, errResponse))
+		if line, err := readLine(r); err != nil || line != "" {
+			return nil, errors.Join(err, errResponse)
 		}
 	}
 }
@@ -140,9 +156,6 @@ func readChunks(r *bufio.Reader) (body []byte, err error) {
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
-	}
-	if protocol, ok := errors.AsType[textproto.ProtocolError](err); ok {
-		return fmt.Errorf("%w: %w", errResponse, protocol)
 	}
 	return err
 }

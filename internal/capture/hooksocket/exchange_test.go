@@ -3,7 +3,6 @@ package hooksocket
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A server of net/http gets the request, and its response is read, in all forms that it has.
@@ -65,7 +63,7 @@ func TestExchange(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := 0
-		resp, err := Exchange(t.Context(), conn, Request{Path: tt.path, Header: map[string]string{"Hooktrail-Test": "yes"}, Body: []byte(tt.body)}, func() { begun++ })
+		resp, err := Exchange(conn, Request{Path: tt.path, Header: map[string]string{"Hooktrail-Test": "yes"}, Body: []byte(tt.body)}, func() { begun++ })
 		if !errors.Is(err, tt.err) || begun != 1 || resp.Code != tt.code && err == nil || string(resp.Body) != tt.want && err == nil {
 			t.Errorf("%s: got code %d and %d bytes, %v, begun %d", tt.path, resp.Code, len(resp.Body), err, begun)
 		}
@@ -73,17 +71,6 @@ func TestExchange(t *testing.T) {
 			t.Errorf("header %v", resp.Header)
 		}
 		conn.Close()
-	}
-}
-
-// A server that does not answer ends with the context.
-func TestExchange_Hangs(t *testing.T) {
-	here, there := net.Pipe()
-	go func() { _, _ = io.Copy(io.Discard, there) }()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := Exchange(ctx, here, Request{Path: "/"}, func() { t.Error("begun") }); err == nil {
-		t.Error("no error")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
+	"github.com/hooktrail/hooktrail/internal/platform/unixsocket"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -31,7 +32,7 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	if err := os.Remove(filepath.Join(dataDir, temporary)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	path, done, err := hooksocket.SocketPath(dataDir, temporary)
+	path, done, err := unixsocket.Path(dataDir, temporary)
 	if err != nil {
 		return nil, nil, err
 	}

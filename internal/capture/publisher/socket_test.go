@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 )
 
@@ -27,7 +28,7 @@ func reachable(t *testing.T, dir string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	conn, err := hooksocket.Dial(ctx, dir)
+	conn, err := hookclient.Dial(ctx, dir)
 	if err == nil {
 		err = conn.Close()
 	}

@@ -7,21 +7,18 @@
 package hook
 
 import (
-	"context"
 	"encoding/hex"
 	"errors"
 	"io"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
-	"github.com/hooktrail/hooktrail/internal/platform/groupsocket"
+	"github.com/hooktrail/hooktrail/internal/platform/unixsocket"
 )
 
 // Main runs the program with the arguments of the process and exits.
@@ -33,14 +30,16 @@ func Run(args []string) int {
 	if !ok || l.needsFull() {
 		return replace(fullPrograms, args, nil)
 	}
-	payload, answer, err := l.ask(os.Stdin)
+	payload, answer, err := l.ask(new(unixsocket.FD))
 	if err != nil {
 		return replace(programs, args, payload)
 	}
 	if _, err := os.Stdout.Write(answer.stdout); err != nil {
 		say("print the answer: " + err.Error())
 	}
-	_, _ = os.Stderr.WriteString(answer.stderr)
+	if answer.stderr != "" {
+		_, _ = os.Stderr.WriteString(answer.stderr)
+	}
 	return answer.exit
 }
 
@@ -56,23 +55,23 @@ var errNoAnswer = errors.New("no answer of a publisher")
 
 // ask passes the payload to the publisher. After an error, payload is what was read from stdin, or
 // nil.
-func (l *line) ask(stdin io.Reader) (payload []byte, a answer, err error) {
+func (l *line) ask(stdin *unixsocket.FD) (payload []byte, a answer, err error) {
 	breaker := hooksocket.BreakerOf(l.dataDir, l.publisher)
 	key, ok := l.idKey()
 	if !ok || breaker.IsOpen() {
 		return nil, a, errNoAnswer
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), l.timeout+hooksocket.Grace)
-	defer cancel()
-	conn, err := l.dial(ctx)
+	until := time.Now().Add(l.timeout + hooksocket.Grace)
+	conn, err := l.connect()
 	if err != nil {
 		return nil, a, err
 	}
 	defer func() { _ = conn.Close() }() // the response is complete, or its error counts
-	if payload, err = read(ctx, stdin); err != nil {
+	stdin.SetDeadline(until)            // because an agent may leave stdin open
+	if payload, err = read(stdin); err != nil {
 		return payload, a, err
 	}
-	resp, err := l.post(ctx, conn, key, payload, breaker)
+	resp, err := l.post(conn, key, payload, until, breaker)
 	if err != nil {
 		return payload, a, err
 	}
@@ -86,50 +85,45 @@ func (l *line) ask(stdin io.Reader) (payload []byte, a answer, err error) {
 	return payload, a, nil
 }
 
-func (l *line) dial(ctx context.Context) (net.Conn, error) {
-	if l.publisher == "" {
-		return hooksocket.Dial(ctx, l.dataDir)
+func (l *line) connect() (*unixsocket.FD, error) {
+	if l.publisher != "" {
+		path := strings.TrimPrefix(l.publisher, unixScheme)
+		if err := unixsocket.CheckShared(path); err != nil {
+			return nil, err
+		}
+		return unixsocket.Connect(path)
 	}
-	return groupsocket.Dial(ctx, strings.TrimPrefix(l.publisher, unixScheme))
+	path, done, err := hooksocket.Find(l.dataDir)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return unixsocket.Connect(path)
 }
 
-// read reads the payload from stdin until ctx ends. An agent may leave stdin open. The payload is
-// never nil.
-func read(ctx context.Context, stdin io.Reader) ([]byte, error) {
-	type result struct {
-		payload []byte
-		err     error
+// read reads the payload. The payload is never nil.
+func read(stdin io.Reader) ([]byte, error) {
+	payload, err := io.ReadAll(io.LimitReader(stdin, hooksocket.MaxPayload+1))
+	if err == nil && len(payload) > hooksocket.MaxPayload {
+		err = errors.New("payload is too large")
 	}
-	done := make(chan result, 1)
-	go func() {
-		payload, err := io.ReadAll(io.LimitReader(stdin, hooksocket.MaxPayload+1))
-		done <- result{payload, err}
-	}()
-	select {
-	case r := <-done:
-		if len(r.payload) > hooksocket.MaxPayload {
-			return r.payload, errors.New("payload is too large")
-		}
-		return r.payload, r.err
-	case <-ctx.Done():
-		return []byte{}, ctx.Err()
-	}
+	return payload, err
 }
 
 // post sends the payload to the publisher, and fails early if no response begins. The next program
 // waits longer and decides whether the publisher hangs.
-func (l *line) post(ctx context.Context, conn net.Conn, key string, payload []byte, b hooksocket.Breaker) (hooksocket.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.timeout)
-	defer cancel()
-	wait := min(l.timeout, hooksocket.QuickResponse)
-	silence := time.AfterFunc(wait, cancel)
-	defer silence.Stop()
-	query := url.Values{"tenant": {l.tenant}}
+func (l *line) post(conn *unixsocket.FD, key string, payload []byte, until time.Time, b hooksocket.Breaker) (hooksocket.Response, error) {
+	now, wait := time.Now(), min(l.timeout, hooksocket.QuickResponse)
+	if end := now.Add(l.timeout); end.Before(until) {
+		until = end
+	}
+	conn.SetDeadline(now.Add(wait))
+	query := url.Values{}
+	if l.tenant != "" {
+		query.Set("tenant", l.tenant)
+	}
 	if l.event != "" {
 		query.Set("event", l.event)
-	}
-	if l.tenant == "" {
-		query.Del("tenant")
 	}
 	req := hooksocket.Request{
 		Path: "/v1/hooks/" + url.PathEscape(l.tool) + "?" + query.Encode(), Body: payload,
@@ -144,12 +138,12 @@ func (l *line) post(ctx context.Context, conn net.Conn, key string, payload []by
 	if l.token != "" && l.publisher != "" {
 		req.Header["Authorization"] = "Bearer " + l.token
 	}
-	var begun atomic.Bool
-	resp, err := hooksocket.Exchange(ctx, conn, req, func() {
-		begun.Store(true)
-		silence.Stop()
+	begun := false
+	resp, err := hooksocket.Exchange(conn, req, func() {
+		begun = true
+		conn.SetDeadline(until)
 	})
-	if err != nil && begun.Load() && ctx.Err() != nil {
+	if begun && errors.Is(err, os.ErrDeadlineExceeded) {
 		b.Hung() // the next program does not wait again
 	}
 	return resp, err

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 	"github.com/hooktrail/hooktrail/internal/command/capture"
@@ -84,7 +85,7 @@ func serve(t *testing.T, path, dir string, args ...string) *exec.Cmd {
 		_ = cmd.Wait()
 	})
 	for range 1000 {
-		if conn, err := hooksocket.Dial(t.Context(), dir); err == nil {
+		if conn, err := hookclient.Dial(t.Context(), dir); err == nil {
 			_ = conn.Close()
 			return cmd
 		}
@@ -186,6 +187,18 @@ func TestMain_Hung(t *testing.T) {
 		if !said {
 			t.Error("the record does not say so")
 		}
+	}
+}
+
+// A hook that takes longer than the wait for a response decides, because the publisher has said that
+// it works.
+func TestMain_SlowHook(t *testing.T) {
+	dir := t.TempDir()
+	slow := "hooks:\n  PreToolUse:\n    - {type: command, command: [/bin/sh, -c, \"/bin/sleep 0.4; echo slow >&2; exit 2\"]}\n"
+	serve(t, programFolder(t), dir, "--hooks", hookclienttest.HooksFile(t, slow))
+	got := hooked(t, programFolder(t), hookclienttest.Removals[0].Payload, "claude-code", "--data-dir", dir)
+	if got.Status != 0 || !strings.Contains(got.Stdout, "slow") {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/hooktrail/hooktrail/internal/platform/unixsocket"
 )
 
 // DefaultMode lets the owner and the group connect to the socket.
@@ -168,12 +170,7 @@ func makeFolder(dir string, gid int) error {
 	return err
 }
 
-var (
-	errShared  = errors.New("other users than the owner may write to its folder, and could replace the socket; run chmod go-w on the folder")
-	errForeign = errors.New("it belongs to another user than its folder, who may have placed it")
-	errOther   = errors.New("a file that is not a socket has this name")
-	errServed  = errors.New("another process serves it")
-)
+var errServed = errors.New("another process serves it")
 
 func checkFolder(dir string) error {
 	info, err := os.Stat(dir)
@@ -183,9 +180,9 @@ func checkFolder(dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a folder", dir)
 	case info.Mode().Perm()&0o022 != 0:
-		return errShared
+		return unixsocket.ErrShared
 	}
-	if owner := ownerOf(info); owner != 0 && owner != os.Geteuid() && os.Geteuid() != 0 {
+	if owner := unixsocket.Owner(info); owner != 0 && owner != os.Geteuid() && os.Geteuid() != 0 {
 		return fmt.Errorf("folder %s belongs to another user", dir)
 	}
 	return nil
@@ -199,7 +196,7 @@ func checkStale(ctx context.Context, path string) error {
 	case err != nil:
 		return err
 	case info.Mode()&fs.ModeSocket == 0:
-		return errOther
+		return unixsocket.ErrOther
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -217,27 +214,8 @@ func checkStale(ctx context.Context, path string) error {
 // Dial connects to the socket at path. It refuses a socket that others than root or the folder's
 // owner can have created.
 func Dial(ctx context.Context, path string) (net.Conn, error) {
-	folder, err := os.Stat(filepath.Dir(path))
-	if err != nil {
+	if err := unixsocket.CheckShared(path); err != nil {
 		return nil, err
-	}
-	info, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case info.Mode()&fs.ModeSocket == 0:
-		return nil, errOther
-	case folder.Mode().Perm()&0o022 != 0:
-		return nil, errShared
-	case ownerOf(info) != 0 && ownerOf(folder) != 0 && ownerOf(info) != ownerOf(folder):
-		return nil, errForeign
 	}
 	return new(net.Dialer).DialContext(ctx, "unix", path)
-}
-
-func ownerOf(info fs.FileInfo) int {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int(stat.Uid)
-	}
-	return -1
 }

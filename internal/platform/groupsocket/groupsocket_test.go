@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/platform/unixsocket"
 )
 
 func folder(t *testing.T) string {
@@ -92,12 +94,12 @@ func TestListen_Unsafe(t *testing.T) {
 		prepare func(dir, path string) error
 		want    error
 	}{
-		{"File", func(_, path string) error { return os.WriteFile(path, nil, 0o600) }, errOther},
-		{"Link", func(_, path string) error { return os.Symlink("/etc/passwd", path) }, errOther},
-		{"LinkToNothing", func(_, path string) error { return os.Symlink("elsewhere", path) }, errOther},
-		{"Folder", func(_, path string) error { return os.Mkdir(path, 0o700) }, errOther},
-		{"FolderOfEverybody", func(dir, _ string) error { return os.Chmod(dir, 0o1777) }, errShared},
-		{"FolderOfAGroup", func(dir, _ string) error { return os.Chmod(dir, 0o770) }, errShared},
+		{"File", func(_, path string) error { return os.WriteFile(path, nil, 0o600) }, unixsocket.ErrOther},
+		{"Link", func(_, path string) error { return os.Symlink("/etc/passwd", path) }, unixsocket.ErrOther},
+		{"LinkToNothing", func(_, path string) error { return os.Symlink("elsewhere", path) }, unixsocket.ErrOther},
+		{"Folder", func(_, path string) error { return os.Mkdir(path, 0o700) }, unixsocket.ErrOther},
+		{"FolderOfEverybody", func(dir, _ string) error { return os.Chmod(dir, 0o1777) }, unixsocket.ErrShared},
+		{"FolderOfAGroup", func(dir, _ string) error { return os.Chmod(dir, 0o770) }, unixsocket.ErrShared},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := folder(t)
@@ -130,8 +132,8 @@ func TestDial_Foreign(t *testing.T) {
 	if err := errors.Join(os.Chown(dir, 1001, -1), os.Chown(path, 1002, -1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Dial(context.Background(), path); !errors.Is(err, errForeign) {
-		t.Errorf("got %v, want %v", err, errForeign)
+	if _, err := Dial(context.Background(), path); !errors.Is(err, unixsocket.ErrForeign) {
+		t.Errorf("got %v, want %v", err, unixsocket.ErrForeign)
 	}
 }
 

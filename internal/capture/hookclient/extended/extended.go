@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
@@ -57,7 +58,9 @@ func post(ctx context.Context, base *url.URL, r hooksocket.Request, started func
 	defer resp.Body.Close()
 	started()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 2*hookclient.MaxPayload))
-	return hooksocket.Response{
-		Code: resp.StatusCode, Status: resp.Status, Header: textproto.MIMEHeader(resp.Header), Body: body,
-	}, err
+	header := hooksocket.Header{}
+	for name := range resp.Header {
+		header[strings.ToLower(name)] = resp.Header.Get(name)
+	}
+	return hooksocket.Response{Code: resp.StatusCode, Status: resp.Status, Header: header, Body: body}, err
 }

@@ -27,7 +27,7 @@ type Use struct {
 	// OrderedBy is the person who gave the order, if another person approved it.
 	OrderedBy string `json:"ordered_by,omitempty"`
 
-	// Unreadable means that the payload is invalid, because any producer can send such an event.
+	// Unreadable means that the payload is invalid. Any producer can send such an event.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 

@@ -127,7 +127,8 @@ type Row struct {
 	Altered    bool              `json:"altered,omitempty"` // a record of the row differs from its leaf
 	Doubt      string            `json:"doubt,omitempty"`   // status of a [Doubt] about a record of the row
 
-	// DeniedResult means that a denied call has a successful result, which may be forged.
+	// DeniedResult means that a denied call has a successful result. The denial had no effect, or
+	// the result is forged.
 	DeniedResult bool `json:"denied_result,omitempty"`
 
 	n        int

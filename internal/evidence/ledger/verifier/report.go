@@ -153,7 +153,8 @@ type FindingAt struct {
 	Run            string         `json:"-"`
 	Kind           events.Kind    `json:"-"`
 	First          *int64         `json:"first,omitempty"` // leaf of the first content; nil in a bundle
-	// RecordedTwice is true if the first record with this id has the same payload.
+	// RecordedTwice is true if the first record with this id differs only in the executions of
+	// hooks.
 	RecordedTwice bool `json:"recorded_twice,omitempty"`
 }
 
@@ -178,8 +179,8 @@ type Producer struct {
 	Silent   bool         `json:"silent,omitempty"`   // open, but its manifests stopped
 	Lost     *Lost        `json:"lost,omitempty"`     // its lost outbox, if any
 
-	// UnsignedBefore is when the first signed manifest followed unsigned ones, which prove no
-	// sender.
+	// UnsignedBefore is when the first signed manifest arrived, if unsigned ones came before.
+	// Nothing proves who sent those.
 	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
 
 	Enrolment

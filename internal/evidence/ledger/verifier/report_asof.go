@@ -18,7 +18,7 @@ type AsOf struct {
 
 	Later    *Later `json:"later,omitempty"`     // nil if the stream was not asked
 	NotAsked string `json:"not_asked,omitempty"` // why the stream was not asked
-	// OtherStream is true if the ledger has not read the asked stream.
+	// OtherStream is true if the asked stream is not the one that the ledger has read.
 	OtherStream bool      `json:"other_stream,omitempty"`
 	Outboxes    []Waiting `json:"outboxes"`                // outboxes with unsent events
 	Unread      string    `json:"unread_outbox,omitempty"` // why an outbox could not be read
@@ -52,7 +52,8 @@ type Waiting struct {
 	Events  uint64 `json:"events"`            // events of the tenant that the stream does not have
 	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
-	// Uses is true if the events only record that someone used the evidence, which does not count.
+	// Uses is true if the events only record that someone used the evidence, so that the ledger is
+	// not behind.
 	Uses bool `json:"uses,omitempty"`
 }
 

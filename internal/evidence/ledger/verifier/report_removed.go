@@ -20,7 +20,8 @@ type Redacted struct {
 	Rules   []OrderAt `json:"rules,omitempty"`
 	Waiting []OrderAt `json:"waiting,omitempty"`
 
-	// Part is true for a part of a ledger, where holds are not counted because it may lack some.
+	// Part is true for a part of a ledger. It has no count of holds, because other parts may have
+	// some.
 	Part bool `json:"part,omitempty"`
 }
 

@@ -58,8 +58,7 @@ func (e Event) Enabled(hook string) bool {
 	return e.Hooks == "" || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, hook) })
 }
 
-// New returns an event with a new id and the current time. It fails if payload cannot be encoded as
-// JSON.
+// New returns an event with a new id and the current time. It fails if payload cannot be encoded.
 func New(k Kind, source string, payload any) (Event, error) {
 	e := Event{ID: NewID(), Source: source, Type: k.Type(), Time: time.Now().UTC()}
 	err := e.SetData(payload)

@@ -39,8 +39,8 @@ func (g Grant) Sign(issuer string, sign func(text []byte) ([]byte, error)) (Gran
 // Signature decodes g.Sig. It returns nil if g.Sig is not an Ed25519 signature in base64.
 func (g Grant) Signature() []byte { return signatureBytes(g.Sig) }
 
-// Fault returns why g does not cover m, or "". stored is when the server stored m. Fault verifies
-// neither the signature nor the issuer.
+// Fault returns why g does not cover m, or "". stored is when the server stored m. No signature is
+// verified.
 func (g Grant) Fault(m Manifest, stored time.Time) string {
 	switch {
 	case g.Key != m.Key:

@@ -27,8 +27,7 @@ func DeriveID(parts ...string) string {
 	return id.String()
 }
 
-// ChunkID returns the id of a blob.chunk event. sha256 is the hash of the whole content in hex, and
-// index counts from 0.
+// ChunkID returns the id of a blob.chunk event. sha256 is the hash of the whole content in hex.
 func ChunkID(tenant, event, sha256 string, index int) string {
 	return DeriveID("blob", tenant, event, sha256, strconv.Itoa(index))
 }

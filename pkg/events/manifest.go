@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// Manifest lists the events of one batch of a producer, so that a missing one is noticed. The
-// manifest of a heartbeat or key change can list none, and Last is then smaller than First.
+// Manifest lists the events of one batch of a producer, so that a missing one is noticed. If it
+// lists none, Last is smaller than First.
 type Manifest struct {
 	Version  int     `json:"v"` // 2, or 1 without Key and Sig
 	Tenant   string  `json:"tenant"`
@@ -18,8 +18,8 @@ type Manifest struct {
 	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first manifest
 	Root     string  `json:"root"`              // [BatchRoot] of the events in hex
 
-	// State announces whether another manifest will follow. If it will, Interval limits the seconds
-	// until then. Beat counts the heartbeats since event Last.
+	// State announces whether another manifest follows, and Interval within how many seconds. Beat
+	// counts the heartbeats since event Last.
 	State    State  `json:"state,omitempty"`
 	Interval uint64 `json:"interval,omitempty"`
 	Beat     uint64 `json:"beat,omitempty"`

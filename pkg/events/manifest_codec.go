@@ -67,9 +67,8 @@ func appendRange(dst []byte, r Range) []byte {
 	return append(dst, '}')
 }
 
-// DecodeManifest reads a manifest. It rejects unknown and repeated members. A manifest of version 2
-// must have exactly the bytes of [Manifest.Encode], so that its signature covers every byte. Errors
-// are [InvalidError].
+// DecodeManifest reads a manifest. Version 2 must have exactly the bytes of [Manifest.Encode], so
+// that the signature covers every byte. Errors are [InvalidError].
 func DecodeManifest(data []byte) (Manifest, error) {
 	m, err := decodeManifest(data)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Members yields the members of a JSON object in their order, with repeated names. Values share
-// memory with data. Other JSON yields nothing, and invalid JSON ends the loop.
+// memory with data. Invalid JSON ends the loop.
 func Members(data json.RawMessage) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		s := scanner{data: data}
@@ -25,8 +25,8 @@ func Members(data json.RawMessage) iter.Seq2[string, json.RawMessage] {
 	}
 }
 
-// Elements yields the values of a JSON array. The values are verbatim JSON and share memory with
-// data. Elements yields nothing for other JSON, and stops at invalid JSON.
+// Elements yields the values of a JSON array, which share memory with data. Invalid JSON ends the
+// loop.
 func Elements(data json.RawMessage) iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
 		s := scanner{data: data}
@@ -76,8 +76,8 @@ func SameEscapes(data json.RawMessage) json.RawMessage {
 	return out
 }
 
-// TextOf returns the string that value encodes. ok is false if value is not a string. The value
-// must be valid JSON without white space around it, such as a value from [Members].
+// TextOf returns the string that value encodes, or false if value is no string. The value must be
+// valid JSON without white space around it.
 func TextOf(value json.RawMessage) (text string, ok bool) {
 	raw, ok := unquoted(value)
 	return string(raw), ok
@@ -95,7 +95,7 @@ func unquoted(value json.RawMessage) (text []byte, ok bool) {
 }
 
 // Denies reports whether e denies its action. Any member "verdict" with the value "deny" is enough,
-// even beside others, so that no payload hides a denial.
+// even beside others.
 func (e Event) Denies() bool { return says(e.Data, "verdict", string(VerdictDeny)) }
 
 // DeniesCall reports whether e denies its tool call, in any form that [Event.Denies] finds.

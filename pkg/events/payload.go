@@ -15,8 +15,8 @@ func (t Tokens) Plus(u Tokens) Tokens {
 	return Tokens{t.Input + u.Input, t.Output + u.Output, t.CacheCreation + u.CacheCreation, t.CacheRead + u.CacheRead}
 }
 
-// Cost returns the cost of t. Prices are for a million tokens. A cache price of 0 means the price
-// of input.
+// Cost returns the cost of t at prices of a million tokens. A cache price of 0 means the price of
+// input.
 func (t Tokens) Cost(input, output, cacheRead, cacheCreation float64) float64 {
 	if cacheRead == 0 {
 		cacheRead = input

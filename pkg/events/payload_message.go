@@ -33,8 +33,8 @@ type HistoryData struct {
 	Common
 }
 
-// ResponseCompletedData is the payload of response.completed, the answer of a model to one API
-// call. The last event with a message id is valid.
+// ResponseCompletedData is the payload of response.completed, the answer of a model. The last event
+// with a message id counts.
 type ResponseCompletedData struct {
 	Message    string  `json:"message_id,omitempty"`
 	Model      string  `json:"model,omitempty"`

@@ -15,7 +15,7 @@ type HookExecutedData struct {
 }
 
 // RunSealedData is the payload of run.sealed. It counts a producer's events of a run, so that
-// missing ones are noticed. If the run continues, a later seal replaces it.
+// missing ones are noticed. A later seal replaces it.
 type RunSealedData struct {
 	Count uint64 `json:"count"` // number of events in the run, not counting seals
 	First uint64 `json:"first"` // sequence of the first of these events
@@ -26,8 +26,8 @@ type RunSealedData struct {
 	Common
 }
 
-// ID returns the id of the run.sealed event with this payload. Seals with another id, such as
-// replayed ones, have no effect.
+// ID returns the only valid id of the run.sealed event with this payload. Replayed seals have
+// another one.
 func (d RunSealedData) ID(tenant, producer, run string) string {
 	return DeriveID("seal", tenant, producer, run, strconv.FormatUint(d.Count, 10), d.Digest)
 }

@@ -63,8 +63,8 @@ const (
 	RunUnknown     RunStatus = "unknown"     // cut off, nothing says how it ended
 )
 
-// ReasonEndOfLog is the reason of a run.finished event for a log that does not say how the run
-// ended. It does not replace another end of the run.
+// ReasonEndOfLog is the reason of a run.finished event if the log has no end of the run. Any other
+// end counts more.
 const ReasonEndOfLog = "end of log"
 
 // ReasonIdle is the reason for an agent that waits for the next prompt and reports no end.

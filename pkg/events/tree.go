@@ -67,8 +67,8 @@ func ParseHash(s string) (Hash, error) {
 	return h, nil
 }
 
-// NewSalt returns the salt of an event, which is 128 random bits in base64url. Without a salt, an
-// attacker could guess an erased event from its hash.
+// NewSalt returns 128 random bits in base64url. Without a salt, an attacker could guess an erased
+// event from its hash.
 func NewSalt() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

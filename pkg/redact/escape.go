@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// rawRegions converts positions in a decoded string to positions in its JSON text. A region covers
-// whole escapes, because half an escape is invalid JSON.
+// rawRegions converts positions in a decoded string to positions in its JSON text. Half an escape
+// would be invalid JSON.
 func rawRegions(raw string, regions []region) []region {
 	list := regions[:0:0]
 	at, i := 0, 0 // positions in the decoded text and in raw

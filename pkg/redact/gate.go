@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// gate checks quickly whether an expression can match after a keyword. It reads only up to the next
-// character that the expression requires.
+// gate checks quickly whether an expression can match after a keyword, up to its next required
+// character.
 type gate struct {
 	of    [256]uint8
 	from  int // start of the check, relative to the keyword

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// near searches for an expression only around keywords, which is much faster. Each alternative is a
-// lead L, a part E that begins with a keyword, and a tail T.
+// near searches for an expression only around keywords. Each alternative is a lead L, a part E that
+// begins with a keyword, and a tail T.
 type near struct {
 	ways []*way
 	// lead is the maximum length of L in bytes. If negative, find searches the whole text.

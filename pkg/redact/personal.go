@@ -92,8 +92,8 @@ func findEmails(list []finding, text string) []finding {
 	}
 }
 
-// hostEnd returns the end of the host name at i, or 0. A package file such as "4.17.21.tgz" is not
-// a host name.
+// hostEnd returns the end of the host name at i, or 0. It rejects package files such as
+// "4.17.21.tgz".
 func hostEnd(text string, i int) (end int) {
 	numbers := 0
 	for n := 0; ; n++ {
@@ -171,8 +171,8 @@ func findIPv6(list []finding, text string) []finding {
 	}
 }
 
-// ipv6 returns the end of the address whose first colon is at i, or 0. Personal addresses begin
-// with four hex digits.
+// ipv6 returns the end of the address whose first colon is at i, or 0. Four hex digits must come
+// before that colon.
 func ipv6(text string, i int) int {
 	start, end := i-4, i
 	if start < 0 || !isHex(text[start:i]) || preceded(text, start, ":") {

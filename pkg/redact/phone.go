@@ -34,7 +34,7 @@ func phone(text string, i int) (start, end int) {
 }
 
 // american returns the end of a ten-digit phone number, or 0. text begins at offset of the whole
-// text, after "(" if open.
+// text.
 func american(text string, offset int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
@@ -64,8 +64,8 @@ func looksLike(text, pattern string) bool {
 	return true
 }
 
-// international returns the end of the number at i after a plus, or 0. "+2024-01-15" can be an
-// added line of a patch.
+// international returns the end of the number at i after a plus, or 0. A plus can also mark a line
+// of a patch.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0

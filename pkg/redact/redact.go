@@ -59,8 +59,8 @@ func New(opts Options) (*Redactor, error) {
 
 func isPersonalRule(id string) bool { return slices.Contains(Personal(), id) }
 
-// Text returns s with markers in place of the findings, and the findings ordered by position. A
-// second call with the new text finds nothing.
+// Text returns s with markers in place of the findings, and the findings ordered by position.
+// Redacting the result again finds nothing.
 func (r *Redactor) Text(s string) (string, []Span) {
 	c := cleaner{redactor: r, known: &known{}}
 	return c.clean(subject{text: s}, "")

@@ -71,8 +71,7 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 	return finding{rule: r.id, start: first + from, end: first + to, secret: true}, from < to
 }
 
-// secret returns the range of the secret in match. Like gitleaks, it ignores the text around match,
-// so "\b" matches at both ends.
+// secret returns the range of the secret in match. Like gitleaks, it ignores the text around match.
 func (r *rule) secret(match string) (from, to int) {
 	groups := r.pattern.FindStringSubmatchIndex(match)
 	if len(groups) < 4 {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// beginWith adds items until each text that they match begins with a keyword. heads are these texts
-// in lower case, or nil.
+// beginWith returns all texts that the first count items match. Each begins with a keyword, or
+// heads is nil.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {

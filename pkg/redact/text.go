@@ -71,8 +71,8 @@ func (c *cleaner) clean(in subject, name string) (string, []Span) {
 
 const minText = len("a@b.cd")
 
-// find searches for personal data only after all secrets are replaced. Otherwise the password in
-// "user:password@host" would become part of an e-mail address.
+// find replaces secrets first. Otherwise the password in "user:password@host" would become part of
+// an e-mail address.
 func (c *cleaner) find(in *subject, name string) []finding {
 	r := c.redactor
 	found := r.secrets.find(nil, in)

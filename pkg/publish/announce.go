@@ -184,8 +184,8 @@ func (f *forwarder) retire(ctx context.Context) error {
 	return nil
 }
 
-// announceEnd announces that the producer has closed. It first reads the events of other processes,
-// because a tenant with unsent events stays open.
+// announceEnd announces that the producer has closed, unless other processes have appended events
+// meanwhile.
 func (f *forwarder) announceEnd(ctx context.Context) {
 	err := errors.Join(f.save(), f.outbox.shared.takeIn(ctx))
 	if err == nil {

@@ -76,8 +76,8 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segmen
 	}
 }
 
-// tryEnter writes batch to the outbox. If it must wait for room, it returns a channel that is
-// closed when the outbox changes.
+// tryEnter writes batch to the outbox. Without room, it returns a channel that is closed when the
+// outbox changes.
 func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {

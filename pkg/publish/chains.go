@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// errDiverged means that the stream has events of this producer that the outbox lacks. Then the
-// outbox is an old copy, or a copy is in use.
+// errDiverged means that the stream has events of this producer that the outbox lacks, as after
+// restoring a copy.
 var errDiverged = errors.New("the stream has other events under this producer id")
 
 type chains struct {
@@ -60,8 +60,8 @@ func (c *chains) invalidate(groups []*group) {
 	}
 }
 
-// lookUp reads the last manifest of a tenant from the stream. Batches whose acknowledgement was
-// lost are then marked as sent.
+// lookUp reads the last manifest of a tenant. Batches whose acknowledgement was lost then count as
+// sent.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -106,8 +106,7 @@ func isEmptyNext(m events.Manifest, ch *cursor.Chain) bool {
 	return m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat)
 }
 
-// isOwn reports whether this producer sent the manifest. Old versions had no key, so an unsigned
-// manifest counts until the first signed one.
+// isOwn reports whether this producer sent the manifest. Old versions sent unsigned ones.
 func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) bool {
 	if m.Tenant != tenant || m.Producer != c.backlog.producer {
 		return false

@@ -12,12 +12,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// maxUnexplained is how often the server may refuse a batch without a reason. Then the batch itself
+// maxUnexplained is how often the server may refuse a batch without a reason, before the batch
 // counts as the cause.
 const maxUnexplained = 3
 
-// maxConflicts is the number of conflicts in a row after which a tenant is suspended. Another
-// client then probably writes to its chain.
+// maxConflicts is the number of conflicts in a row that suspend a tenant. Another client then
+// probably uses its chain.
 const maxConflicts = 5
 
 const suspendedWait = time.Second
@@ -62,8 +62,8 @@ func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// deliver sends the groups in one batch until it succeeds. If it gives up on a tenant for now, it
-// suspends the tenant and returns errSuspended.
+// deliver sends the groups in one batch until it succeeds, or suspends a tenant and returns
+// errSuspended.
 func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 	var pause atomicbatch.Backoff
 	for failures, unexplained := 1, 0; ; failures++ {
@@ -174,9 +174,8 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 	return false, nil
 }
 
-// isToBlame reports whether groups can be the cause of a refusal. For a single event, it tests
-// whether the server would accept another one. The test has a wrong number, so an accepted event is
-// a conflict and is not stored.
+// isToBlame reports whether groups can be the cause of a refusal. It tests a single event by
+// sending another one with a wrong number, which a server never stores.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
@@ -214,8 +213,7 @@ func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) er
 	return errSuspended
 }
 
-// split delivers a refused batch in ever smaller parts, until only the refused event is left. It
-// returns false if there is no event.
+// split delivers a refused batch in ever smaller parts, until only the refused event is left.
 func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err error) {
 	if len(groups) > 1 {
 		return true, d.deliverEach(ctx, groups)

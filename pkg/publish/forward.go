@@ -139,8 +139,7 @@ func (f *forwarder) announce(ctx context.Context) error {
 	if at := f.announcer.alarm(); at.IsZero() || time.Now().Before(at) {
 		return nil
 	}
-	// Store the cursor first, because after a crash a heartbeat as the last manifest could not show
-	// which events were sent.
+	// Store the cursor first. After a crash, a heartbeat could not show which events were sent.
 	err := f.save()
 	if err == nil {
 		if err := f.announcer.send(ctx); err != nil {
@@ -156,8 +155,8 @@ func (f *forwarder) announce(ctx context.Context) error {
 
 func (f *forwarder) save() error { return f.seals.withRuns(f.backlog.cursor.Save) }
 
-// await waits for more records and does other due work meanwhile. It returns true if the batch
-// should be sent now.
+// await waits for more records and does other due work. It returns true if the batch should be sent
+// now.
 func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun bool) (isDone bool, err error) {
 	next, err := f.seals.appendDue(ctx, time.Now())
 	if err != nil {

@@ -49,8 +49,8 @@ func (o *outbox) tryRecordLosses() {
 	}
 }
 
-// recordLosses appends a gap.recorded event for each loss, but fails while the outbox is almost
-// full. The caller has locked o.mu.
+// recordLosses appends a gap.recorded event for each loss, if there is enough room. The caller has
+// locked o.mu.
 func (o *outbox) recordLosses() error {
 	if o.losses.isEmpty() {
 		return nil

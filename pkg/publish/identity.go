@@ -17,14 +17,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// identity is the content of "outbox.json". The producer id also names the folder with the records,
-// so one write changes both.
+// identity is the content of "outbox.json". The producer id also names the folder with the records.
 type identity struct {
 	Producer string `json:"producer"`
 	Boot     string `json:"boot,omitempty"` // boot id of the machine when last opened
 	Open     bool   `json:"open"`           // the outbox is in use or was not closed cleanly
-	// Suspect means that the stream may have events that the outbox lacks. Unsent events then need
-	// a new producer id, so that no number is used twice.
+	// Suspect means that the stream may have events that the outbox lacks. Continuing could then
+	// use a number twice.
 	Suspect bool `json:"suspect,omitempty"`
 	// Key is the public key for the manifests of Producer. Unsigned means that its first manifests
 	// may have no signature.
@@ -78,7 +77,6 @@ func ensureIdentity(opts Options) (identity, error) {
 }
 
 // readIdentity returns an error that wraps [os.ErrNotExist] if the file or the records are missing.
-// Without its records, a producer must not continue its numbers.
 func readIdentity(dir string) (id identity, err error) {
 	data, err := os.ReadFile(identityFile(dir))
 	if err != nil {
@@ -93,8 +91,8 @@ func readIdentity(dir string) (id identity, err error) {
 	return id, nil
 }
 
-// findRecords returns an error that wraps [os.ErrNotExist] if the folder was emptied. An intact
-// folder has the file of losses even without records.
+// findRecords returns an error that wraps [os.ErrNotExist] if the folder was emptied. Even without
+// records, it has a file of losses.
 func findRecords(dir string) error {
 	_, missing := os.Stat(filepath.Join(dir, state.LossesName))
 	if !errors.Is(missing, os.ErrNotExist) {
@@ -110,8 +108,8 @@ func findRecords(dir string) error {
 	return missing
 }
 
-// newIdentity returns the identity for a folder without "outbox.json". The file may be lost, so it
-// takes over the producer id of existing records.
+// newIdentity returns the identity for a folder without "outbox.json". The file may be lost, so
+// existing records keep their producer id.
 func newIdentity(opts Options) (id identity, err error) {
 	folders, err := recordFolders(opts.Dir)
 	switch {

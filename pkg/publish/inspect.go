@@ -41,8 +41,7 @@ type State struct {
 	chains []cursor.Chain
 }
 
-// OwesGrant reports whether the stream lacks the newest grant of issuer for one of the tenants. The
-// outbox sends it with its next manifest.
+// OwesGrant reports whether the outbox still has to send the newest grant of issuer.
 func (s State) OwesGrant(issuer *Issuer) bool { return slices.ContainsFunc(s.chains, issuer.owesGrant) }
 
 // Gap is a range of a tenant's numbers that will never arrive, with the reason.
@@ -51,8 +50,8 @@ type Gap struct {
 	events.Range
 }
 
-// Inspect reads the state of the outbox in dir without a lock. If other processes use the outbox,
-// the result can mix different moments. The error wraps [os.ErrNotExist] if there is no outbox.
+// Inspect reads the state of the outbox in dir without a lock, so it can mix different moments. The
+// error wraps [os.ErrNotExist] if there is no outbox.
 func Inspect(dir string) (State, error) {
 	for tries := 1; ; tries++ {
 		s, err := inspect(dir)

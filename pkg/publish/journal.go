@@ -20,8 +20,8 @@ import (
 // JournalDir returns the folder of the outbox journals in a data directory.
 func JournalDir(dataDir string) string { return filepath.Join(dataDir, "producers") }
 
-// Missing describes a producer in a journal whose outbox no longer exists. It was not closed, so
-// events may be lost.
+// Missing describes a producer whose outbox no longer exists. It was not closed, so events may be
+// lost.
 type Missing struct {
 	Outbox   string // name of the outbox in the data directory
 	Producer string
@@ -33,7 +33,7 @@ type Missing struct {
 }
 
 // MissingOutboxes returns the producers of a data directory whose outboxes are gone, replaced or
-// damaged. The error names outboxes and journals that cannot be read.
+// damaged.
 func MissingOutboxes(dataDir string) (list []Missing, err error) {
 	files, err := os.ReadDir(JournalDir(dataDir))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -85,9 +85,9 @@ func presentProducer(dir string) (string, error) {
 	return subjects.ParseToken(filepath.Base(folders[0])) // Open would continue with this id
 }
 
-// RecordLost records and returns the producers that [MissingOutboxes] finds. For each tenant, it
-// appends a producer.lost event to the shared outbox in dir. Concurrent calls record each producer
-// only once.
+// RecordLost records and returns the producers that [MissingOutboxes] finds. It appends
+// producer.lost events to the shared outbox in dir. Concurrent calls record each producer only
+// once.
 func RecordLost(ctx context.Context, dataDir, dir string, opts SharedOptions) (lost []Missing, err error) {
 	if list, err := unrecorded(dataDir); len(list) == 0 {
 		return nil, err
@@ -113,8 +113,8 @@ func unrecorded(dataDir string) ([]Missing, error) {
 	return slices.DeleteFunc(list, func(m Missing) bool { return m.Recorded || m.Damaged }), err
 }
 
-// recordLost appends the events before it updates the journal. After a crash in between, the events
-// are appended again with the same ids.
+// recordLost appends the events before it updates the journal. After a crash, the same events are
+// appended again.
 func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m Missing) error {
 	for tenant, last := range m.Last {
 		d := events.ProducerLostData{Producer: m.Producer, Outbox: m.Outbox, Last: last, Key: m.Key}
@@ -153,8 +153,8 @@ func lastUsed(next map[string]uint64) map[string]uint64 {
 	return last
 }
 
-// noteFirst lists the producer as open before a first event, so that a loss is noticed. The caller
-// has locked o.mu.
+// noteFirst lists the producer as open, so that a loss of its events is noticed. The caller has
+// locked o.mu.
 func noteFirst(o *outbox, tenant string) {
 	_, known := o.numbers.next[tenant]
 	isReopened := o.shared != nil && !o.shared.forwards && !o.id.Open && o.backlog.bytes == 0

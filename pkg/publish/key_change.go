@@ -14,9 +14,9 @@ import (
 // nextKeyName is the file with the seed of the next key, until all chains use that key.
 const nextKeyName = "producer.next.nk"
 
-// ChangeKey replaces the key of the outbox. In the chain of each tenant, the old key signs a
-// manifest that names the new key. ChangeKey returns when the old key is deleted. If ctx or the
-// process ends earlier, the change continues while the outbox is open.
+// ChangeKey replaces the key of the outbox, and returns when the old key is deleted. The old key
+// signs the new one for each tenant. If ctx ends earlier, the change continues while the outbox is
+// open.
 func (p *Publisher) ChangeKey(ctx context.Context) error {
 	if err := p.changeKey(ctx); err != nil {
 		return fmt.Errorf("change key: %w", errors.Join(err, p.fwd.status.lastError()))
@@ -146,8 +146,8 @@ func (id *identity) openNext(opts Options) error {
 	return nil
 }
 
-// signerOf returns the key that signs the next manifest of a chain, and the next key if the
-// manifest must announce it.
+// signerOf returns the key that signs the next manifest of a chain, and the next key to announce,
+// if any.
 func (id identity) signerOf(ch cursor.Chain) (s signer, next string) {
 	switch {
 	case id.next == nil:

@@ -12,8 +12,8 @@ import (
 // maxLaggards limits the separate readers, because each has an open file and reads records again.
 const maxLaggards = 16
 
-// laggards are the tenants whose events exceed their share of a batch. With separate readers, other
-// tenants do not wait for them.
+// laggards are the tenants with too many events for their share of a batch. Other tenants do not
+// wait for them.
 type laggards struct {
 	list []*laggard // in the order of their turns
 }
@@ -34,8 +34,8 @@ func (l *laggards) isAmong(tenant string) bool {
 	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
 }
 
-// add gives the tenant of item, which r has just read, a separate reader. It returns false if there
-// are too many.
+// add gives the tenant of item, which r has just read, a separate reader, unless there are too
+// many.
 func (l *laggards) add(r *segment.Reader, item segment.Item) bool {
 	if len(l.list) >= maxLaggards {
 		return false
@@ -88,8 +88,7 @@ func (c *collector) readLagging(b *batch) error {
 	return nil
 }
 
-// readLaggard adds events of t until the batch is full. It returns true if t has caught up with the
-// collector.
+// readLaggard adds events of t to the batch. It returns true if t has caught up with the collector.
 func (c *collector) readLaggard(b *batch, t *laggard, r room) (isLevel bool, err error) {
 	b.hasBegun = true // the cursor can move even if t has no event
 	for skimmed := 0; t.read < c.backlog.read; {

@@ -59,8 +59,8 @@ const (
 	Fail FullPolicy = iota
 	// Block waits for room until the context ends.
 	Block
-	// Shed gives the event a number and drops it. The next manifest lists the number as missing,
-	// and a gap.recorded event follows.
+	// Shed gives the event a number and drops it. Manifests list the number as missing, so the loss
+	// is not silent.
 	Shed
 )
 

@@ -47,8 +47,8 @@ func newOutbox(opts Options) *outbox {
 	return o
 }
 
-// begin locks the outbox for a change and reads changes of other processes. Unless it fails, the
-// caller must call end.
+// begin locks the outbox for a change and reads changes of other processes. The caller must then
+// call end.
 func (o *outbox) begin(ctx context.Context) error {
 	if o.shared == nil {
 		o.mu.Lock()

@@ -126,8 +126,8 @@ func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, e
 	return e, nil
 }
 
-// Flush waits until the stream has all earlier events, including the seals of finished runs and
-// gap.recorded events. Without a stream, it returns [ErrNoStream].
+// Flush waits until the stream has all earlier events, including the seals of finished runs.
+// Without a stream, it returns [ErrNoStream].
 func (p *Publisher) Flush(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
 		return fmt.Errorf("flush: %d events wait: %w", p.outbox.stats().Pending, withCause(err, p.fwd.status.lastError()))

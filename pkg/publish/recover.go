@@ -54,8 +54,8 @@ func (r *recovery) run() error {
 		r.o.numbers.next[tenant] = ch.Last + 1
 	}
 	if first := r.o.log.First(); first > r.c.Next {
-		// Segments are removed only after the cursor on disk has passed them. A cursor before the
-		// first segment is therefore an old copy.
+		// Segments are removed only after the cursor is on disk. A cursor before the first segment
+		// is therefore an old copy.
 		r.c.Next, r.isBehind, r.isUnsure = first, true, true
 	}
 	r.o.backlog.first = r.c.Next
@@ -212,9 +212,8 @@ func (r *recovery) settleHoles() {
 	o.tryRecordLosses()
 }
 
-// settleUnnumbered handles lost records at the end, whose numbers no later record shows. With only
-// one tenant, they are its next numbers. Otherwise a new producer id ensures that no number is used
-// twice.
+// settleUnnumbered handles lost records at the end, whose numbers no later record shows. Without
+// certainty, a new producer id prevents that numbers are used twice.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {

@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// renumberUnsent gives the events that the stream lacks a new producer id and new numbers. If it
-// may not read a chain, the stream can get events twice, with the same ids.
+// renumberUnsent gives the events that the stream lacks a new producer id and new numbers.
 func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if err := f.link.Wait(ctx); err != nil {
 		return err
@@ -46,8 +45,8 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	return f.renumber(ctx)
 }
 
-// renumber copies the unsent events to a new producer id while Append waits. A crash loses nothing,
-// because the old records stay until the end.
+// renumber copies the unsent events to a new producer id. The old records stay until the end, so a
+// crash loses nothing.
 func (f *forwarder) renumber(ctx context.Context) error {
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()

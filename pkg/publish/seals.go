@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// seals counts the sent events of each run and appends the count in a run.sealed event, so that
-// missing events are noticed.
+// seals counts the sent events of each run and publishes the count, so that missing events are
+// noticed.
 type seals struct {
 	outbox *outbox
 	delay  time.Duration

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// sharing coordinates the processes that append to one outbox. The forwarding process reads all
-// records, the others only the tail, a file about their end.
+// sharing coordinates the processes that append to one outbox. Only the forwarding process reads
+// all records.
 type sharing struct {
 	outbox   *outbox
 	lock     *disk.Mutex // held during a change of the outbox

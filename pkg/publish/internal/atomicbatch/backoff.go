@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Backoff is the pause between attempts, which doubles up to five seconds. Half is random, so that
-// publishers do not retry together.
+// Backoff is the pause between attempts. Half of it is random, so that publishers do not retry
+// together.
 type Backoff struct{ delay time.Duration }
 
 const (

@@ -22,8 +22,8 @@ const (
 	askAgain = time.Second
 )
 
-// violations finds out whether a request violated a permission. The server never answers such a
-// request, and reports the violation separately.
+// violations finds out whether a request violated a permission, because the server never answers
+// such a request.
 type violations struct {
 	nc     *nats.Conn
 	before error
@@ -31,8 +31,8 @@ type violations struct {
 
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
-// about returns an error if the server forbids to subscribe to inbox, or to publish to a subject
-// that concerns accepts.
+// about returns an error if the server forbids inbox, or publishing to a subject that concerns
+// accepts.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)
@@ -48,7 +48,6 @@ func (v violations) about(inbox string, concerns func(subject string) bool) erro
 }
 
 // parseViolation returns a forbidden action, such as `Publish to "a.b"`, with its verb and subject.
-// They are empty for other errors.
 func parseViolation(err error) (action, verb, subject string) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return "", "", ""
@@ -101,8 +100,7 @@ var ErrNoStream = errors.New("the server has no stream for events; hooktrail up 
 // codeNoStream is the error code of nats-server for an unknown stream.
 const codeNoStream = 10059
 
-// isMissing reports whether the server says that it has no such stream. A stream without an answer
-// may only be unavailable.
+// isMissing reports whether the server says that it has no such stream. No answer means false.
 func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {
 	msg, err := request(ctx, nc, "$JS.API.STREAM.INFO."+stream)
 	if err != nil {

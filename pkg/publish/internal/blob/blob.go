@@ -24,8 +24,8 @@ const (
 	maxBlobs   = 16
 )
 
-// Externalise moves the largest fields of *e to blob.chunk events, until *e fits into a message. It
-// returns these events and then *e.
+// Externalise moves the largest fields of *e to blob.chunk events, until *e fits. It returns these
+// events and then *e.
 func Externalise(e *events.Event) ([]*events.Event, error) {
 	if !tooLarge(e) {
 		return []*events.Event{e}, nil

@@ -48,8 +48,8 @@ type Chain struct {
 	Issuer      string `json:"issuer,omitempty"`
 	Endorsement string `json:"endorsement,omitempty"`
 
-	// State and Beat are from the last manifest. HeardAt is when the stream acknowledged it, and
-	// ActiveAt when it acknowledged the last manifest with events, in milliseconds since 1970.
+	// State and Beat are from the last manifest, acknowledged at HeardAt. The last manifest with
+	// events was acknowledged at ActiveAt. Times are in milliseconds since 1970.
 	State    events.State `json:"state,omitempty"`
 	Beat     uint64       `json:"beat,omitempty"`
 	HeardAt  int64        `json:"heard,omitempty"`
@@ -199,8 +199,7 @@ func (c *Cursor) Rewrite() error {
 	return nil
 }
 
-// RetireRuns moves the runs that were idle longest to disk if more than limit are in memory, except
-// those to keep. With unsaved changes, it does nothing.
+// RetireRuns moves the runs that were idle longest to disk if more than limit are in memory.
 func (c *Cursor) RetireRuns(limit int, keep func(RunKey) bool) error {
 	if len(c.Runs.memory) <= limit || c.stale || c.Runs.dirty != nil {
 		return nil

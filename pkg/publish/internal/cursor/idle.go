@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// idleRuns stores the tallies of idle runs on disk, to limit memory. A hash divides them into
-// files, so that finding a run reads little.
+// idleRuns stores the tallies of idle runs on disk, to limit memory. A hash divides them into small
+// files.
 type idleRuns struct {
 	dir   string
 	any   bool

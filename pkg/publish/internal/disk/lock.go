@@ -14,8 +14,7 @@ import (
 
 const lockPoll = 25 * time.Millisecond
 
-// Lock locks the file at path exclusively, and waits until ctx ends. The lock ends when the file is
-// closed or the process exits.
+// Lock locks the file at path exclusively. It waits until ctx ends. Closing the file ends the lock.
 func Lock(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"os"
 )
 
-// Reserve is the path of a file that only occupies space. On a full disk, it makes room for a new
-// cursor.
+// Reserve is a file that only occupies space. On a full disk, it makes room for a new cursor.
 type Reserve string
 
 const reserveBytes = 256 << 10

@@ -15,8 +15,8 @@ var ErrShrunk = errors.New("segment is shorter than it was")
 // Visit receives an item and the ordinal of its segment.
 type Visit func(segment uint64, it Item)
 
-// Follow calls visit for each item that other processes have appended since the last call. It cuts
-// off a torn record, so no process may append meanwhile.
+// Follow calls visit for each item that other processes have appended since the last call. None may
+// append meanwhile.
 func Follow(l *Log, visit Visit) error {
 	for {
 		seg, end := l.Last()

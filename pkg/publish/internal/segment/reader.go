@@ -49,8 +49,7 @@ func (l *Log) All(from uint64) iter.Seq2[Item, error] {
 	}
 }
 
-// Next returns the next item, whose event the next call overwrites. At the end it returns io.EOF,
-// and can be called again later.
+// Next returns the next item, whose event the next call overwrites. At the end, it returns io.EOF.
 func (r *Reader) Next() (Item, error) {
 	if len(r.buf) == 0 && r.off >= r.end && !r.advance() {
 		return Item{}, io.EOF

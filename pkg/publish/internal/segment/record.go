@@ -125,8 +125,8 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, disk.Checksum(b[:32]) == le.Uint32(b[32:]) && h.length <= maxBytes
 }
 
-// Scan reads the item at the start of b, whose event shares memory with b. With an intact header b
-// must contain the whole record, otherwise the rest of the segment.
+// Scan reads the item at the start of b and shares memory with b. If the header is damaged, b must
+// contain the rest of the segment.
 func Scan(b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, io.EOF

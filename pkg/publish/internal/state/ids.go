@@ -13,11 +13,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// IDs is the set of ids of published events. A nil *IDs is an empty set. IDs is safe for concurrent
-// use.
+// IDs is the set of ids of published events. A nil *IDs is empty. IDs is safe for concurrent use.
 //
-// The file contains only the ids of acknowledged events, because recovery finds the others in the
-// segments. When the file is full, it replaces the previous file, whose ids are forgotten.
+// The file has only the ids of acknowledged events, because recovery finds the others in the
+// segments. A full file replaces the previous one, whose ids are forgotten.
 type IDs struct {
 	dir   string
 	limit int // 0 keeps all ids

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Losses stores the numbers of dropped events. Its file is written in place, so that this succeeds
-// on a full disk.
+// Losses stores the numbers of dropped events in a file that is written in place, even on a full
+// disk.
 type Losses struct {
 	file  *os.File
 	slots []Gap // a slot with First 0 is free

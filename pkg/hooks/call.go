@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// call is one execution of a hook, and the context that the hook gets. Its timer starts only at
-// Done, which most hooks never call.
+// call is one execution of a hook, and the context that the hook gets. It starts a timer only if
+// Done is called.
 type call struct {
 	dispatch *dispatch
 	hook     *hook

@@ -62,8 +62,7 @@ func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
 	return rest
 }
 
-// applies checks the conditions of h that need no user code. The others run later, within the
-// timeout of the hook.
+// applies checks the conditions of h that need no user code.
 func (h *hook) applies(meta *Meta, tool string, end ending) bool {
 	if h.when != unknown && h.when != end {
 		return false

@@ -6,8 +6,7 @@ import "reflect"
 // the stack.
 const maxDepth = 512
 
-// copier returns a function that makes deep copies of a T, or nil if an assignment does. Functions,
-// channels and contents of errors are shared.
+// copier returns a function that makes deep copies of a T, or nil if an assignment does.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil

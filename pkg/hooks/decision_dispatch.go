@@ -44,8 +44,8 @@ func (d *decision[In, P]) invoke(c *call) chainState {
 	return proceed
 }
 
-// ask calls the hook if its matchers accept the input. The caller can abandon the hook meanwhile,
-// so ask must not change the dispatch.
+// ask calls the hook if its matchers accept the input. A hung hook is abandoned, so ask must not
+// change the dispatch.
 func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, In) (*Decision[P], error))

@@ -15,8 +15,8 @@ const (
 	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch, which only its owner may change. A worker that runs hooks
-// is the owner. If a hook hangs, the waiting caller takes over by setting call to nil.
+// dispatch is the state of one dispatch. It belongs to the worker that runs the hooks, until the
+// waiting caller takes over from a hung hook by setting call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
@@ -101,23 +101,21 @@ func (f *dispatch) admit(c *call) error {
 	return nil
 }
 
-// begin starts c, or returns an error if the hook may not run. From then on, the caller can abandon
-// c.
+// begin starts c, or returns an error if the hook may not run.
 func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
 	}
 	f.call.Store(c)
-	// begin sets f.call and then reads f.cancelled. The caller does the reverse, so at least one of
-	// them notices a cancellation.
+	// begin sets f.call and then reads f.cancelled. The caller does the reverse, so one of them
+	// notices a cancellation.
 	if f.cancelled.Load() != 0 && f.call.CompareAndSwap(c, nil) {
 		return ErrCancelled
 	}
 	return nil
 }
 
-// claim ends the context of a hook that has returned. It returns false if the caller of Dispatch
-// has taken over meanwhile.
+// claim returns false if the caller of Dispatch has stopped waiting for the hook.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)
@@ -131,8 +129,8 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver abandons a hook that takes too long and returns it. Otherwise it returns nil and the
-// time until the next check.
+// takeOver abandons a hook that takes too long and returns it, or returns the time until the next
+// check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)
@@ -207,8 +205,7 @@ func (f *dispatch) log(c *call, err error) {
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
 }
 
-// late records the end of an abandoned hook. Its worker no longer owns the dispatch, so late reads
-// only constant fields.
+// late records the end of an abandoned hook. It may read only constant fields of the dispatch.
 func (f *dispatch) late(c *call, s contribution, err error) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)
 	c.hook.abandoned.Add(-1)

@@ -24,8 +24,7 @@ type Document struct {
 	Error   string
 }
 
-// Reply is the answer to a Document. A nil *Reply means no opinion. The hook fails if the point
-// does not accept Patch or Verdict.
+// Reply is the answer to a Document. A nil *Reply means no opinion.
 type Reply struct {
 	Verdict Verdict // for decision points, empty for no opinion
 	Reason  string

@@ -24,8 +24,8 @@ type Engine struct {
 	meta     Meta
 }
 
-// NewEngine returns an engine that calls the hooks of r, with meta as the default. If r is nil, the
-// engine calls no hooks and records nothing.
+// NewEngine returns an engine that calls the hooks of r, with meta as the default. A nil r has no
+// hooks.
 func NewEngine(r *Registry, meta Meta) *Engine { return &Engine{registry: r, meta: meta} }
 
 // Registry returns the registry of e.
@@ -120,8 +120,8 @@ type Notes struct {
 }
 
 // Report adds notes to the notifications that end the step, run and session of ctx. Tokens and
-// files count for all three, the summary and the metadata only for the innermost. Notes of a
-// sub-agent do not count for the parent's run. Outside of an [Engine], Report does nothing.
+// files count for all three, the summary and the metadata only for the innermost. Outside of an
+// [Engine], Report does nothing.
 func Report(ctx context.Context, notes Notes) {
 	f, ok := ctx.Value(frameKey{}).(frame)
 	if !ok || f.sums == nil {

@@ -53,8 +53,7 @@ func (e *PanicError) Unwrap() error {
 // ErrInterrupted means that a person or the tool stopped a call. A tool returns it to [Engine.Tool].
 var ErrInterrupted = errors.New("interrupted")
 
-// RefusedError is the error of a tool that did not run a call, because someone else than our hooks
-// refused it.
+// RefusedError is the error of a tool that did not run a call, because someone refused it.
 type RefusedError struct {
 	By     events.DeniedBy // empty if unknown
 	Reason string          // for people and models
@@ -75,8 +74,8 @@ func isFinal(ctx context.Context, err error) bool {
 	return err == nil || refused || errors.Is(err, ErrInterrupted) || ctx.Err() != nil && errors.Is(err, ctx.Err())
 }
 
-// TypedError sets the type of an error for the hooks of [Error]. By default, an error of a tool is
-// a [ToolError], and other errors are a [NetworkError], [PermissionError] or [UnknownError].
+// TypedError sets the type of an error for the hooks of [Error]. Without it, a tool's error is a
+// [ToolError], and other errors are classified.
 type TypedError struct {
 	Type  ErrorType
 	Model string // model in use when the error occurred

@@ -7,9 +7,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CreateMessage passes message, a JSON object, through the hooks of message.create, and calls
-// insert with the result. It then dispatches message.created. It returns the error of insert, or
-// the failure of a hook that prevents insert.
+// CreateMessage passes message, a JSON object, through the hooks of message.create, calls insert,
+// and dispatches message.created. It returns the error of insert, or the failure of a hook that
+// prevents insert.
 func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(context.Context, JSON) error) error {
 	before := MessageCreate.Dispatch(ctx, e.registry, e.Meta(ctx), NoSubject{}, message)
 	e.recorded(ctx, MessageCreate.Kind(), before.RecordErr)
@@ -24,9 +24,8 @@ func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(co
 	return nil
 }
 
-// UpdateMessage passes updates, a JSON object, through the hooks of message.update, and calls
-// update with the result. It then dispatches message.updated with the message from update. Errors
-// are like those of [Engine.CreateMessage].
+// UpdateMessage passes updates, a JSON object, through the hooks of message.update, calls update,
+// and dispatches message.updated. Errors are like those of [Engine.CreateMessage].
 func (e *Engine) UpdateMessage(
 	ctx context.Context, id MessageID, updates JSON, update func(ctx context.Context, updates JSON) (message JSON, err error),
 ) error {

@@ -99,7 +99,7 @@ func (e *Engine) finishTool(ctx context.Context, done ToolDone, out ToolOutcome)
 }
 
 // StoreResult passes the result of a tool call through the hooks of tool.result.store, and calls
-// store with the final value. It returns the error of store.
+// store. It returns the error of store.
 func (e *Engine) StoreResult(ctx context.Context, call ToolCall, result JSON, store func(context.Context, JSON) error) error {
 	at := e.at(ctx)
 	at.meta.ToolCall = call.ID
@@ -135,8 +135,8 @@ func nameOf(id ID, executions []Execution) string {
 
 var approvalOptions = []string{string(Allow), string(Deny)}
 
-// resolve returns nil if the decision permits the action. For Ask, it requests an approval. After
-// the end of ctx it never returns nil, because hooks may have been skipped.
+// resolve returns nil if the decision permits the action. After the end of ctx it never does,
+// because hooks may have been skipped.
 func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	name := call.Tool
 	if r.point != ToolBefore.Kind() {

@@ -61,8 +61,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook with facts about it. They are collected within the hook's timeout,
-// because methods of the error can block.
+// cause is an error of a hook with facts about it. They are collected early, because methods of the
+// error can block.
 type cause struct {
 	error
 

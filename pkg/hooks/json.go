@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// JSON is a JSON document as text. It is immutable, so that hooks can share it. An empty JSON is no
-// document. [FromRaw] and conversions do not validate the text.
+// JSON is a JSON document as text, which may be invalid. It is immutable, so hooks can share it. An
+// empty JSON is no document.
 type JSON string
 
 // Marshal encodes v as JSON. Unlike [json.Marshal], it does not escape characters such as "<".
@@ -81,8 +81,8 @@ func (j *JSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Text returns the string in the member key, or false if there is none. Of several members with
-// this name, the last counts.
+// Text returns the string in the member key, or false if there is none. The last of several members
+// counts.
 func (j JSON) Text(key string) (string, bool) {
 	text, found := "", false
 	for c := j.members(); c.more(); {
@@ -93,8 +93,7 @@ func (j JSON) Text(key string) (string, bool) {
 	return text, found
 }
 
-// Texts returns the string values of an object's wanted members, in the order of the text. It
-// returns nil for invalid JSON.
+// Texts returns the string values of an object's wanted members, in the order of the text.
 func (j JSON) Texts(wanted func(name string) bool) []string {
 	var texts []string
 	for c := j.members(); c.more(); {

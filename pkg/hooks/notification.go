@@ -41,8 +41,8 @@ func (p *NotificationPoint[E]) On(r *Registry, fn func(context.Context, Meta, E)
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch calls the hooks of the point in parallel, each with a separate copy of e. It waits for
-// all that are not asynchronous.
+// Dispatch calls the hooks of the point in parallel, each with a copy of e. It does not wait for
+// asynchronous ones.
 func (p *NotificationPoint[E]) Dispatch(ctx context.Context, r *Registry, meta Meta, e E) Notified {
 	end := unknown
 	if p.rules.ending != nil {
@@ -59,8 +59,8 @@ func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {
 	return e
 }
 
-// notification is a dispatch whose hooks run in parallel. Each hook fills a slot, or the caller
-// does if the hook is late.
+// notification is a dispatch whose hooks run in parallel. Each hook fills a slot when it ends or is
+// late.
 type notification[E any] struct {
 	dispatch
 

@@ -44,15 +44,14 @@ type Isolation uint8
 
 // The levels of isolation.
 const (
-	// Pooled is the default. The hook runs on a worker goroutine, and is abandoned after its
-	// deadline, so it cannot stall the caller.
+	// Pooled is the default. The hook runs on a worker goroutine, so it cannot stall the caller.
 	Pooled Isolation = iota
 	// Inline runs the hook on the caller's goroutine, which is faster but only safe with trusted
-	// code. A hook that never returns blocks the caller, and runtime.Goexit ends the caller. At a
-	// notification point, inline hooks run one after the other.
+	// code. A hook that never returns blocks the caller. At a notification point, inline hooks run
+	// one after the other.
 	Inline
-	// External is like Pooled, but for hooks that call another process. After its deadline, the
-	// hook has [Grace] to clean up.
+	// External is like Pooled, for hooks that call another process. They have [Grace] to clean up
+	// after their deadline.
 	External
 )
 
@@ -104,13 +103,12 @@ func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d 
 // OnFailure sets the hook's failure mode.
 func OnFailure(m FailureMode) Option { return func(s *settings) { s.onFailure = m } }
 
-// Async starts the hook without waiting for its answer, which is discarded. Its end is recorded as
-// a separate event hook.executed. Async is allowed at notification points, [ToolResult] and
-// [StepOutput].
+// Async starts the hook without waiting for it. Its answer is discarded. Async is allowed at
+// notification points, [ToolResult] and [StepOutput].
 func Async() Option { return func(s *settings) { s.async = true } }
 
 // Enabled calls the hook only if enabled returns true. It is asked before each call, within the
-// hook's timeout. Its panic fails the hook.
+// hook's timeout.
 func Enabled(enabled func(context.Context, Meta) bool) Option {
 	return func(s *settings) { s.enabled = append(s.enabled, enabled) }
 }

@@ -8,8 +8,8 @@ var (
 	ToolBefore *DecisionPoint[ToolCall, ToolPatch] = newDecision(events.ToolBefore, toolBeforeRules)
 	// PromptSubmit is called before a model gets a prompt. Its hooks decide about the prompt.
 	PromptSubmit *DecisionPoint[Prompt, PromptPatch] = newDecision(events.PromptSubmit, promptSubmitRules)
-	// SessionStart is called when a session starts. Its hooks can configure the session. A hook
-	// that returns Deny or Ask fails.
+	// SessionStart is called when a session starts. Its hooks can configure the session, but not
+	// deny it.
 	SessionStart *DecisionPoint[Session, SessionPatch] = newDecision(events.SessionStart, sessionStartRules)
 	// SubagentStart is called before a sub-agent starts. Its hooks decide about the sub-agent.
 	SubagentStart *DecisionPoint[Subagent, SubagentPatch] = newDecision(events.SubagentStart, subagentStartRules)
@@ -21,8 +21,8 @@ var (
 	// Approval is called if a hook returned Ask for a tool call. An [Engine] treats every verdict
 	// except Allow as a denial.
 	Approval *DecisionPoint[ApprovalRequest, ApprovalPatch] = newDecision(events.Approval, approvalRules)
-	// StepBefore is called before a step of an agent. Its hooks can deny the step or add members to
-	// its state.
+	// StepBefore is called before a step of an agent. Its hooks can deny the step or change its
+	// state.
 	StepBefore *DecisionPoint[Step, StepPatch] = newDecision(events.StepBefore, stepBeforeRules)
 )
 

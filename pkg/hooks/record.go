@@ -61,8 +61,8 @@ func (f *dispatch) joined() error {
 	return errors.Join(list...)
 }
 
-// rawOf returns j as event data. It repairs invalid Unicode. Text that is still invalid becomes a
-// JSON string, so that nothing is lost.
+// rawOf returns j as event data. Text that is not valid JSON becomes a JSON string, so that nothing
+// is lost.
 func rawOf(j JSON) json.RawMessage {
 	raw := j.Raw()
 	if raw == nil || events.IsData(raw) {

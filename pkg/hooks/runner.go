@@ -15,8 +15,8 @@ import (
 )
 
 // Runner calls the hooks of an agent pipeline when a run starts, after each step, and when the run
-// ends. A failure of a hook is logged and recorded, and the pipeline continues. Close must be
-// called at the end. A Runner is safe for concurrent use.
+// ends. A failed hook does not stop the pipeline. Close must be called at the end. A Runner is safe
+// for concurrent use.
 type Runner struct {
 	registry *Registry
 	meta     Meta

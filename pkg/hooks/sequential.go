@@ -54,8 +54,8 @@ func (f *dispatch) runPooled(g *segment) int {
 	return f.await(g)
 }
 
-// await waits until the worker has called all hooks of g, and returns the index of the next hook.
-// It abandons a worker whose hook takes too long.
+// await waits until the worker has called all hooks of g, or abandons it at a hook that takes too
+// long.
 func (f *dispatch) await(g *segment) int {
 	f.waiter.timer.Reset(f.chain.shortest)
 	defer f.waiter.timer.Stop()

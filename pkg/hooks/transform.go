@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// TransformPoint is a point at which hooks change a value of type V. The value belongs to a subject
-// of type S, such as the tool call of a result.
+// TransformPoint is a point at which hooks change a value of type V, which belongs to a subject of
+// type S.
 type TransformPoint[S, V any] struct {
 	info  *pointInfo
 	rules transformRules[S, V]

@@ -24,8 +24,8 @@ const (
 
 const exitDeny = 2
 
-// drainTime limits reading after the process group was killed. A process that left the group could
-// keep the pipe open for ever.
+// drainTime limits reading after a kill, because a process that left the group could keep the pipe
+// open for ever.
 const drainTime = 100 * time.Millisecond
 
 func shellCommand(line string) []string { return []string{"sh", "-c", line} }
@@ -65,8 +65,8 @@ type output struct {
 	stdout, stderr []byte
 }
 
-// execute runs the program with in as its input. Afterwards, the whole process group is killed, so
-// that nothing stays behind.
+// execute runs the program with in as its input. It then kills the whole process group, so that
+// nothing stays behind.
 func (c command) execute(ctx context.Context, in []byte) (output, error) {
 	if ctx.Err() != nil {
 		return output{}, ctx.Err()

@@ -69,8 +69,8 @@ func (h *Hook) keyName() string {
 	return "OPENAI_API_KEY"
 }
 
-// run asks the model about the call, and denies an unsafe one. It never allows a call, because only
-// the user may answer a request for approval.
+// run denies a call that the model finds unsafe. It never allows one, because that would also
+// answer for the user.
 func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	text, err := j.prompt.render(j.event, d)
 	if err != nil {
@@ -126,8 +126,8 @@ const (
 
 const errGarbage = hooks.Fault("model did not answer with safe: true or false")
 
-// findJudgement returns the first JSON object in text with a boolean member safe. An unsafe one has
-// precedence, because the answer can quote text of the agent.
+// findJudgement returns the first JSON object in text with the member safe. A false one has
+// precedence, because the answer can quote an agent.
 func findJudgement(text string) (judgement, error) {
 	if len(text) > maxAnswer {
 		return judgement{}, hooks.Fault("model's answer is too long")

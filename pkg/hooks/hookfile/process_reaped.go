@@ -2,8 +2,8 @@
 
 package hookfile
 
-// await waits for the exit of the program and reaps it. In theory, a new process group can get its
-// id and be killed. Only Linux can wait without reaping.
+// await waits for the exit of the program and reaps it. In theory, kill can then hit a new process
+// group with its id.
 func (p *process) await() {
 	p.cmd.Wait() //nolint:errcheck // ProcessState has the result
 }

@@ -10,8 +10,7 @@ import (
 )
 
 // Requester sends the requests of nats hooks. An empty subject means the decision service of the
-// tenant. Request must be safe for concurrent use and return when ctx ends. A [hooks.Fault] in the
-// error becomes the cause of the hook's failure.
+// tenant. Request must be safe for concurrent use and return when ctx ends.
 type Requester interface {
 	Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error)
 }
@@ -20,8 +19,8 @@ type Requester interface {
 type Options struct {
 	// Requester sends the requests of nats hooks. If it is nil, these hooks fail.
 	Requester Requester
-	// Own reports whether subject belongs to the service that runs these hooks. Register rejects
-	// such a hook, because the service would wait for its own answer.
+	// Own reports whether subject belongs to the service that runs these hooks, which must not wait
+	// for itself.
 	Own func(subject string) bool
 }
 

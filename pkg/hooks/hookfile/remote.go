@@ -16,7 +16,7 @@ import (
 )
 
 // newClient follows no redirects, because only the server that the hook file names may get the
-// data. The context of a hook limits the time.
+// data.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport:     bounded{http.DefaultTransport},

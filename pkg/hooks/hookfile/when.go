@@ -153,8 +153,8 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 	return yes, nil
 }
 
-// Match evaluates the expression before the hook runs, so that a false condition costs nothing. It
-// returns true if the expression cannot be evaluated yet.
+// Match evaluates the expression before the hook runs, so that a false condition costs nothing. In
+// doubt, it returns true.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Limits on the bytes, values and nesting of a hook file. The values behind an alias count each
-// time, because aliases can stand for millions.
+// Limits on the bytes, values and nesting of a hook file. An alias can stand for millions of
+// values, which all count.
 const (
 	maxFile  = 1 << 20
 	maxNodes = 100_000

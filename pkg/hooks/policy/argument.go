@@ -33,8 +33,7 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// commandsOf returns the commands in args. ok is false if there is none, or if one is neither text
-// nor a list of texts.
+// commandsOf returns the commands in args. ok is false if there is none, or if one is not text.
 func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	m, err := args.Map()
 	if err != nil {

@@ -96,8 +96,8 @@ const (
 	maxLetters = 9 // longest option cluster in a command
 )
 
-// optionsOf returns the arguments that can contain option. They end at "--" in rest, because an
-// earlier "--" can be a value.
+// optionsOf returns the arguments before "--" in rest, which can contain option. An earlier "--"
+// can be a value.
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args

@@ -24,7 +24,7 @@ var temps = []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/v
 var homes = []string{"/home", "/Users"}
 
 // locate classifies a path in a command that runs in dir. It reads no files, so symbolic links are
-// not resolved. root is "" if unknown.
+// not resolved.
 func locate(word shell.Word, dir, root string) location {
 	text, glob := word.Text, word.Glob
 	if i := strings.Index(text, shell.Hole); i >= 0 {
@@ -105,8 +105,7 @@ func below(full, base string) (string, bool) {
 	return strings.CutPrefix(full, strings.TrimSuffix(base, "/")+"/")
 }
 
-// outside classifies a path outside of the project. System and home directories are critical, and
-// so are patterns for all their entries.
+// outside classifies a path outside of the project. System and home directories are critical.
 func outside(full string, glob bool) location {
 	parent, last := path.Split(full)
 	parent = path.Clean(parent)

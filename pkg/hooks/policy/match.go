@@ -39,9 +39,8 @@ func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	return hooks.All(matchers...), nil
 }
 
-// ForTool returns a matcher of calls by tool name, where "*" matches any characters. The pattern is
-// compared with the agent's name of the tool and with its [CanonicalTool], so "Bash" matches the
-// shell of every agent.
+// ForTool returns a matcher of calls by tool name, where "*" matches any characters. The
+// [CanonicalTool] also counts, so "Bash" matches the shell of every agent.
 func ForTool(tool string) (hooks.Matcher, error) {
 	text, err := newText(tool)
 	if err != nil {

@@ -74,8 +74,8 @@ func addToFile(ctx context.Context, path string, more spending) (err error) {
 	return replaceFile(path, append(data, '\n'))
 }
 
-// replaceFile replaces the content of a file. After an error it is unchanged, so that the caller
-// can add the spending again.
+// replaceFile replaces the content of a file. An error leaves it unchanged, so that the caller can
+// try again.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

@@ -41,9 +41,8 @@ type ObservabilityOptions struct {
 	Attributes []slog.Attr // added to all measurements and spans, such as the repository
 }
 
-// Observability counts and measures tool calls, sessions, prompts, errors, compactions, sub-agents,
-// steps and runs. It never influences a run. Attributes contain names, but no prompts, arguments,
-// results or error texts.
+// Observability counts and measures tool calls, sessions, prompts, errors, sub-agents, steps and
+// runs. Attributes contain names, but no prompts, arguments, results or error texts.
 type Observability struct {
 	opts ObservabilityOptions
 	now  func() time.Time

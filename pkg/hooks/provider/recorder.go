@@ -20,8 +20,8 @@ func NewRecorder(first hooks.Appender, rest ...hooks.Appender) *Recorder {
 	return &Recorder{first: first, rest: rest}
 }
 
-// Append sends e to each Appender in order, even after a failure. It returns the event of the first
-// Appender, or e, and all errors.
+// Append sends e to each Appender in order, even after a failure. It returns the first one's event
+// and all errors.
 func (r *Recorder) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	stored, err := r.first.Append(ctx, e)
 	if err != nil {

@@ -34,8 +34,8 @@ type tenant struct {
 	err      error
 }
 
-// Register adds one hook at each point for the hooks of its tenant. The failure mode is Block,
-// because a tenant whose rules cannot be loaded must not go unguarded.
+// Register adds one hook at each point. The failure mode is Block, because a tenant whose rules
+// cannot be loaded must not go unguarded.
 func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	n := &router{name: "tenants", route: func(ctx context.Context, meta hooks.Meta) ([]*hooks.Registry, error) {
 		own, err := t.of(ctx, meta.Tenant)
@@ -74,7 +74,7 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	}
 }
 
-// make creates the registry of a tenant. After an error, it forgets the tenant, so that the next
+// make creates the registry of a tenant. It forgets the tenant after an error, so that the next
 // call tries again.
 func (t *tenants) make(name string, own *tenant) {
 	defer func() {

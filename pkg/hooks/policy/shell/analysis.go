@@ -76,8 +76,8 @@ func (a *Analysis) doubt(d Doubt) {
 	}
 }
 
-// Analyze returns the programs that text would start. It never fails. If no shell accepts text,
-// Analyze adds [DoubtUnparsed] and searches each line for programs.
+// Analyze returns the programs that text would start. If no shell accepts text, it adds
+// [DoubtUnparsed] and searches each line.
 func Analyze(text string) *Analysis {
 	w := newWalker()
 	w.script(text, newState())
@@ -135,8 +135,7 @@ func (w *walker) script(text string, st *state) {
 	w.uncalled(mark, st)
 }
 
-// nesting returns the maximum depth of parentheses in text. It is checked first, because the parser
-// is slow on deep nesting.
+// nesting returns the depth of parentheses in text, because the parser is slow on deep nesting.
 func nesting(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {

@@ -7,8 +7,8 @@ type budget struct {
 	bytes int
 }
 
-// enter begins a step, which leave ends. If a limit is reached, it returns false, and the caller
-// must skip the step.
+// enter begins a step, which leave ends. It returns false at a limit, and the caller must skip the
+// step.
 func (b *budget) enter() bool {
 	b.steps++
 	if b.exhausted() || b.depth >= maxDepth {

@@ -99,8 +99,8 @@ func hasProcess(word *syntax.Word) bool {
 	return false
 }
 
-// output returns the text that s writes into a pipe. It is known only for simple calls of echo,
-// printf and cat.
+// output returns the text that s writes into a pipe. Only simple calls of echo, printf and cat are
+// known.
 func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {

@@ -166,8 +166,8 @@ func (e *expander) lit(s string, quoted, first bool) {
 	e.add(b.String())
 }
 
-// tilde adds the home directory for "~user/dir", without "~" in s. It assumes that all home
-// directories have the same parent.
+// tilde adds the home directory of "~user/dir". It assumes that all home directories have the same
+// parent.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {

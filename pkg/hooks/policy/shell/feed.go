@@ -11,8 +11,8 @@ const (
 	maxFedText = 256 // bytes of one line
 )
 
-// feed returns a copy of words with text in place of token, such as {}, and reports whether any
-// word had token. It marks words that were equal to token as Fed.
+// feed returns a copy of words with text in place of token, such as {}. It reports whether any word
+// had token.
 func feed(words []Word, token, text string) ([]Word, bool) {
 	if len(text) > maxFedText {
 		text = Hole
@@ -28,8 +28,7 @@ func feed(words []Word, token, text string) ([]Word, bool) {
 	return out, done
 }
 
-// lines and words return the arguments that xargs or parallel would make of the input, or a single
-// [Hole] if unknown.
+// lines and words return the arguments that xargs or parallel would make of the input, or a [Hole].
 func (in input) lines() []string {
 	var lines []string
 	for line := range strings.Lines(in.text) {

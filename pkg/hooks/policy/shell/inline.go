@@ -54,8 +54,8 @@ func (c interpreter) reads(args []Word) bool {
 
 func (interpreter) operand(text string) bool { return !strings.HasPrefix(text, "-") }
 
-// option reports whether text is an option that takes code. The code is in text if attached,
-// otherwise in the next argument.
+// option reports whether text is an option that takes code. If attached, text also contains the
+// code.
 func (c interpreter) option(text string) (code string, attached, found bool) {
 	if strings.HasPrefix(text, "--") {
 		name, value, has := strings.Cut(text, "=")

@@ -4,8 +4,8 @@ import "mvdan.cc/sh/v3/syntax"
 
 const maxRounds = 8
 
-// loop analyses the body of a for loop once for each word of its list. An empty or long list counts
-// as one unknown word.
+// loop analyses the body of a for loop once for each word of its list, if the words are known and
+// few.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	forgetChanged(c, st)
 	iter, ok := c.Loop.(*syntax.WordIter)

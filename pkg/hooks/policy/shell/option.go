@@ -18,8 +18,7 @@ type option struct {
 	unsure  bool // the next word may be the value of an unknown letter
 }
 
-// last returns the last of combined short options, because only that one can have a value. For a
-// long option it returns 0.
+// last returns the last of combined short options, because only that one can have a value.
 func (o option) last() byte {
 	if o.letters == "" {
 		return 0
@@ -27,8 +26,7 @@ func (o option) last() byte {
 	return o.letters[len(o.letters)-1]
 }
 
-// next reads the option at the start of args, with its value. If there is none, ok is false and
-// rest begins with the first operand.
+// next reads the option at the start of args, with its value. ok is false if there is none.
 func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
 	if len(args) == 0 {
 		return option{}, nil, false

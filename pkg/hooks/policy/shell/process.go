@@ -9,8 +9,8 @@ import (
 
 var shells = set("bash sh dash zsh ksh mksh ash rbash yash csh tcsh fish")
 
-// process is one call of a program or builtin. A program cannot change the shell, so st is then a
-// child state.
+// process is one call of a program or builtin. A program cannot change the shell, so st is a child
+// state.
 type process struct {
 	w    *walker
 	name string
@@ -112,8 +112,8 @@ func (p *process) source() {
 	}
 }
 
-// file analyses a shell that runs a script file. No files are read, so the script is known only
-// from standard input.
+// file analyses a shell that runs a script file. The script is known only if it comes from standard
+// input.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:

@@ -13,8 +13,8 @@ const separators = "\n;|&(){}`"
 
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
-// lines searches for commands in text that our parsers reject. A shell may still run the lines
-// before the error, or accept the whole text.
+// lines searches for commands in text that our parsers reject, because a shell may still run a part
+// of it.
 func (s search) lines(text string) {
 	st := s.st.clone()
 	mark := s.w.functions.mark() // an alias in text adds a function

@@ -2,8 +2,8 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// walker goes through syntax trees in the order of execution. Its methods get the state, because
-// each branch and subshell has a copy.
+// walker goes through syntax trees in the order of execution. Each branch and subshell has its own
+// state.
 type walker struct {
 	out       *Analysis
 	work      budget
@@ -25,8 +25,7 @@ func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	}
 }
 
-// define stores a function until it is called. A function without a name is analysed at once,
-// because zsh runs it immediately.
+// define stores a function until it is called. zsh runs a function without a name at once.
 func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	names := f.Names
 	if f.Name != nil {
@@ -40,8 +39,8 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled removes the functions that a script has added since mark. It analyses those not called,
-// because other code may call them.
+// uncalled analyses the functions since mark that the script has not called, because other code may
+// call them.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {

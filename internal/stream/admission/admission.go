@@ -29,12 +29,12 @@ type Options struct {
 	// Limit is the maximum number of accepted tenants that have no key or token.
 	Limit int
 
-	// Known returns the tenants with a key or token. After an error, it must still return those
-	// that it could read. It is called at most once a second.
+	// Known returns the tenants with a key or token, as far as it can read them. It is called at
+	// most once a second.
 	Known func() ([]string, error)
 
-	// Present lists the tenants that the service already has. They are accepted even above Limit.
-	// Tenants without a key or token count towards it.
+	// Present lists the tenants that the service already has. They are accepted even above Limit,
+	// but can count towards it.
 	Present []string
 
 	Now func() time.Time // time.Now by default
@@ -100,8 +100,8 @@ func (p *Policy) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Admit returns nil if the tenant is accepted. Above the limit of unknown tenants, the error wraps
-// [ErrTenant] and names the remedy.
+// Admit returns nil if the tenant is accepted. Otherwise the error wraps [ErrTenant] and names the
+// remedy.
 func (p *Policy) Admit(tenant string) error {
 	if p == nil {
 		return nil

@@ -93,8 +93,8 @@ func (a *authenticator) keyUser(c server.ClientAuthentication, key string) (*ser
 			return nil, errUnknown
 		}
 		rights := subjects.RoleRights(a.space, role, durable, inboxOf(role))
-		// A service that connects by URL receives replies at this inbox. Other clients have other
-		// accounts, so they cannot read them.
+		// A service that connects by URL receives replies at this inbox, which only services can
+		// read.
 		rights.Subscribe = append(rights.Subscribe, ExternalInbox(role)+".>")
 		return &server.User{Username: name, Permissions: permissions(rights)}, nil
 	}

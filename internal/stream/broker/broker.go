@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Broker is a connection to JetStream. Without an external server, one process of a data directory
-// also runs the embedded server for all. The methods may be called concurrently.
+// Broker is a connection to JetStream. Without an external server, one process runs the embedded
+// server for all. The methods may be called concurrently.
 type Broker struct {
 	opts   Options
 	conn   *connection
@@ -29,8 +29,7 @@ type Broker struct {
 }
 
 // Open connects to an external broker if a URL is set. Otherwise it runs or joins the embedded
-// server. It creates missing streams and never changes existing ones, see [Broker.Drift].
-//
+// server. It creates missing streams and never changes existing ones.
 // Open fails without a URL if the data directory belongs to an external broker.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()
@@ -148,8 +147,8 @@ func (b *Broker) Drift() []string { return b.health.driftNow() }
 // Warnings lists current problems that an operator should solve.
 func (b *Broker) Warnings() []string { return b.health.warningsNow() }
 
-// Close flushes buffered messages until ctx ends, closes the connection, and stops its embedded
-// server. Later calls return the first result.
+// Close flushes buffered messages until ctx ends, and closes the connection and its embedded
+// server. It can be called again.
 func (b *Broker) Close(ctx context.Context) error {
 	b.ending.Do(func() { b.ended = b.end(ctx) })
 	return b.ended

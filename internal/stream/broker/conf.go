@@ -24,8 +24,8 @@ type ConfUser struct {
 	Password string // environment variable of the server with the password
 }
 
-// ConfUsers returns the users with keys in a data directory, and creates missing keys of services.
-// With a tenant, consumers may only read that tenant.
+// ConfUsers returns the users with keys in a data directory. With a tenant, consumers may only read
+// that tenant.
 func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser, error) {
 	dir := filepath.Join(dataDir, "nats")
 	names := map[subjects.Role]string{subjects.Owner: ownerKey}
@@ -196,8 +196,8 @@ func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	return nil
 }
 
-// quotedAccounts returns quoted account names for the keys of a tenant. They are unique, because a
-// tenant's token contains no slash.
+// quotedAccounts returns account names for the keys of a tenant. They are unique, because the
+// tenant contains no slash.
 func quotedAccounts(tenant string, keys int) []string {
 	var names []string
 	for i := range keys {

@@ -18,8 +18,8 @@ import (
 // ErrNotRunning means that no process runs the embedded server.
 var ErrNotRunning = errors.New("no process runs the embedded broker")
 
-// Dial connects to an external broker, or to the embedded server of another process. Unlike [Open],
-// it starts no server and creates no streams. The caller must close the connection.
+// Dial connects to an existing broker. Unlike [Open], it starts no server and creates no streams.
+// The caller must close the connection.
 func Dial(ctx context.Context, opts Options) (*nats.Conn, error) {
 	options := []nats.Option{nats.Name(opts.Name), nats.Timeout(dialTimeout)}
 	if deadline, ok := ctx.Deadline(); ok {

@@ -22,8 +22,8 @@ func serverName(secret string) string {
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
 }
 
-// dialer connects to the server of a data directory. It checks the server's name, because another
-// program can get the port of a killed server.
+// dialer connects to the server of a data directory. It checks the name, because another program
+// can get its port.
 type dialer struct{ dir, name string }
 
 func dialerOf(dir string) (dialer, error) {

@@ -16,8 +16,8 @@ const (
 // ErrDiskSmall means that the streams do not fit on the disk.
 var ErrDiskSmall = errors.New("the disk is too small for the broker")
 
-// storeLimit returns the maximum size of the store, which is the requested size, or else 90 % of
-// the available space.
+// storeLimit returns the maximum size of the store, which is requested or 90 % of the available
+// space.
 func storeLimit(dir string, requested int64) (int64, error) {
 	free, err := diskFree(dir)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // errGateClosed is no fault of the server, so it is not logged.
 var errGateClosed = errors.New("the server is not checked yet")
 
-// gate is a dialer that does not dial until it is open. Otherwise users of the connection would
-// send to an unchecked server.
+// gate is a dialer that does not dial until it is open. Otherwise clients would send to an
+// unchecked server.
 type gate struct {
 	isOpen atomic.Bool
 	next   nats.CustomDialer

@@ -83,8 +83,8 @@ func (h *health) setDrift(ctx context.Context, drift []string) {
 	}
 }
 
-// warn sets the text of a warning, or clears it if text is empty. It logs only when the warning
-// starts or ends.
+// warn sets or clears a warning. It is called often, so it logs only when the warning starts or
+// ends.
 func (h *health) warn(ctx context.Context, name, text string) {
 	h.mu.Lock()
 	_, had := h.warnings[name]
@@ -145,8 +145,8 @@ func (h *health) connected() {
 	delete(h.warnings, warnConnection)
 }
 
-// unlessRefused calls do, and cancels its context after a refusal. The server never answers a
-// refused request, but reports the refusal separately.
+// unlessRefused calls do, and cancels it after a refusal, because the server never answers a
+// refused request.
 func (h *health) unlessRefused(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

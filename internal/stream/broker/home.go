@@ -53,7 +53,7 @@ func parseHome(data []byte) (h home, err error) {
 }
 
 // CheckHome returns an error if the data directory belongs to an external broker and no URL is set.
-// Otherwise an embedded server would store later events in an empty stream.
+// Otherwise events would go to an empty stream.
 func (o Options) CheckHome() error {
 	if o.URL != "" {
 		return nil
@@ -66,8 +66,8 @@ func (o Options) CheckHome() error {
 		"to leave it and run an embedded server with its own stream, remove %s", o.DataDir, h.URL, homePath(o.DataDir))
 }
 
-// checkServer compares the server with the broker of the data directory. A server at another
-// address must have the same event stream.
+// checkServer compares the server with the broker of the data directory. Another address must have
+// the same stream.
 func (c *connection) checkServer(ctx context.Context) error {
 	if c.opts.URL == "" || c.opts.DataDir == "" {
 		return nil
@@ -121,8 +121,8 @@ func (c *connection) isOwnServer() bool {
 	return err == nil && strings.TrimSpace(string(name)) == c.nc.ConnectedServerName()
 }
 
-// rememberAbsent stores the address of an unavailable broker. It fails if another address is
-// stored, because the two streams cannot be compared yet.
+// rememberAbsent stores the address of an unavailable broker, unless another one is stored. Their
+// streams cannot be compared yet.
 func (c *connection) rememberAbsent(ctx context.Context) error {
 	if c.opts.DataDir == "" {
 		return nil
@@ -144,8 +144,8 @@ func (c *connection) rememberAbsent(ctx context.Context) error {
 	})
 }
 
-// changeHome replaces the broker of the data directory with the result of change. Without a lock,
-// two processes could both store theirs.
+// changeHome replaces the stored broker with the result of change. Without a lock, two processes
+// could both store theirs.
 func (c *connection) changeHome(ctx context.Context, change func(old home) (home, error)) (err error) {
 	dir := c.opts.DataDir
 	if to, err := changed(dir, change); err != nil || to == nil {

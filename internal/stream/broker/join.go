@@ -57,8 +57,8 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 // errLost means that the connection ended while a request waited for its answer.
 var errLost = errors.New("connection lost")
 
-// settleJoined is settle for a server of another process. If that server ends meanwhile, it joins
-// the next one or starts one.
+// settleJoined is settle for a server of another process, which can end meanwhile. It then joins or
+// starts the next one.
 func (b *Broker) settleJoined(ctx context.Context) error {
 	for {
 		err := b.conn.whileConnected(ctx, func(ctx context.Context) error { return b.settle(ctx, b.conn) })

@@ -14,8 +14,8 @@ import (
 
 const lookupTimeout = 2 * time.Second
 
-// guardLookups answers requests of restricted clients for the last manifest of a chain. It refuses
-// wildcards, which could match other chains. The caller must close the connection.
+// guardLookups answers lookups of restricted clients. It refuses wildcards, which could match other
+// chains. The caller must close the connection.
 func guardLookups(srv *server.Server, secret string, space subjects.Space, log *slog.Logger) (*nats.Conn, error) {
 	options := append(ownerOptions(secret), nats.InProcessServer(srv), nats.Name("hooktrail (lookups)"))
 	nc, err := nats.Connect("", options...)

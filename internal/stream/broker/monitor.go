@@ -50,7 +50,7 @@ func (b *Broker) settleLater(ctx context.Context) {
 	}
 }
 
-// probe tries to check the server. It keeps the connection after a failure, so that a refusal is
+// probe tries to check the server. A failed attempt keeps the connection, so that a refusal is
 // reported only once.
 func (b *Broker) probe(ctx context.Context, c *connection) (settled bool) {
 	if c.nc == nil {

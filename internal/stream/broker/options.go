@@ -22,8 +22,8 @@ type Options struct {
 	Listen string // address of the embedded server, on the loopback; "127.0.0.1:0" by default
 	Space  subjects.Space
 
-	// Role determines the rights of the connection. The zero Role has all rights. With Tenant, a
-	// consumer may only read that tenant.
+	// Role determines the rights of the connection, by default all. With Tenant, a consumer may
+	// only read that tenant.
 	Role   subjects.Role
 	Tenant string
 

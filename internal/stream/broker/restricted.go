@@ -22,8 +22,8 @@ const (
 
 const revokeEvery = time.Second
 
-// restrictedClient is a connection of a tenant's engine, or of a local client without credentials.
-// Each has a separate account. Otherwise a client could subscribe to the replies of others.
+// restrictedClient is a connection of an engine, or of a client without credentials. With a
+// separate account, it cannot read replies of others.
 type restrictedClient struct {
 	account string // first part of the account's name
 	number  int    // last part of the account's name, unique among open connections

@@ -132,7 +132,7 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 }
 
 // checkpointConfig turns direct reads off, because the auditor must read from the leader.
-// Checkpoints never expire, because those of an inactive ledger must stay.
+// Checkpoints never expire.
 func checkpointConfig(base jetstream.StreamConfig, space subjects.Space, opts StreamOptions) jetstream.StreamConfig {
 	base.Name, base.Subjects, base.MaxBytes = space.CheckpointStream(), []string{space.AllCheckpoints()}, checkpointBytes
 	base.Description = "Hooktrail: the newest signed checkpoint of each ledger"

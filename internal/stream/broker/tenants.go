@@ -118,7 +118,7 @@ func readTenant(dir, public string) (TenantKey, error) {
 }
 
 // RemoveTenant removes one key of a tenant, or all if key is empty. A running server soon
-// disconnects the clients with these keys.
+// disconnects its clients.
 func RemoveTenant(dataDir, tenant, key string) ([]TenantKey, error) {
 	keys, err := Tenants(dataDir)
 	keys = slices.DeleteFunc(keys, func(k TenantKey) bool {

@@ -39,8 +39,8 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// commit calls Apply until the projection has committed the batch or ctx ends. Without a batch, it
-// only stores the position.
+// commit calls Apply until the projection has committed the batch or ctx ends. A nil batch only
+// stores the position.
 func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	for failures := 0; ; failures++ {
 		var messages []Message
@@ -90,8 +90,8 @@ func (l *loop) countUncommitted(b *batch) {
 	}
 }
 
-// hasCommitted reports whether Apply committed although it returned an error. A position other than
-// the old and the next one is an error.
+// hasCommitted reports whether Apply committed although it returned an error. An unexpected
+// position is an error.
 func (l *loop) hasCommitted(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {

@@ -30,7 +30,7 @@ func (b *batch) full() bool {
 	return len(b.messages) >= b.loop.opts.Batch || b.bytes >= b.loop.opts.BatchBytes
 }
 
-// add adds a message to the batch, unless the delivery is repeated. It returns a skipError if
+// add adds a message to the batch, unless it was delivered before. It returns a skipError if
 // earlier messages are missing.
 func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	meta, err := msg.Metadata()
@@ -57,8 +57,8 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-// checkNext checks that no message is missing before seq. A gap in the sequences needs consecutive
-// deliveries. For a reader of all tenants, the stream's leader must also confirm the gap.
+// checkNext checks that no message is missing before seq. For a reader of all tenants, the stream's
+// leader must confirm a gap.
 func (b *batch) checkNext(ctx context.Context, seq uint64, consecutive bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:

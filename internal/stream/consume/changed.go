@@ -48,8 +48,7 @@ func hasMessage(ctx context.Context, stream jetstream.Stream, p Position) (bool,
 	return events.HashOf(msg.Data) == p.Hash, nil
 }
 
-// pending returns the sequence of the next message to read, or 0 if there is none. If all later
-// messages were lost, it calls passTail.
+// pending returns the sequence of the next message to read, or 0 if there is none.
 func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64) (uint64, error) {
 	if last <= l.pos.Sequence {
 		return 0, nil
@@ -62,7 +61,6 @@ func (l *loop) pending(ctx context.Context, stream jetstream.Stream, last uint64
 }
 
 // passTail reports the messages up to the end of the stream as lost, and moves the position there.
-// A reader of one tenant cannot know whose they were, so it does nothing.
 func (l *loop) passTail(ctx context.Context, stream jetstream.Stream, last uint64) error {
 	if l.filters != nil || l.pos.Sequence == 0 { // no message was read yet, so none can be lost
 		return nil

@@ -43,8 +43,8 @@ type Projection interface {
 	Apply(ctx context.Context, batch []Message, next Position) error
 }
 
-// Poison is the error for a message that can never be applied. Reason becomes part of the dead
-// letter, so it must not quote the message.
+// Poison is the error for a message that can never be applied. Reason is published, so it must not
+// quote the message.
 type Poison struct { //nolint:errname // it names the message as much as the error
 	Sequence uint64
 	Reason   string
@@ -103,8 +103,7 @@ type Options struct {
 	OnGap func(Gap)
 
 	// OnStreamChanged is called when the stream was created again or rolled back. An error ends
-	// Run. After nil, Run resumes after the latest unchanged message in Passed. The default returns
-	// ErrStreamChanged.
+	// Run, which is the default. After nil, Run resumes at the latest unchanged message in Passed.
 	OnStreamChanged func(reason string) error
 
 	// Passed returns positions that the projection had before the current one, the latest one

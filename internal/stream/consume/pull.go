@@ -32,8 +32,8 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 	count := fetches * l.opts.Batch
 	options := []jetstream.FetchOpt{jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat)}
 	if stream.CachedInfo().Config.Replicas > 1 {
-		// Do not limit bytes, because the request then ends with a status. On a replicated stream,
-		// the status can overtake the last messages.
+		// Do not limit bytes. On a replicated stream, the status after such a request can overtake
+		// the last messages.
 		count = min(count, replicatedFetch)
 	} else {
 		options = append(options, jetstream.FetchMaxBytes(fetchBytes))
@@ -99,8 +99,8 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// first waits for the first message of a batch. It checks the stream, because a restarted server
-// has forgotten the request.
+// first waits for the first message of a batch. A restarted server forgets the request, so it
+// checks the stream meanwhile.
 func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 	idle := time.NewTicker(r.loop.opts.IdleCheck)
 	defer idle.Stop()

@@ -14,8 +14,8 @@ import (
 
 const refusalCheck = 100 * time.Millisecond
 
-// refusals notices a refused request of a consumer. The broker does not answer it, and only reports
-// an error on the connection.
+// refusals notices a refused request. The broker does not answer it, and only reports an error on
+// the connection.
 type refusals struct {
 	nc      *nats.Conn
 	before  error // the connection's last error when the session started
@@ -44,8 +44,8 @@ func (r refusals) wait(ctx context.Context) error {
 	}
 }
 
-// check returns the refusal of a request of this consumer in this session. A refused subscription
-// to replies counts even if older, because then no request gets a reply.
+// check returns the refusal of a request of this consumer. If replies are refused, even an older
+// refusal counts.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {

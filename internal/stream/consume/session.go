@@ -95,8 +95,8 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open returns the stream with its current state. Lookups ask the leader, because a replica that
-// lags would not find new messages.
+// open returns the stream with its current state. Lookups ask the leader, because a replica may lag
+// behind.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -108,8 +108,8 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// identify checks that the position belongs to this stream, which may be new or rolled back. If
-// OnStreamChanged allows it, identify moves the position to the last unchanged message.
+// identify checks that the position belongs to this stream, which may be new or rolled back. If so,
+// it moves the position to the last unchanged message.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()
@@ -136,8 +136,8 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	return l.commit(ctx, nil, common)
 }
 
-// difference describes how the stream differs from the stream of an earlier position, or returns ""
-// if it is the same.
+// difference describes how the stream differs from the stream of an earlier position, or returns
+// "".
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {

@@ -28,8 +28,8 @@ type Schema struct {
 	Version int64  // at least 1; must increase with each change of Tables
 	Tables  string
 
-	// Upgrades has the script from each version to the next, which [Open] runs. [Read] does not, so
-	// scripts must keep the tables that readers use.
+	// Upgrades has the script from each version to the next. Scripts must keep the tables that
+	// readers of older files use.
 	Upgrades map[int64]string
 }
 
@@ -58,8 +58,8 @@ type DB struct {
 	conn *sqlite.Conn
 }
 
-// Open opens a projection file, or creates it. If another process has locked the file, Open logs
-// that and waits until ctx ends.
+// Open opens or creates a projection file. If another process has locked the file, Open waits until
+// ctx ends.
 func Open(ctx context.Context, path string, schema Schema, logger *slog.Logger) (*DB, error) {
 	if schema.Version < 1 {
 		return nil, fmt.Errorf("projection %s: schema version is %d, at least 1 is needed", path, schema.Version)

@@ -23,8 +23,8 @@ type Marks struct {
 
 type source struct{ tenant, producer string }
 
-// Repeat reports whether the event with this sequence was counted before, and otherwise counts it.
-// Sequence 0 is never a repeat.
+// Repeat reports whether this event was counted before, and otherwise counts it. Sequence 0 is
+// never a repeat.
 func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	if sequence == 0 {
 		return false

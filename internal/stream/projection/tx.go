@@ -18,8 +18,8 @@ import (
 // ErrClosed is returned after Close.
 var ErrClosed = errors.New("projection is closed")
 
-// Tx runs fn in a transaction, which is on disk when Tx returns nil. After an error it was rolled
-// back, unless the disk failed. fn must not end the transaction or keep conn.
+// Tx runs fn in a transaction, which is on disk when Tx returns nil. fn must not end the
+// transaction or keep conn.
 func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -29,8 +29,8 @@ func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	return sqlitetx.Within(ctx, db.conn, sqlitetx.BeginWrite, func() error { return fn(db.conn) })
 }
 
-// Commit runs fn in a transaction that also stores the next position and the changed marks. If it
-// fails, nothing changes. marks may be nil.
+// Commit runs fn in a transaction that also stores the next position and the changed marks, which
+// may be nil.
 func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(conn *sqlite.Conn) error) error {
 	if marks != nil {
 		marks.Rollback()
@@ -56,8 +56,8 @@ func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(c
 	return err
 }
 
-// Scrub rewrites the file and truncates its write-ahead log, so that no copies of deleted rows
-// remain. It fails while a reader uses the log.
+// Scrub rewrites the file, so that no copies of deleted rows remain. It fails while a reader uses
+// the write-ahead log.
 func (db *DB) Scrub(ctx context.Context) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -91,8 +91,8 @@ func (db *DB) Position(ctx context.Context) (p Position, err error) {
 	return p, err
 }
 
-// Read runs fn on a snapshot of the file at path, even while another process writes it. The error
-// wraps [fs.ErrNotExist] if the file is missing or empty.
+// Read runs fn on a snapshot of the file, even while another process writes it. The error wraps
+// [fs.ErrNotExist] if the file is missing or empty.
 func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.Conn) error) (err error) {
 	if info, err := os.Stat(path); err != nil {
 		return fmt.Errorf("read projection: %w", err)
@@ -127,8 +127,8 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 	return nil
 }
 
-// openReader opens the file for reading. On a read-only disk, it fails if the write-ahead log is
-// not empty, because SQLite must create a file.
+// openReader opens the file for reading. A read-only disk must have no write-ahead log, because
+// SQLite must create a file to read it.
 func openReader(path string) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Write replaces the file at path atomically and durably. Only its owner can read it. A crash can
-// leave a temporary file ".new-*" in the folder.
+// leave a file ".new-*".
 func Write(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*") // mode 0600

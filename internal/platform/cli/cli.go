@@ -56,8 +56,8 @@ func Usage(format string, args ...any) error {
 	return &StatusError{Status: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// Main runs cmd with the arguments of the process and exits. The first SIGINT or SIGTERM cancels
-// the context, and the second kills the process.
+// Main runs cmd and exits. The first SIGINT or SIGTERM cancels the context, and the second kills
+// the process.
 func Main(cmd *cobra.Command) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {

@@ -14,15 +14,15 @@ import (
 // completionTime limits a completion, because the user waits for it.
 const completionTime = 300 * time.Millisecond
 
-// Values lists the values of a flag or an argument. It returns none after an error, which a shell
-// could not show.
+// Values lists the values of a flag or an argument, or none after an error, which a shell could not
+// show.
 type Values func(ctx context.Context) []string
 
 // Words are values that are known beforehand.
 func Words(words ...string) Values { return func(context.Context) []string { return words } }
 
-// Completion completes an argument or a flag in the shell within completionTime. It omits values
-// that need quotes, because agents choose some of them.
+// Completion completes an argument or a flag in the shell. It omits values that need quotes,
+// because agents choose some of them.
 func (s *Shared) Completion(values Values) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)

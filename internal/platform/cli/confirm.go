@@ -9,8 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Confirm returns a function that asks a yes-or-no question on the terminal. It returns nil if
-// stdin or stderr is not a terminal.
+// Confirm returns a function that asks a yes-or-no question, or nil without a terminal.
 func Confirm(cmd *cobra.Command) func(question string) bool {
 	in, isFile := cmd.InOrStdin().(interface{ Fd() uintptr })
 	if !isFile || !term.IsTerminal(int(in.Fd())) || !IsTerminal(cmd.ErrOrStderr()) {

@@ -16,15 +16,15 @@ func DefaultDataDir() string { return flagenv.DefaultDataDir() }
 // EnvName returns the name of a flag's environment variable, such as HOOKTRAIL_DATA_DIR.
 func EnvName(flag string) string { return flagenv.Name(flag) }
 
-// Given reports whether a flag is on the command line. An environment variable does not count,
-// because it may be meant for other commands.
+// Given reports whether a flag is on the command line. Environment variables may be meant for other
+// commands.
 func Given(cmd *cobra.Command, flag string) bool {
 	f := cmd.Flags().Lookup(flag)
 	return f != nil && f.Changed && !flagenv.IsSet(f)
 }
 
-// FromEnvironment sets the flags that are missing on the command line from environment variables.
-// Only commands that parse their own command line call it.
+// FromEnvironment sets missing flags from environment variables. Only commands that parse their own
+// command line call it.
 func FromEnvironment(cmd *cobra.Command) error {
 	err := flagenv.Set(cmd.Flags(), func(warning string) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", cmd.CommandPath(), warning)

@@ -71,8 +71,7 @@ func (s *Shared) Register(cmd *cobra.Command) {
 	}
 }
 
-// check returns an error for the first invalid flag. login is the name of a login flag on the
-// command line, or "".
+// check returns an error for the first invalid flag. login is a login flag that was given, or "".
 func (s *Shared) check(login string) error {
 	switch {
 	case s.DataDir == "":
@@ -89,8 +88,8 @@ func (s *Shared) check(login string) error {
 	return nil
 }
 
-// givenLogin returns the name of a login flag on the command line, or "". Environment variables may
-// be set for other tools.
+// givenLogin returns the name of a login flag on the command line, which environment variables may
+// set for other tools.
 func givenLogin(flags *pflag.FlagSet) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Name != "nats-url" && strings.HasPrefix(f.Name, "nats-") && flagenv.NATSVariable(f.Name) != "" {

@@ -23,8 +23,7 @@ const pollEvery = 25 * time.Millisecond
 // Lock is a locked file.
 type Lock struct{ file *os.File }
 
-// Try locks the file at path without waiting, and creates a missing file. The error wraps [ErrHeld]
-// if the file is locked.
+// Try locks the file at path without waiting. The error wraps [ErrHeld] if the file is locked.
 func Try(path string) (*Lock, error) { return try(path, syscall.LOCK_EX) }
 
 func try(path string, how int) (*Lock, error) {

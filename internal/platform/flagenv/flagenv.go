@@ -79,8 +79,8 @@ const (
 // IsSet reports whether a variable has set f.
 func IsSet(f *pflag.Flag) bool { return f.Annotations[setAnnotation] != nil }
 
-// Set sets flags from environment variables. A flag on the command line wins over variables, even
-// over those of flags that exclude it. Set calls warn for each former name.
+// Set sets flags from environment variables. The command line wins, also over variables of flags
+// that exclude its flags.
 func Set(flags *pflag.FlagSet, warn func(string)) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -143,8 +143,7 @@ func annotate(flags *pflag.FlagSet, annotation string, names []string) {
 }
 
 // Own gives a flag the variable of another name, because its name has another meaning in another
-// command. The variable of its own name still counts with an accepted value, or with any value if
-// accepted is empty.
+// command. The variable of its own name still counts with an accepted value.
 func Own(flags *pflag.FlagSet, flag, name string, accepted ...string) {
 	_ = flags.SetAnnotation(flag, ownAnnotation, []string{name})
 	_ = flags.SetAnnotation(flag, acceptAnnotation, accepted)

@@ -84,7 +84,7 @@ func (o Options) group() (int, error) {
 }
 
 // Listen creates the socket, and its folder if necessary. It replaces the socket of a process that
-// has ended, but no other file. remove deletes the socket.
+// has ended. remove deletes the socket.
 func (o Options) Listen(ctx context.Context) (l net.Listener, remove func() error, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, nil, err
@@ -122,8 +122,8 @@ func (o Options) listen(ctx context.Context) (net.Listener, error) {
 	return o.bind(ctx, dir, gid)
 }
 
-// bind creates the socket in a private folder, so that no client can connect before it has its
-// group and mode.
+// bind creates the socket in a private folder, so that no client connects before it has its group
+// and mode.
 func (o Options) bind(ctx context.Context, dir string, gid int) (_ net.Listener, err error) {
 	mode, err := o.mode()
 	if err != nil {
@@ -211,8 +211,7 @@ func checkStale(ctx context.Context, path string) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It refuses a socket that others than root or the folder's
-// owner can have created.
+// Dial connects to the socket at path. It refuses a socket that another user could have created.
 func Dial(ctx context.Context, path string) (net.Conn, error) {
 	if err := unixsocket.CheckShared(path); err != nil {
 		return nil, err

@@ -45,8 +45,8 @@ func WithNote(name, current string) string {
 	return name + " (" + current + ")"
 }
 
-// Differs reports whether a person's name differs from the system user current, which is USER@HOST
-// or unknown. The name may be only USER.
+// Differs reports whether a name differs from the system user current, which is USER@HOST. The name
+// may be only USER.
 func Differs(by, current string) bool {
 	name, _, _ := strings.Cut(current, "@")
 	return current != "" && by != name && by != current

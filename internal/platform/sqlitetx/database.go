@@ -17,8 +17,8 @@ const (
 	BeginRead  = "BEGIN"           // reads one snapshot of the file
 )
 
-// Within runs fn in a transaction and interrupts it when ctx ends. It fails if SQLite rolls the
-// transaction back, for example on a full disk.
+// Within runs fn in a transaction and interrupts it when ctx ends. It fails if SQLite itself rolls
+// back.
 func Within(ctx context.Context, conn *sqlite.Conn, begin string, fn func() error) (err error) {
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)

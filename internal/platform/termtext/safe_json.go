@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// SafeJSON returns a writer that copies JSON to w, with JSON escapes for unsafe characters. Each
-// Write must end at the end of a character.
+// SafeJSON returns a writer that copies JSON to w and escapes unsafe characters. Each Write must
+// end with a whole character.
 func SafeJSON(w io.Writer) io.Writer { return safeJSON{w} }
 
 type safeJSON struct{ w io.Writer }

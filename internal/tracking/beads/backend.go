@@ -30,7 +30,7 @@ type Backend interface {
 	EditSource
 }
 
-// Annotator changes the texts and labels of an issue. Its methods can be repeated.
+// Annotator changes the texts and labels of an issue. Repeating a call has no further effect.
 type Annotator interface {
 	// Label adds a label to an issue.
 	Label(ctx context.Context, issue, label string, at time.Time) error

@@ -73,7 +73,8 @@ type bdWorkspace struct {
 // errWorkspace means that the failure lies in the workspace and not in bd.
 var errWorkspace = errors.New("workspace cannot be used")
 
-// NewBD returns a backend that calls bd. The database in opts must stay open meanwhile.
+// NewBD returns a backend that calls bd. The database in opts must stay open while the backend is
+// in use.
 func NewBD(opts BDOptions) (*BD, error) {
 	switch {
 	case opts.Dir == "":

@@ -96,8 +96,8 @@ func (a answer) mentions(id string, others []string) bool {
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies reports whether bd says that no issue has this id. It is ambiguous only if no issue has
-// exactly this id.
+// denies reports whether bd says that no issue has this id. An ambiguous id counts, because it is
+// only a part of other ids.
 func (a answer) denies(id string) bool {
 	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {

@@ -90,8 +90,8 @@ func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, a
 
 const tempPattern = ".hooktrail-*.jsonl"
 
-// runOnOneThread locks the thread. With Pdeathsig, Linux kills a child as soon as the thread that
-// started it ends.
+// runOnOneThread runs cmd on a thread that does not end before. Linux kills a child with Pdeathsig
+// when the thread that started it ends.
 func runOnOneThread(cmd *exec.Cmd) error {
 	done := make(chan error, 1)
 	go func() {

@@ -73,7 +73,7 @@ func (s *syncer) run(ctx context.Context) error {
 }
 
 // dirty returns the issues that are incomplete in the workspace. It omits those that bd has refused
-// maxTries times unchanged.
+// maxTries times without a change.
 func (s *syncer) dirty(ctx context.Context) (ids []string, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()

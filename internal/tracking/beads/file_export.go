@@ -67,7 +67,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 		if err := errors.Join(err, f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", f.tenant)); err != nil {
 			return false, err
 		}
-		// Remove next last. It tells resolve that the issues file has not been replaced.
+		// Remove the file next last, because it tells resolve that the issues file has not been
+		// replaced.
 		return false, os.Remove(next)
 	}
 	// Read the stamp before the rename. Any later change then counts as an edit.

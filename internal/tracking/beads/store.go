@@ -28,7 +28,7 @@ type place interface {
 }
 
 // NewStore returns a store with its tables in db and its workspaces in dir. The database must stay
-// open meanwhile.
+// open while the store is in use.
 func NewStore(db *projection.DB, dir string) *Store {
 	return &Store{table: newTable(db), dir: dir, logger: slog.New(slog.DiscardHandler), files: make(map[string]*file)}
 }

@@ -176,7 +176,8 @@ func (w *workspace) Erase(ctx context.Context, id, text string) error {
 		for n := range i.Comments {
 			i.Comments[n].Text, i.Comments[n].Extra = text, nil
 		}
-		// Otherwise merge takes the old texts in the workspace for edits by people.
+		// Forget the written texts. Otherwise merge takes the old texts in the workspace for edits
+		// by people.
 		r.written, r.writing = "", ""
 		r.marks = r.marks&^markDescribed | markErased
 		return true, w.table.eraseEdits(ctx, w.tenant, id, text)

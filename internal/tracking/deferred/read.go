@@ -93,7 +93,7 @@ func (r *reader) sentences(l line) {
 	}
 }
 
-// labelled adds the items in the text after a label. Without such a text, a list below has them.
+// labelled adds the items in the text after a label. Without a text, a list below has them.
 func (r *reader) labelled(l *label, rest fragment) {
 	if !hasText(rest) && (rest.text == "" || !l.counted) {
 		r.open, r.listed, r.number = l, false, strings.TrimSpace(rest.text) != ""

@@ -78,7 +78,7 @@ func (a imprint) compare(b imprint) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
 }
 
-// same ignores a title that was erased on one side.
+// same reports whether two issues are equal, apart from a title that was erased on one side.
 func (a imprint) same(b imprint) bool {
 	return a.digest == b.digest && (a.Title == b.Title || a.Title == store.Erased || b.Title == store.Erased)
 }

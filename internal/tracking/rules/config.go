@@ -48,7 +48,7 @@ type Limit struct {
 	Within time.Duration `json:"within"`
 }
 
-// Signs has thresholds for the measures of a run. Each measure that reaches its own adds 1 to
+// Signs has thresholds for the measures of a run. Each measure that reaches its threshold adds 1 to
 // [Run.Complexity].
 type Signs struct {
 	Steps   int   `json:"steps"`

@@ -4,9 +4,9 @@
 //
 // [State.Apply] folds one event and returns decisions with the [Effect]s for the issue tracker.
 // Each run event, step.finished, error, issue.edited and clock.ticked gets exactly one [Decision].
-// So does a successful result of a denied tool call. Other events only show that time passes and
-// that their run is alive. The caller stores the records of [State.Changes], and State loads
-// missing ones from a [Store].
+// So does a successful result of a denied tool call. Other events normally get none, and only show
+// that time passes and that their run is alive. The caller stores the records of [State.Changes],
+// and State loads missing ones from a [Store].
 //
 // # Components
 //

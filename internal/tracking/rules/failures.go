@@ -104,8 +104,8 @@ func (t *failureTracker) endIncident(in incident) bool {
 	return true
 }
 
-// accepts reports whether the issue or digest of fl can count further failures, as it can if it is
-// open.
+// accepts reports whether the issue or digest of fl counts further failures, because it is open or
+// closed as not planned.
 func (t *failureTracker) accepts(fl *failure) bool {
 	r := t.draft.records
 	if fl.Issue != "" {

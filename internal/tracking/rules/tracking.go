@@ -104,8 +104,8 @@ func (t *tracking) create(why cause) {
 	t.linkRegression(l)
 }
 
-// update moves the tracking issue to its new status. It returns false if the lineage has none and
-// no digest entry.
+// update moves the tracking issue to its new status. It returns false if the lineage has neither an
+// issue nor a digest entry.
 func (t *tracking) update(why cause) bool {
 	d := t.draft
 	l := d.lineage()

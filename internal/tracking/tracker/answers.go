@@ -45,8 +45,8 @@ func (b *batch) answer(o ledger.Order, rule string) error {
 	return store.Run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, 'answer', 0, ?)", a.Tenant, a.ID, string(text))
 }
 
-// answers returns the answers to publish. Before the stream has been read, an earlier tracker may
-// have published them.
+// answers returns the answers to publish, but none before the stream has been read. The stream may
+// contain the same answers.
 func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	if !s.caught.Load() {
 		return nil, nil

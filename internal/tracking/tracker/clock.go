@@ -21,8 +21,8 @@ const (
 	clockCheck = time.Second
 	// clockGrace is the wait for earlier events before a due timer gets its clock.ticked event.
 	clockGrace = 2 * time.Second
-	// The wall clock advances only tenants without events for clockQuiet. Otherwise it would
-	// interrupt an import of old events.
+	// The wall clock advances only tenants without events for clockQuiet. During an import of old
+	// events, it would be far ahead.
 	clockQuiet = 5 * time.Second
 )
 

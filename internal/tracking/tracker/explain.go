@@ -22,7 +22,8 @@ import (
 type Explanation struct {
 	Subject string `json:"subject"`
 	Issue   *Issue `json:"issue,omitempty"`
-	// Decisions contains the decisions that changed Issue, or without one those on the event.
+	// Decisions contains the decisions that changed Issue, or the decisions on the event if there
+	// is no issue.
 	Decisions    []Reasoning `json:"decisions"`
 	Others       int         `json:"others,omitempty"`
 	Unconsidered string      `json:"unconsidered,omitempty"`

@@ -39,8 +39,8 @@ type Options struct {
 	Config  rules.Config // zero means the default
 	Logger  *slog.Logger
 
-	// OrderKey is the verifier key of the ledger that signs erasure orders. Empty means the
-	// auditor's in DataDir.
+	// OrderKey is the verifier key of the ledger that signs erasure orders. Empty means the key of
+	// the auditor in DataDir.
 	OrderKey string
 
 	// Backend is [EmbeddedBackend] or [BDBackend]. Empty means EmbeddedBackend.

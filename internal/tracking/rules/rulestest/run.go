@@ -64,8 +64,8 @@ func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	return plain
 }
 
-// Run folds the deliveries and returns the result. After batch() deliveries, or else only after a
-// restart, it continues with a new State.
+// Run folds the deliveries and returns the result. Each batch of batch() deliveries, and each
+// restart, begins with a new State.
 func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outcome {
 	tb.Helper()
 	r := newRunner(tb, c)

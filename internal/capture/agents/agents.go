@@ -139,7 +139,7 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 }
 
 // Decided returns the events to record after the hooks have decided. They state what the tool will
-// do, for example if it cannot ask a person.
+// really do. If it cannot ask a person, for example, an ask becomes a deny.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events

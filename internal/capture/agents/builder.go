@@ -58,8 +58,8 @@ func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	b.p.Events = append(b.p.Events, e)
 }
 
-// deriveID derives an event id from the payload and a secret key. Otherwise a client could use the
-// id first, and the real event would look like a duplicate.
+// deriveID derives an event id from the payload and a secret key. Without the key, a client could
+// use the id first, and the real event would look like a duplicate.
 func (b *builder) deriveID(parts ...string) string {
 	id := events.DeriveID(append([]string{b.context.Tenant, "hook", b.tool.name, b.identity}, parts...)...)
 	if len(b.context.IDKey) == 0 {

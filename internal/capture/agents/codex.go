@@ -80,7 +80,7 @@ func codexExit(text string) (*int, string) {
 	return nil, text
 }
 
-// replyCodex sends only what Codex understands, because it treats the rest as a failure of the
+// replyCodex sends only what Codex understands. Codex takes anything else for a failure of the
 // hook.
 func replyCodex(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}

@@ -72,7 +72,7 @@ func (p program) complains(line string) (*int, bool) {
 	return nil, false
 }
 
-// mentions reports whether text contains arg as a whole word or path element.
+// mentions reports whether text contains arg as a whole word or at the end of a path.
 func mentions(text, arg string) bool {
 	for at := 0; ; at++ {
 		i := strings.Index(text[at:], arg)

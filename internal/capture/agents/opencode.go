@@ -110,7 +110,7 @@ func (r *openCodeReader) denial(c toolCall) {
 
 func (r *openCodeReader) key(c toolCall) Key { return Key{Session: r.b.session(), Call: "id " + c.id} }
 
-// after adds the result of a call, and the end of a sub-agent that it started.
+// after adds the result of a call, and the end of a sub-agent that the call started.
 func (r *openCodeReader) after(c toolCall, out object) {
 	meta := out.object("metadata")
 	e := result{output: r.in.raw("output")}

@@ -16,8 +16,8 @@ import (
 // recordTimeout limits each wait for the publisher or the outbox. The agent waits meanwhile.
 const recordTimeout = 500 * time.Millisecond
 
-// SharedOutbox returns the outbox of all hook commands of a data directory. Its publisher forwards
-// the events.
+// SharedOutbox returns the outbox of all hook commands of a data directory. The publisher of the
+// directory forwards the events.
 func SharedOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", "shared") }
 
 // recorder stores the events of one call. It is safe for concurrent use.

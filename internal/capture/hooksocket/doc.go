@@ -23,8 +23,8 @@ const (
 	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
 	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
 	IDKeyHeader  = "Hooktrail-Id-Key" // sender's id key in hexadecimal, for the same event ids at the publisher
-	// ProgressHeader asks the publisher for status 102 once it has the payload. A slow hook then
-	// differs from a hanging server.
+	// ProgressHeader asks the publisher for status 102 once it has the payload. The sender can then
+	// tell a slow hook from a hanging server.
 	ProgressHeader = "Hooktrail-Progress"
 	// ReadableHeader makes the publisher refuse an unreadable payload instead of recording it.
 	ReadableHeader = "Hooktrail-Readable"
@@ -39,7 +39,7 @@ func BeginWithin(wait time.Duration) string {
 	return strconv.FormatInt(time.Now().Add(wait/5*4).UnixMilli(), 10)
 }
 
-// IsLate reports whether the time in a BeginHeader has passed. Without one, it has not.
+// IsLate reports whether the time in a BeginHeader has passed. It returns false without the header.
 func IsLate(header string) bool {
 	until, err := strconv.ParseInt(header, 10, 64)
 	return err == nil && time.Now().UnixMilli() > until

@@ -85,8 +85,8 @@ func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	m.Report(report)
 }
 
-// Decode decodes the JSON object in a line and returns a copy of its text. For another line, it
-// returns no text. If only a member has the wrong type, it returns the text and an error.
+// Decode decodes the JSON object in a line and returns a copy of its text, or no text for another
+// line. A member of the wrong type is only an error.
 func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
 	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
 	err := json.Unmarshal(text, v)

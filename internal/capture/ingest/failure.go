@@ -41,8 +41,7 @@ func FailureClass(text string) string {
 	return ""
 }
 
-// Failed returns the failure of a tool call and its result, without a result that repeats the
-// message.
+// Failed returns the failure of a tool call, and its result unless that only repeats the message.
 func Failed(message string, content json.RawMessage) (*events.Failure, json.RawMessage) {
 	f := &events.Failure{Message: Clip(message, MaxMessage)}
 	if len(content) > 0 && content[0] == '"' && len(message) <= MaxMessage {

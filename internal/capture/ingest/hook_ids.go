@@ -35,13 +35,13 @@ func hookID(session, key string, n int) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// HookCall returns the id that the tool's hooks give to the run's next such call.
+// HookCall returns the id that the tool's hooks give to the run's next call with these arguments.
 func (r *Run) HookCall(tool string, args json.RawMessage) string {
 	key := CallKey(tool, args)
 	return CallID(r.hookSession(), key, r.times(key))
 }
 
-// HookPrompt returns the step that the tool's hooks give to the run's next such prompt.
+// HookPrompt returns the step that the tool's hooks give to the run's next prompt with this text.
 func (r *Run) HookPrompt(prompt string) string {
 	key := PromptKey(prompt)
 	return PromptID(r.hookSession(), key, r.times(key))

@@ -19,7 +19,7 @@ type Identity struct {
 	ParentRun, ParentAgent string
 }
 
-// Sub returns the identity of a child run. The name must be unique there.
+// Sub returns the identity of a child run. The name must be unique among the children.
 func (i Identity) Sub(name, agent string) Identity {
 	return Identity{Run: i.Run + "/" + name, Session: i.Session, Agent: agent, ParentRun: i.Run, ParentAgent: i.Agent}
 }

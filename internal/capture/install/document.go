@@ -36,8 +36,8 @@ const maxDepth = 200
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// document is a parsed configuration file in JSON with comments and trailing commas. Offsets are in
-// data.
+// document is a parsed configuration file in JSON with comments and trailing commas. All offsets
+// are positions in data.
 type document struct {
 	file string
 	mark []byte

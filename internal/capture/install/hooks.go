@@ -143,7 +143,8 @@ func (e *editor) add(name string, entry any) (err error) {
 	return err
 }
 
-// remove removes the hooks at these positions, the last one first, because others would shift.
+// remove removes the hooks at these positions, the last one first, because removing a hook shifts
+// the later ones.
 func (e *editor) remove(name string, found []position) error {
 	for _, at := range slices.Backward(found) {
 		from, err := e.event(name)

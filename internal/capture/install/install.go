@@ -18,8 +18,8 @@ type Options struct {
 	Home    string
 	// Program is the publisher command, quoted for a shell, as in PROGRAM hook TOOL FLAGS.
 	Program string
-	// Hook is the command of the faster program hooktrail-hook, quoted for a shell, or empty. Hooks
-	// prefer it.
+	// Hook is the command of the faster program hooktrail-hook, quoted for a shell, or empty. A
+	// hook prefers it to Program.
 	Hook      string
 	Flags     string
 	Timeout   time.Duration // how long the agent waits for a hook; at least one second

@@ -33,8 +33,8 @@ const (
 const (
 	awaitPoll    = 25 * time.Millisecond
 	awaitRequest = 2 * time.Second
-	// A running auditor always has an open request for messages. awaitRestart is longer than a
-	// restart, so without one none is running.
+	// A running auditor always has an open request for messages. Without one for awaitRestart,
+	// which is longer than a restart, no auditor is running.
 	awaitRestart = 2 * time.Second
 	// An auditor shows no progress while it commits a large batch.
 	awaitCommit = 20 * time.Second

@@ -199,7 +199,7 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 }
 
 // closeOutbox sends all events and closes the outbox. Once ctx has ended, somebody waits for the
-// process, so it hurries.
+// process, so it soon gives up.
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

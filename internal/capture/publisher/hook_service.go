@@ -159,7 +159,8 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	return nil
 }
 
-// serveDocument sends the headers at once. A slow hook then differs from a hanging server.
+// serveDocument sends the headers at once. The client can then tell a slow hook from a hanging
+// server.
 func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body []byte) {
 	d, err := hookclient.DecodeDocument(body)
 	if err != nil {

@@ -50,7 +50,7 @@ func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger
 	return context.WithValue(ctx, userKey{}, osuser.Named(uid))
 }
 
-// claimedUser is the attribute for the user in an event of another sender.
+// claimedUser is the attribute for the user that an event claims, if another user sent it.
 const claimedUser = "claimeduserid"
 
 // setUser sets the user of an event to the user of the request, for whom the kernel vouches.

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// ErrUnrecognised means that a file has not the format that import expects.
+// ErrUnrecognised means that a file does not have a format that import expects.
 var ErrUnrecognised = errors.New("unknown format")
 
 // Refused is an input that [Import] did not read, with the reason.

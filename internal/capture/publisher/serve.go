@@ -85,7 +85,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Together, these are shorter than the stop timeout of process managers, which would kill the
+// Together, these times are shorter than the stop timeout of process managers, which would kill the
 // publisher.
 const (
 	drainRequests = 5 * time.Second

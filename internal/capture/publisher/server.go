@@ -12,7 +12,7 @@ import (
 )
 
 // Listen listens on a TCP address, or nowhere for [NoAddress]. If the address is in use, the error
-// names its flag.
+// names the flag to change it.
 func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	if address == NoAddress {
 		return &noListener{closed: make(chan struct{})}, nil

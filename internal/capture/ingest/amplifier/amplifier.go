@@ -161,8 +161,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answered = false
 }
 
-// call returns the id of the call of a result. Without an id, the oldest waiting call of the tool
-// counts.
+// call returns the id of the call that a result belongs to. Without an id, it is the oldest waiting
+// call of the tool.
 func (r *run) call(l *line) string {
 	i := slices.IndexFunc(r.waiting, func(w waiting) bool {
 		if l.Call != "" {

@@ -88,7 +88,7 @@ func asError(err error, at Received, text []byte) error {
 }
 
 // inBody converts the position in an error to a position in the request body, which begins at
-// text[start]. Attributes are in headers.
+// text[start]. An attribute has none, because it is in a header.
 func inBody(err error, text []byte, start int, bodyIsJSON bool) error {
 	e, ok := errors.AsType[*Error](asError(err, Received{Index: -1, Line: 1}, text))
 	if !ok {

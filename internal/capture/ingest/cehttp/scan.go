@@ -16,7 +16,7 @@ type scanner struct {
 	opened bool
 }
 
-// eventText is the text of one event, which the event may keep.
+// eventText is the text of one event. The scanner does not reuse its memory.
 type eventText struct {
 	text   []byte
 	offset int64

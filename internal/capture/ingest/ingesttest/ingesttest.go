@@ -252,7 +252,7 @@ func Outcome(tb testing.TB, result events.Event) string {
 	return said
 }
 
-// Compare reads data and compares the events, as texts of brief, with want, and the reports with
+// Compare reads data. It compares the events, formatted with brief, with want, and the reports with
 // wantReports.
 func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
 	t.Helper()

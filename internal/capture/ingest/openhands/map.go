@@ -92,7 +92,7 @@ func (t *transcript) answered(r *run, i *item, text string) {
 	r.Emit(i.origin(), events.ResponseCompleted, "", data)
 }
 
-// used returns the tokens of the answer that an item belongs to, which is the increase of the run's
+// used returns the tokens of the answer that an item belongs to. They are the increase of the run's
 // total.
 func (t *transcript) used(i *item) (events.Tokens, bool) {
 	now := t.total // set by an item before the answer

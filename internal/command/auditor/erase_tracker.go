@@ -83,7 +83,8 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	}
 }
 
-// trackerAnswers has the newest answer to each order, from the records up to the leaf after.
+// trackerAnswers has the newest answer to each order. after is the number of the last leaf that was
+// read.
 type trackerAnswers struct {
 	after int64
 	rules map[string]string

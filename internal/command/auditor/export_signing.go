@@ -31,8 +31,8 @@ func (s *signing) register(cmd *cobra.Command, what string) {
 	cmd.MarkFlagsMutuallyExclusive("signing-key", "unsigned")
 }
 
-// key returns the signer and its public key, by default of the data directory. If the default is
-// not usable, the signer is nil.
+// key returns the signer and its public key, by default from the data directory. If the default key
+// is not usable, the signer is nil.
 func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string, error) {
 	if s.unsigned {
 		return nil, "", nil
@@ -51,7 +51,7 @@ func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string,
 	return signer, public, err
 }
 
-// write writes a bundle. It stays unsigned if the data directory has not the ledger's key. A wrong
+// write writes a bundle. It stays unsigned if the data directory lacks the ledger's key. A wrong
 // --signing-key is an error.
 func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	err := s.tryWrite(cmd, w, r, opts)
@@ -70,8 +70,7 @@ func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts b
 	return err
 }
 
-// tryWrite writes a bundle. It first verifies the ledger of an unsigned bundle, as WriteBundle does
-// otherwise.
+// tryWrite writes a bundle. Unless --unsigned is set, the ledger is verified first.
 func (s signing) tryWrite(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	if opts.Signer == nil && !s.unsigned {
 		if err := verifyExported(cmd, r, opts); err != nil {

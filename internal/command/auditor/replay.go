@@ -152,7 +152,7 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 	first := true
 	if err := r.each(cmd.Context(), reader, chosen, flush, bar, func(e ledger.Entry) error {
 		err := nc.Publish(r.subject, e.Bytes)
-		// A missing right to publish is then reported at once.
+		// Flush after the first event, which reports a missing right to publish at once.
 		if err == nil && first {
 			first, err = false, flush()
 		}

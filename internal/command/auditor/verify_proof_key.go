@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// proofKey returns the key for a proof. The report gets what confirms the key.
+// proofKey returns the key for a proof. It records in the report what confirms the key.
 func (v verification) proofKey(shared *cli.Shared, r *proofReport, text []byte) (note.Verifier, error) {
 	var signed []byte
 	var said ledger.Checkpoint

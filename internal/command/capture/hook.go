@@ -78,8 +78,8 @@ type Command struct {
 	Err     io.Writer
 }
 
-// Run answers one hook payload and returns the exit status. Agents take most statuses for a denial,
-// so it is 0 even after a panic.
+// Run answers one hook payload and returns the exit status. It is 0 even after a panic, because
+// agents take other statuses for a denial.
 func (c *Command) Run(ctx context.Context) (status int) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// TenantValues lists the tenants with a ledger, by the names of their folders. Abbreviated names
-// are missing.
+// TenantValues lists the tenants with a ledger, by the names of their folders. Long names, which
+// are abbreviated there, are missing.
 func TenantValues(shared *cli.Shared) cli.Values {
 	return func(context.Context) (tenants []string) {
 		folders, err := os.ReadDir(filepath.Join(shared.DataDir, "ledger"))

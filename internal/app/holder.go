@@ -22,7 +22,8 @@ const (
 	holdFile = "up.json"
 )
 
-// hold locks a data directory for one [Run]. The services of a second one would wait for ever.
+// hold locks a data directory for one [Run]. Otherwise a second one would start and wait for the
+// first.
 func hold(dir string) (*filelock.Lock, error) {
 	lock, err := filelock.Try(filepath.Join(dir, holdLock))
 	if !errors.Is(err, filelock.ErrHeld) {

@@ -31,8 +31,8 @@ const (
 
 	interrupted = "interrupted"
 
-	// A tool itself refused the call. denied means a verdict of our hooks, but both have the label
-	// denied.
+	// refused means that the tool itself refused the call, while denied means a verdict of our
+	// hooks. Both have the label denied.
 	refused = "refused"
 
 	// suffixed follows the status of a call that also has a successful result. A denial of such a

@@ -28,7 +28,7 @@ const (
 )
 
 // Install returns npm's modules folder with the newest agents, which it installs once a week.
-// Without [Env] or an earlier installation, it skips the test if it cannot install them.
+// Without [Env], it skips the test.
 func Install(tb testing.TB) string {
 	tb.Helper()
 	if os.Getenv(Env) == "" {

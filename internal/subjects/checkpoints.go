@@ -31,7 +31,7 @@ func (s Space) LeaseKey(durable string) (key, subject string) {
 	return key, s.checkpoint(key)
 }
 
-// Standby returns the durable consumer of the standby. durable is the consumer of the active
+// Standby returns the name of the standby's durable consumer. durable is the consumer of the active
 // service.
 func Standby(durable string) string {
 	name, tenant, alone := strings.Cut(durable, "==")

@@ -52,8 +52,8 @@ func (o BDOptions) withDefaults() BDOptions {
 	return o
 }
 
-// A BD stores issues in Beads workspaces through the Beads CLI, bd. A later [BD.Export] repeats
-// changes that bd has missed. The methods may be called concurrently.
+// A BD stores issues in Beads workspaces through the Beads CLI, bd. [BD.Export] repeats changes
+// that bd has missed. The methods may be called concurrently.
 type BD struct {
 	opts    BDOptions
 	table   *table

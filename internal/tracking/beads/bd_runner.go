@@ -33,7 +33,7 @@ type runner struct {
 }
 
 // call runs bd in the folder dir and returns its output for every exit status. Pass texts as
-// --flag=value, because a text can look like a flag.
+// --flag=value, since they can look like flags.
 func (r *runner) call(ctx context.Context, dir string, args ...string) (answer, error) {
 	return r.callFor(ctx, r.deadline, dir, args...)
 }

@@ -159,8 +159,8 @@ func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[str
 	return nil
 }
 
-// observe stores the issues as bd shows them and returns the incomplete ones. With write, it notes
-// what will be written, so that a crash does not make it look like a person's edit.
+// observe stores the issues as bd shows them and returns the incomplete ones. With write, it first
+// records what we write. Otherwise a crash makes it look like a person's edit.
 func (s *syncer) observe(ctx context.Context, ids []string, known map[string]shown, write bool) (todo []row, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()

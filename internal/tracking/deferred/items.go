@@ -21,8 +21,8 @@ func Items(summary string) []string {
 	return r.read(summary)
 }
 
-// Done returns the finished work in summary, such as "Done: add docs" or a ticked box. It settles
-// the item of [Items] with the same [Key].
+// Done returns the finished work in summary, such as "Done: add docs". It settles the item of
+// [Items] with the same [Key].
 func Done(summary string) []string {
 	r := reader{labels: doneLabels, clauses: doneCues, done: true}
 	return r.read(summary)

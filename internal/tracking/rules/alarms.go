@@ -21,8 +21,8 @@ type alarms struct {
 	limiter *limiter
 }
 
-// watch raises an alarm if a tool call has a denial and a successful result, in either order. For a
-// denial, it returns the earlier results.
+// watch raises an alarm if a tool call has a denial and a successful result. If the denial comes
+// second, watch returns the results.
 func (a *alarms) watch() []success {
 	d := a.draft
 	e := d.event

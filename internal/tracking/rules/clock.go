@@ -41,8 +41,8 @@ type far struct {
 	At     time.Time `json:"at,omitzero"`
 }
 
-// move moves the clock forward to the time of the event. A second event must confirm a big leap.
-// Otherwise one wrong time ends all grace periods.
+// move moves the clock forward to the time of the event. Two events must confirm a big leap,
+// because a wrong time ends all grace periods.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return

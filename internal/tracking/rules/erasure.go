@@ -21,8 +21,8 @@ type Erasure struct {
 	events map[string]bool // the elements of Events
 }
 
-// Record returns a record without the erased texts, or nil if it must be deleted. Pass the records
-// in the order of their keys, with the index of words last, because it depends on the others.
+// Record returns a record without the erased texts, or nil if it must be deleted. Pass the index of
+// words last, because it depends on the other records.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil

@@ -21,8 +21,8 @@ type followupTracker struct {
 	bundles     *bundles
 }
 
-// report creates follow-ups for the work that a step or run has left undone. After a failure, they
-// wait for the end of its grace period.
+// report creates follow-ups for the work that a step or run has left undone, if need be at the end
+// of a grace period.
 func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
 	from.Target = cmp.Or(from.Target, t.draft.run().Target)
 	from.Remaining, from.Partial = metadata.Remaining(meta)

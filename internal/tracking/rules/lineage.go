@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Lineage is a piece of work with one tracking issue. It has a run, its child runs, and all
-// re-runs of the same work item.
+// A Lineage is a piece of work with one tracking issue. It has a run, its child runs, and re-runs
+// of the work item.
 type Lineage struct {
 	Into       string    `json:"into,omitempty"` // lineage that this one was merged into
 	Type       string    `json:"type,omitempty"` // of Root

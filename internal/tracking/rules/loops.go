@@ -19,8 +19,8 @@ func (g *loopGuard) origin(run string) string {
 	return ""
 }
 
-// escalated counts an issue that the lineage of a run causes. If there are too many without
-// progress, it returns true, and the issue is not created.
+// escalated counts an issue that the lineage of a run causes. It returns true, and no issue may be
+// created, if there are too many.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A State keeps touched records in memory and loads others from its [Store]. Create a new State to
-// free memory. The zero State is empty and has no Store. It is not safe for concurrent use.
+// A State keeps touched records in memory and loads others from its [Store]. The zero State is
+// empty and has no Store. It is not safe for concurrent use.
 type State struct {
 	store  Store
 	cells  map[Key]*cell
@@ -49,8 +49,8 @@ func IsRecognised(k events.Kind) bool {
 	return Considered(k)
 }
 
-// Apply folds e into s and returns the new decisions, also on earlier events whose grace period has
-// ended. e gets none if it is repeated or waits. After an error, s is unchanged.
+// Apply folds e into s and returns the new decisions, on e and on earlier events whose grace period
+// has ended. After an error, s is unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
 		return nil, nil

@@ -42,7 +42,7 @@ type Stored struct {
 }
 
 // Changes has the modified records and timers of a State. Store them in one transaction with the
-// stream position, so that no event is lost or repeated.
+// stream position, so that none is lost.
 type Changes struct {
 	Records []Stored
 	Set     []Timer // new timers. They replace timers with the same id

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Fold folds events into a database, in the caller's transaction. The state stays in memory until
-// Flush. A Fold is not safe for concurrent use.
+// A Fold folds events into a database, in the caller's transaction. Only Flush writes the state. A
+// Fold is not safe for concurrent use.
 type Fold struct {
 	conn   *sqlite.Conn
 	config rules.Config
@@ -47,8 +47,8 @@ func (e *DataError) Error() string {
 // Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Cause }
 
-// Take folds an event and writes the new decisions. at is the server's time. On a [*DataError],
-// Take has changed nothing, and the caller can continue.
+// Take folds an event, which arrived at this time, and writes the new decisions. After a
+// [*DataError], nothing has changed, and the caller can continue.
 func (f *Fold) Take(e events.Event, at time.Time) error {
 	decisions, err := f.state.Apply(e, f.config)
 	if f.back.err != nil {

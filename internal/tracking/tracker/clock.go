@@ -26,8 +26,8 @@ const (
 	clockQuiet = 5 * time.Second
 )
 
-// A ticker advances the time of tenants without events. It publishes the time as an event, so that
-// a rebuild from the stream sees the same times.
+// A ticker advances the time of tenants without events. It does so by events, so that a rebuild
+// sees the same times.
 type ticker struct {
 	db     *projection.DB
 	outbox outbox

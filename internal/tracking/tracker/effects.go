@@ -29,8 +29,8 @@ type pendingEffect struct {
 	outcome string // why the backend refused the effect, or empty
 }
 
-// settle applies the pending effects to the issues in the backend. After an error that a retry can
-// solve, later effects on the issue wait, and so does the whole tenant of an unavailable workspace.
+// settle applies the pending effects to the issues in the backend. If a retry can help, the effect
+// and the later ones on its issue stay pending.
 func (s *settler) settle(ctx context.Context) error {
 	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {

@@ -168,8 +168,8 @@ func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	return (s.From.IsZero() || !at.Before(s.From)) && (s.To.IsZero() || at.Before(s.To))
 }
 
-// erase erases the texts of the selected events. A legal hold on one of them stops an erasure order
-// completely. A prune order skips the held events.
+// erase erases the texts of the selected events. One event under a legal hold stops a whole
+// erasure, while a prune order skips it.
 func (b *batch) erase(o order) error {
 	targets, err := b.targets(o)
 	if err != nil {

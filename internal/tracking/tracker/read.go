@@ -39,8 +39,8 @@ type Issue struct {
 	Runs        []string  `json:"runs"` // first runs with an occurrence
 }
 
-// List returns the issues of a tenant in the order of creation, or of all tenants if it is empty.
-// Without files in dataDir, it returns none.
+// List returns the issues of a tenant in the order of creation. An empty tenant means all. Without
+// files in dataDir, there are none.
 func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {

@@ -44,8 +44,8 @@ func Class(class string, ordinary []string) string {
 	return strings.Join(words, "_")
 }
 
-// ClassInText returns the class in an error message of a model provider's API, or "". It ignores
-// "expected 200, got 503", which may be about the work.
+// ClassInText returns the class in an error message of a model provider's API, or "". Texts such as
+// "expected 200, got 503" may be about the work.
 func ClassInText(text string) string {
 	text = cut(text, 1000)
 	for _, form := range providerErrors {

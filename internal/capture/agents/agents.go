@@ -139,7 +139,7 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 }
 
 // Decided returns the events to record after the hooks have decided. They state what the tool will
-// really do. If it cannot ask a person, for example, an ask becomes a deny.
+// really do, for example if it cannot ask a person.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events
@@ -225,8 +225,8 @@ func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	return t.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: reason})
 }
 
-// Closed returns an answer that denies every payload of the event, or an empty one if the tool
-// cannot deny it. Hooks use it if their program cannot run.
+// Closed returns an answer that denies every payload of the event, for hooks whose program cannot
+// run. It is empty if the tool cannot deny it.
 func (t *Tool) Closed(event, reason string) Reply {
 	p, err := t.Parse([]byte(`{"tool_name":"any"}`), Context{Event: event})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// CallIDs gives a call and its result the same id if the agent sends none. Payloads may arrive in
-// any order, and repeatedly. The methods are safe for concurrent use.
+// CallIDs gives a call and its result the same id if the agent sends none. They may arrive in any
+// order. The methods are safe for concurrent use.
 type CallIDs interface {
 	callPairs
 	promptSteps

@@ -24,8 +24,8 @@ const (
 	exitGitRefuses = 128
 )
 
-// complaintOf returns the line of output that proves that the command failed. Other error messages
-// do not, because a command can succeed although one of its programs failed.
+// complaintOf returns the line of output that proves that the command failed. Some error messages
+// prove nothing, because the command can succeed nevertheless.
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {

@@ -12,9 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// copilotCLI describes Copilot CLI, which sends no call ids. It has two payload formats, with
-// camelCase or snake_case members, and chooses by the spelling of the event names in its
-// configuration.
+// copilotCLI describes Copilot CLI, which sends no call ids. Its payloads have camelCase or
+// snake_case members, like the event names in its configuration.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},

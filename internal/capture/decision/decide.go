@@ -131,8 +131,8 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	return answer, nil
 }
 
-// enter reserves a slot for a decision, or returns false. One tenant cannot take more than half of
-// the slots from the others. Call leave afterwards.
+// enter reserves a slot for a decision, or returns false. A single tenant gets at most half of the
+// slots. Call leave afterwards.
 func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

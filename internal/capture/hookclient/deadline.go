@@ -23,7 +23,7 @@ type fallback struct {
 func (c *call) setFallback(run string, r agents.Reply) { c.fallback.Store(&fallback{run, r}) }
 
 // Answer reads one payload from stdin, asks the hooks, records the events and returns the reply. It
-// returns within opts.Timeout plus 2.2 seconds, even if stdin or a disk hangs.
+// takes at most opts.Timeout plus 2.2 seconds, even if a disk hangs.
 func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 	return answer(ctx, stdin, opts, opts.Timeout+hooksocket.Grace)
 }

@@ -34,8 +34,8 @@ func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, er
 	return e, err
 }
 
-// record redacts events and stores them, even after ctx has ended. If the publisher at the URL does
-// not take them, they go to a spool file. Without a URL, they go to the shared outbox.
+// record redacts events and stores them, even after ctx has ended. Events that a publisher at a URL
+// does not take go to a spool file.
 func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
 	redactor := r.redactor

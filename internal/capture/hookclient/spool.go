@@ -54,7 +54,7 @@ func spool(dataDir string, list []events.Event) error {
 }
 
 // Sweep moves the spooled events of a data directory into its shared outbox. A damaged file does
-// not stop it. It is safe in several processes.
+// not stop it. Several processes may call it.
 func Sweep(ctx context.Context, dataDir string) error {
 	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {

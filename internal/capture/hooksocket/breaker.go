@@ -26,7 +26,7 @@ const (
 var ErrBroken = errors.New("publisher did not answer, and is not asked again for a moment")
 
 // Breaker remembers in a file that a publisher hangs, so that only one decision waits for the whole
-// timeout. The user of the agent can write the file, so it cannot exclude a publisher at a URL.
+// timeout. The agent's user can write the file, so it only shortens waits for a publisher at a URL.
 type Breaker struct {
 	file         string
 	pause, probe time.Duration // limits of the wait during the pause and after it

@@ -86,7 +86,7 @@ func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 }
 
 // Decode decodes the JSON object in a line and returns a copy of its text, or no text for another
-// line. A member of the wrong type is only an error.
+// line. It returns text and an error for a member of the wrong type.
 func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
 	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
 	err := json.Unmarshal(text, v)

@@ -7,7 +7,7 @@ import (
 )
 
 // OpenCodeRefusal reads the error of a call of OpenCode, in hooks and exported sessions. The status
-// is empty unless a person, a rule or an interrupt stopped the call.
+// is empty if the call was not stopped.
 func OpenCodeRefusal(text string) (events.ToolStatus, events.DeniedBy) {
 	switch {
 	case strings.HasPrefix(text, "The user rejected permission to use this specific tool call"):

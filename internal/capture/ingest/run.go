@@ -84,8 +84,8 @@ func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	r.m.Send(e)
 }
 
-// Aggregate emits an event that sums up a part of the input. When the input grows, it gets another
-// id. The name must be unique for the kind and the run.
+// Aggregate emits an event that sums up a part of the input. It gets another id when the input
+// grows. The name must be unique for the kind.
 func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, payload any) {
 	e := r.event(at, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, name, string(kind), r.m.stamp(at), string(e.Data))

@@ -21,7 +21,7 @@ const (
 )
 
 // commandLine returns the command line of a hook. If the program cannot run, the line itself
-// decides. Otherwise some agents would continue, and others would stop.
+// decides, because agents would do so differently.
 func (t *tool) commandLine(opts Options, event string) string {
 	args := t.name
 	if t.eventArgument {

@@ -24,8 +24,8 @@ import (
 type format struct {
 	name   string
 	events func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
-	// detect reports whether a file has this format, by its beginning and its path. At most one
-	// function accepts a file. Formats of package dialogue have none.
+	// detect reports whether a file has this format, by its beginning and its path. Only one
+	// function accepts a file. It may be nil.
 	detect func(head []byte, path string) bool
 	exts   []string
 }

@@ -31,8 +31,8 @@ func (s *HookService) tenantFor(ctx context.Context, named string) (string, erro
 	return named, nil
 }
 
-// contextOf returns the facts about a request that its payload does not contain. With the sender's
-// key, event ids are the same as in its spool file.
+// contextOf returns the facts about a request that its payload does not contain. The sender's key
+// makes event ids equal to the sender's.
 func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	named := r.URL.Query().Get("tenant")
 	tenant, err := s.tenantFor(r.Context(), named)

@@ -16,8 +16,8 @@ type limited struct {
 }
 
 // Limit returns two appenders with the same limits. Above them, sent returns a
-// [quota.ExceededError]. decided never refuses, so that an agent cannot avoid hooks by using up the
-// limits.
+// [quota.ExceededError], but decided never refuses. Otherwise an agent could avoid hooks by using
+// up the limits.
 func Limit(to Appender, limits quota.Limits) (sent, decided Appender) {
 	q := quota.New(limits)
 	return limited{to: to, quotas: q, refuses: true}, limited{to: to, quotas: q}

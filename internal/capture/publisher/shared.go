@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// RunShared forwards the events of hook commands until ctx ends, once no other process does. It
-// then calls running. Waiting events are sent until the deadline.
+// RunShared forwards the events of hook commands until ctx ends, and then until the deadline. It
+// calls running when no other process forwards them.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
 	dir := hookclient.SharedOutbox(opts.DataDir)

@@ -20,8 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// listenSocket creates a socket to which only the current user can connect. It replaces an existing
-// one. The caller must have the outbox open, which excludes another publisher.
+// listenSocket creates a socket for the current user only. It replaces an existing one, so the
+// caller must first exclude other publishers by opening the outbox.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
@@ -59,7 +59,7 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 }
 
 // Start serves the socket of the data directory and sweeps spool files, until ctx ends or stop is
-// called. Call stop after the last payload. A socket error is only logged.
+// called. A socket error is only logged.
 func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

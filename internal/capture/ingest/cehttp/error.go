@@ -87,8 +87,8 @@ func asError(err error, at Received, text []byte) error {
 	return e
 }
 
-// inBody converts the position in an error to a position in the request body, which begins at
-// text[start]. An attribute has none, because it is in a header.
+// inBody converts the position in an error to a position in the body, which begins at text[start].
+// Errors about attributes get none.
 func inBody(err error, text []byte, start int, bodyIsJSON bool) error {
 	e, ok := errors.AsType[*Error](asError(err, Received{Index: -1, Line: 1}, text))
 	if !ok {

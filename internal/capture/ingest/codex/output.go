@@ -82,8 +82,8 @@ func (e *ending) read(output json.RawMessage) {
 	}
 }
 
-// judge looks for a complaint of Codex at the beginning of the output. It proves nothing if a
-// command or an MCP server wrote the output.
+// judge looks for a complaint of Codex at the beginning of the output. Commands and MCP servers can
+// write the same text.
 func (e *ending) judge(text string) {
 	if e.exit != nil && *e.exit == 0 {
 		return

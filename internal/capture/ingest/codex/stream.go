@@ -128,8 +128,8 @@ func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 	return "", nil
 }
 
-// call emits a call when its item starts, and the result when it completes. Turns reuse the ids of
-// items, so the call id also has the id of the line.
+// call emits a call when its item starts, and the result when it completes. Turns reuse item ids,
+// so the line is part of the call id.
 func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMessage) {
 	id, ok := x.started[it.ID]
 	if !ok {

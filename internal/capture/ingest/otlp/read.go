@@ -37,8 +37,8 @@ const (
 type Options struct {
 	Tenant string
 	Now    time.Time // time of events that have none; no id depends on it
-	// CallIDs gives the calls and prompts of Gemini CLI the ids of its hooks. It must not be the
-	// CallIDs of the hooks, because both count equal calls.
+	// CallIDs gives the calls and prompts of Gemini CLI the ids of its hooks. Hooks need other
+	// CallIDs, because both count equal calls.
 	CallIDs agents.CallIDs
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// checkBroker checks the broker from which the command may have to read its order back. Call it
-// before recording an order, which cannot be taken back.
+// checkBroker checks the broker from which the command may read its order back. Call it before
+// recording an order, which is final.
 func checkBroker(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	o, served, err := unserved(cmd, shared, tenant)
 	switch {

@@ -50,7 +50,7 @@ func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 }
 
 // given returns the key in --key as the confirmation of a ledger's key. The pins of the data
-// directory then detect a --key that contradicts them.
+// directory must not contradict it.
 func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	a := &verifier.Anchoring{Given: "--key"}
 	if dataDir == "" {

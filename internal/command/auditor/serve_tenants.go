@@ -20,7 +20,7 @@ import (
 const cacheBytes = 64 << 20
 
 // serveTenants runs one auditor per tenant. They share nothing, so a tenant can move to another
-// process. If one fails, the others stop, or finish a drain.
+// process. One failure stops all, except in a drain.
 func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()

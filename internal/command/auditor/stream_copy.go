@@ -47,8 +47,8 @@ func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 	}
 }
 
-// copyOf reports whether the stream, which begins at first, still has messages up to last. It also
-// returns when they expire. maxAge is the stream's age limit, or 0.
+// copyOf reports whether a stream from the time first still has messages up to last, and when they
+// expire. A maxAge of 0 is no limit.
 func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time) {
 	switch {
 	case first.IsZero() || last.Before(first):

@@ -209,8 +209,8 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	return ledger.ParseKey(text)
 }
 
-// anchoring returns the keys that may confirm the ledger's key, from --key or the user's pins. The
-// pin of a data directory must agree with --key.
+// anchoring returns the keys that may confirm the ledger's key. Without --key, they are the user's
+// pins.
 func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error) {
 	switch {
 	case v.key == "":
@@ -227,8 +227,8 @@ func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error)
 	return v.known.given("")
 }
 
-// ownKey reports whether --key names the key file next to the ledger. Anyone who could replace the
-// ledger could replace that file too, so it proves nothing.
+// ownKey reports whether --key names the key file next to the ledger. That file proves nothing,
+// because whoever replaced the ledger could replace it too.
 func (v verification) ownKey(dataDir string) bool {
 	named, err := os.Stat(v.key)
 	if err != nil {

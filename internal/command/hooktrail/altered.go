@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// addAltered adds a record whose bytes were changed after it was written. The id, kind, run and
-// time come from the signed leaf, the rest from the altered bytes.
+// addAltered adds a record whose bytes were changed later. The id, kind, run and time come from the
+// signed leaf, the rest from these bytes.
 func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
 	e, err := events.Decode(entry.Bytes)
 	if err != nil {

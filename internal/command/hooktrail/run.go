@@ -173,8 +173,8 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 	return "", &noRunError{name: name, tenant: r.Tenant(), near: len(near), list: listCommand}
 }
 
-// startsRun reports whether name is the start of a run's id. Only a name with a slash matches a
-// sub-agent's run, SESSION/AGENT. Otherwise a session's id would match its sub-agents too.
+// startsRun reports whether name is the start of a run's id. A sub-agent's run, SESSION/AGENT,
+// needs a slash, because its session's id would always match too.
 func startsRun(run, name string) bool {
 	session, agent, isSub := strings.Cut(run, "/")
 	ofSession, ofAgent, wantsSub := strings.Cut(name, "/")

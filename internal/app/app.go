@@ -74,8 +74,8 @@ func (o Options) Validate() error {
 	return publisher.Options{Listen: o.HTTPListen, AllowRemote: o.AllowRemote, Access: o.Access}.Validate()
 }
 
-// Run runs all services until ctx ends, and then drains them within a deadline. It fails if the
-// broker is unreachable, the HTTP address is in use, or another Run serves the data directory.
+// Run runs all services until ctx ends, and then drains them. It fails if the broker is
+// unreachable, the HTTP address is in use, or another Run serves the data directory.
 func Run(ctx context.Context, opts Options) error {
 	return broker.Use(ctx, broker.Options{
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,

@@ -110,8 +110,8 @@ type activityKey struct {
 	tenant, run, id string
 }
 
-// activity is a counted run, step, tool call, model response or hook dispatch. Times are in whole
-// microseconds, as in the database. Otherwise the fold could not subtract a duration exactly.
+// activity is a counted run, step, call, response or dispatch. Times are in whole microseconds, as
+// in the database. Otherwise durations could not be subtracted exactly.
 type activity struct {
 	number   int64 // in the database, 0 if it is not stored yet
 	label    string

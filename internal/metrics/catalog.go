@@ -185,8 +185,8 @@ CREATE TRIGGER tokens_removed AFTER DELETE ON tokens BEGIN
 END;
 `
 
-// In version 1, each activity had the hashes of its events in one value. The upgrade splits it in
-// halves, because cutting off single hashes copies it too often.
+// Version 1 stored the hashes of an activity's events as one value. The upgrade splits it in
+// halves, because cutting off single hashes is slow.
 const separateSeen = `
 ALTER TABLE thing RENAME TO thing1;` + thingTables + `
 INSERT INTO thing (kind, tenant, run, id, label, status, started, ended, measured)

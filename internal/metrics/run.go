@@ -65,8 +65,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run counts events, and serves metrics if Listen is set, until ctx ends or a drain is complete. It
-// waits while another process uses the same state.
+// Run counts events until ctx ends or a drain is complete, and serves metrics if Listen is set. It
+// waits for other processes with this state.
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()
 	if opts.Broker == nil || opts.DataDir == "" {

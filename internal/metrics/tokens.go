@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// level is the kind of activity that reported tokens. A run, its steps and its responses can report
-// the same tokens, so only the lowest level counts.
+// level is the kind of activity that reported tokens. Several levels can report the same tokens, so
+// only the lowest one counts.
 type level int
 
 const (

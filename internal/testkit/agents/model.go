@@ -26,7 +26,7 @@ type Turn struct {
 }
 
 // Model answers requests in the protocols of all agents. The number of tool results in a request
-// selects the turn, so repeated requests get equal answers. The final answer is a text.
+// selects the turn, so repeated requests get equal answers.
 type Model struct {
 	URL string
 

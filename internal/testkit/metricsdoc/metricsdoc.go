@@ -13,8 +13,8 @@ import (
 
 const prefix = "hooktrail_"
 
-// Check compares the rows of the document at path with the metrics of gatherer for which covers
-// returns true. Each metric needs at least one series.
+// Check compares the rows of the document at path with the metrics that covers selects. Each metric
+// needs at least one series.
 func Check(tb testing.TB, path string, gatherer prometheus.Gatherer, covers func(name string) bool) {
 	tb.Helper()
 	families, err := gatherer.Gather()

@@ -19,7 +19,7 @@ func Find(tb testing.TB) string {
 }
 
 // FindWith returns a python3 interpreter that can import a module, or "". If HOOKTRAIL_TEST_REQUIRE
-// is 1, the test fails instead. Debian's packages are only for Debian's interpreter.
+// is 1, a missing module fails the test.
 func FindWith(tb testing.TB, module string) string {
 	tb.Helper()
 	for _, candidate := range [...]string{"/usr/bin/python3", "python3"} {

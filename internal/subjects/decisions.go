@@ -41,8 +41,8 @@ func (s Space) DecisionTenant(subject string) (string, error) {
 	return tenant, nil
 }
 
-// CheckReply rejects a reply subject of the server or of this space. A client must not make the
-// answering service publish where it has no right itself.
+// CheckReply rejects a reply subject of the server or of this space. Clients could otherwise
+// publish there through the answering service.
 func (s Space) CheckReply(subject string) error {
 	if strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, s.prefix()) {
 		return fmt.Errorf("%w: %q is not a reply subject", ErrSubject, clip(subject))

@@ -9,8 +9,7 @@ const (
 	// BatchCommit has the value [Commit] on the last message of a batch.
 	BatchCommit = "Nats-Batch-Commit"
 	// ExpectedLastSubjectSequence is the stream sequence of the last message on the same subject,
-	// or 0 for none. A variant of this header names the subject, but account imports do not map it
-	// there.
+	// or 0 for none. The variant that names a subject does not work across accounts.
 	ExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
 	// MessageID makes the server drop a message with a repeated id. All tenants share the set of
 	// ids, so use ids that others cannot guess.

@@ -44,8 +44,8 @@ var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events
 
 var auditorKinds = []events.Kind{events.AuditAccessed, events.ProducerLost, events.GapRecorded, events.BlobChunk}
 
-// RoleRights returns the minimum rights of a role. durable is the client's consumer, and inbox the
-// prefix of its replies, which no other client may read.
+// RoleRights returns the minimum rights of a role. durable is the client's consumer. No other
+// client may subscribe below inbox, where its replies go.
 func RoleRights(s Space, role Role, durable, inbox string) Rights {
 	r := Rights{Subscribe: []string{inbox + ".>"}}
 	ev := s.EventStream()
@@ -105,8 +105,8 @@ func chainLookup(s Space, subject string) string {
 	return "$JS.API.DIRECT.GET." + s.EventStream() + "." + subject
 }
 
-// Route forwards messages from a restricted client's account to the owner's account. From and To
-// have the same wildcards. Replies have only the rights of the restricted account.
+// Route forwards messages from a restricted client's account to the owner's account. Replies have
+// only the rights of the restricted account.
 type Route struct{ From, To string }
 
 // TenantRoutes returns the routes of a tenant's account. If a client leaves the tenant out of a
@@ -139,9 +139,8 @@ func LocalRoutes(s Space) []Route {
 	return routes
 }
 
-// IsServiceKind reports whether only Hooktrail's services may record events of kind k, also kinds
-// of later versions. Seals, gaps and chunks are not service kinds, because the outboxes of engines
-// record them too.
+// IsServiceKind reports whether only Hooktrail's services may record events of kind k, even in
+// later versions. Engines record seals, gaps and chunks too, so they are not service kinds.
 func IsServiceKind(k events.Kind) bool {
 	prefix, _, dotted := strings.Cut(string(k), ".")
 	return dotted && slices.Contains([]string{"audit", "clock", "issue", "producer"}, prefix)

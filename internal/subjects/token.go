@@ -101,8 +101,8 @@ func unescape(token string) (id string, bad int) {
 	return string(b), -1
 }
 
-// FileName encodes id as a file name, the [Token] of id or a shorter form with a hash. On a
-// case-sensitive file system, different ids have different names.
+// FileName encodes id as a file name, its [Token] or a shorter form with a hash. On a
+// case-sensitive file system, different ids differ.
 func FileName(id string) (string, error) {
 	const most = 200
 	token, err := Token(id)

@@ -27,7 +27,8 @@ type File struct {
 	path   string
 	uri    string
 	copy   string      // folder of the temporary copy, if any
-	opened os.FileInfo // file info when opened; nil if there was a log
+	opened os.FileInfo // file info when opened
+	log    bool        // there was an SQLite log
 }
 
 // OpenFile opens the ledger file at path. Where SQLite cannot read its log, such as on a read-only
@@ -50,7 +51,7 @@ func OpenFile(path string) (*File, error) {
 		f := &File{path: path, opened: info}
 		return f, f.open(path, "?immutable=1")
 	}
-	f := &File{path: path}
+	f := &File{path: path, opened: info, log: true}
 	err = f.open(path, "?mode=ro")
 	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultCantOpen || code == sqlite.ResultReadOnly {
 		return openCopy(path)
@@ -104,6 +105,10 @@ func escapeURI(path string) string {
 }
 
 func openCopy(path string) (_ *File, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "hooktrail-ledger-*")
 	if err != nil {
 		return nil, fmt.Errorf("copy to read: %w", err)
@@ -119,7 +124,7 @@ func openCopy(path string) (_ *File, err error) {
 			return nil, fmt.Errorf("copy to read: %w", err)
 		}
 	}
-	f := &File{path: path, copy: dir}
+	f := &File{path: path, copy: dir, opened: info, log: true}
 	return f, f.open(target, "?mode=ro")
 }
 
@@ -138,13 +143,13 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// Changed reports whether a writer changed the file since it was opened. Reads may then mix old and
-// new data.
+// Changed reports whether the file must be opened again, because a writer or a rebuild changed it.
+// Reads may then mix old and new data, or miss new data.
 func (f *File) Changed() bool {
-	if f.opened == nil {
-		return false
-	}
 	info, err := os.Stat(f.path)
+	if f.log {
+		return err == nil && !os.SameFile(info, f.opened)
+	}
 	return err != nil || hasLog(f.path) ||
 		info.Size() != f.opened.Size() || !info.ModTime().Equal(f.opened.ModTime()) || !os.SameFile(info, f.opened)
 }

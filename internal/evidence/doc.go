@@ -16,6 +16,7 @@
 //	sshkey        signs with keys in ssh-agent
 //	transparency  the C2SP formats that anchor, bundle and tiles exchange
 //	runtree       folds the events of a run into its steps and tool calls
+//	tail          follows a ledger, with one line for each event
 //
 // The writer stores a record and signs a checkpoint that covers it. The auditor then copies the
 // record to AgentFS files and the checkpoint to the anchors. The verifier compares the ledger with

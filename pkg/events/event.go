@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -51,6 +52,14 @@ type Attribute struct {
 
 // Kind returns the kind of e. Events of other tools are [Custom].
 func (e Event) Kind() Kind { return KindOf(e.Type) }
+
+// Untimed reports whether the source stated no time for e, see [Common].
+func (e Event) Untimed() bool {
+	var common struct {
+		Untimed bool `json:"untimed"`
+	}
+	return bytes.Contains(e.Data, []byte(`"untimed"`)) && json.Unmarshal(e.Data, &common) == nil && common.Untimed
+}
 
 // Enabled reports whether e enables the hook with this name, in any case. Empty Hooks enable all.
 func (e Event) Enabled(hook string) bool {

@@ -28,7 +28,7 @@ func Command() *cobra.Command {
 	shared := new(cli.Shared)
 	cmd := cli.Group("hooktrail", "Record what agents do so that it can be proved",
 		demoCommand(shared), hooksCommand(shared), natsCommand(shared), tenantCommand(shared), upCommand(shared),
-		cli.Group("run", "Look at the runs in the ledger", runListCommand(shared), runShowCommand(shared)))
+		cli.Group("run", "Look at the runs in the ledger", runListCommand(shared), runShowCommand(shared), runTailCommand(shared)))
 	cmd.Example = "  hooktrail demo\n  hooktrail up --hooks hooks.yaml"
 	shared.Register(cmd)
 	shared.CompleteFlags(cmd, map[string]cli.Values{
@@ -105,8 +105,15 @@ func openLedger(dataDir, tenant string) (*ledger.Reader, error) {
 		return nil, errors.Join(noLedgers(dataDir), err)
 	}
 	slices.Sort(tenants)
-	return nil, errors.Join(fmt.Errorf("tenant %q has no ledger below %s; there are: %s", tenant, dataDir, strings.Join(tenants, ", ")), err)
+	missing := &noLedgerError{fmt.Sprintf("tenant %q has no ledger below %s; there are: %s", tenant, dataDir, strings.Join(tenants, ", "))}
+	return nil, errors.Join(missing, err)
 }
+
+// noLedgerError reports that a ledger does not exist.
+type noLedgerError struct{ text string }
+
+// Error implements error.
+func (e *noLedgerError) Error() string { return e.text }
 
 type runReport interface {
 	write(w io.Writer, paint cli.Palette)

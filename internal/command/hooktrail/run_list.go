@@ -127,7 +127,7 @@ func chosenTenants(shared *cli.Shared) ([]string, error) {
 }
 
 func noLedgers(dataDir string) error {
-	return fmt.Errorf("no ledger below %s: start `auditor serve` or `hooktrail up` there, or name another --data-dir", dataDir)
+	return &noLedgerError{fmt.Sprintf("no ledger below %s: start `auditor serve` or `hooktrail up` there, or name another --data-dir", dataDir)}
 }
 
 func (f *listFlags) parse(now time.Time) (err error) {

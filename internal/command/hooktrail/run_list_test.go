@@ -70,12 +70,14 @@ func TestWriteRuns_NoTerminal(t *testing.T) {
 }
 
 func TestShortest(t *testing.T) {
-	got := shortest([]string{"session-1", "session-12", "b", "5e6c1d2a-7b1f", "5e6c1d2a-7b1f", "日本語日本語日本語"})
+	ids := newShortIDs(slices.Values([]string{"session-12", "b", "5e6c1d2a-7b1f", "5e6c1d2a-7b1f", "日本語日本語日本語"}))
+	ids.add("session-1")
+	ids.add("session-1")
 	for name, want := range map[string]string{
 		"session-1": "session-1", "session-12": "session-12", "b": "b", "5e6c1d2a-7b1f": "5e6c1d2a", "日本語日本語日本語": "日本語日本語日本",
 	} {
-		if got[name] != want {
-			t.Errorf("%s: got %q, want %q", name, got[name], want)
+		if got := ids.of(name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -139,13 +140,13 @@ func writeRuns(out io.Writer, list ledger.RunList, width int) {
 
 // tableOf returns the columns that say something, and their cells.
 func tableOf(runs []ledger.RunSummary, terminal bool) (columns []runColumn, cells [][]string) {
-	ids := shortRuns(runs)
+	ids := newShortIDs(runIDs(runs))
 	several := slices.ContainsFunc(runs, func(s ledger.RunSummary) bool { return s.Tenant != runs[0].Tenant })
 	for _, c := range runColumns() {
 		switch c.name {
 		case runName:
 			if terminal {
-				c.cell = func(s ledger.RunSummary) string { return ids[s.Run] }
+				c.cell = func(s ledger.RunSummary) string { return ids.of(s.Run) }
 			}
 		case tenantName:
 			c.cell = func(s ledger.RunSummary) string { return tenantOf(s, several) }
@@ -168,57 +169,21 @@ func tableOf(runs []ledger.RunSummary, terminal bool) (columns []runColumn, cell
 	return columns, cells
 }
 
+func runIDs(runs []ledger.RunSummary) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, s := range runs {
+			if !yield(s.Run) {
+				return
+			}
+		}
+	}
+}
+
 func tenantOf(s ledger.RunSummary, several bool) string {
 	if several {
 		return s.Tenant
 	}
 	return ""
-}
-
-// shortRuns returns the shortest starts of ids that still differ. The run of a sub-agent,
-// SESSION/AGENT, keeps both starts.
-func shortRuns(runs []ledger.RunSummary) map[string]string {
-	var sessions, agents []string
-	for _, s := range runs {
-		session, agent, _ := strings.Cut(s.Run, "/")
-		sessions, agents = append(sessions, session), append(agents, agent)
-	}
-	bySession, byAgent := shortest(sessions), shortest(agents)
-	ids := make(map[string]string, len(runs))
-	for _, s := range runs {
-		session, agent, isSub := strings.Cut(s.Run, "/")
-		if ids[s.Run] = bySession[session]; isSub {
-			ids[s.Run] += "/" + byAgent[agent]
-		}
-	}
-	return ids
-}
-
-const leastID = 8
-
-// shortest returns a start of each name that none of the other names has.
-func shortest(names []string) map[string]string {
-	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	short := make(map[string]string, len(names))
-	for i, name := range names {
-		same := 0
-		for _, near := range []int{i - 1, i + 1} {
-			if near >= 0 && near < len(names) {
-				same = max(same, commonRunes(name, names[near]))
-			}
-		}
-		runes := []rune(name)
-		short[name] = string(runes[:min(len(runes), max(leastID, same+1))])
-	}
-	return short
-}
-
-func commonRunes(a, b string) (n int) {
-	x, y := []rune(a), []rune(b)
-	for n < min(len(x), len(y)) && x[n] == y[n] {
-		n++
-	}
-	return n
 }
 
 // narrow drops columns until the others fit. The title gets the rest.

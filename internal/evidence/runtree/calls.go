@@ -20,6 +20,26 @@ func (t *tracer) called(x *fact) {
 	}
 }
 
+// RowOf returns the row of a single event, for readers that do not wait for the other events of a
+// call. It is empty, apart from the kind, if a trace has no row for events of this kind.
+func RowOf(e events.Event) Row {
+	row := Row{Kind: e.Kind(), Started: e.Time}
+	var data any
+	if digest, ok := digests[row.Kind]; ok {
+		data = digest(e)
+	}
+	switch p := data.(type) {
+	case call:
+		row.Name, row.Detail, row.Verdict, row.Hook, row.Reason = p.name, p.detail, p.verdict, p.hook, p.reason
+	case answer:
+		row.Name = p.name
+		row.result(&fact{at: e.Time}, p)
+	case events.ErrorData:
+		row.failed(p)
+	}
+	return row
+}
+
 // again merges another report of the same call, such as from hooks and from the transcript.
 func (r *Row) again(x *fact, p call, detail string) {
 	r.mark(x)

@@ -1,9 +1,7 @@
 package runtree
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -74,7 +72,7 @@ func (f *Fold) Add(e events.Event) {
 		return
 	}
 	r.sealed = false
-	if untimed(e) {
+	if e.Untimed() {
 		r.untimed++
 	}
 	x := &fact{
@@ -89,13 +87,6 @@ func (f *Fold) Add(e events.Event) {
 	}
 	r.byID[e.ID] = x
 	r.facts = append(r.facts, x)
-}
-
-func untimed(e events.Event) bool {
-	var common struct {
-		Untimed bool `json:"untimed"`
-	}
-	return bytes.Contains(e.Data, []byte(`"untimed"`)) && json.Unmarshal(e.Data, &common) == nil && common.Untimed
 }
 
 // AddRemoved adds an event whose payload was destroyed, as word says. Traces count it, but it is in

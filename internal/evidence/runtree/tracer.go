@@ -191,9 +191,14 @@ const syntheticModel = "<synthetic>"
 
 func (t *tracer) failed(x *fact) {
 	p, _ := x.data.(events.ErrorData)
-	t.row(x, Row{
-		Name: cmp.Or(p.Error.Class, p.ErrorType), Detail: OneLine(p.Error.Message), Status: events.ToolError, Failure: &p.Error,
-	})
+	var row Row
+	row.failed(p)
+	t.row(x, row)
+}
+
+func (r *Row) failed(p events.ErrorData) {
+	r.Name, r.Detail = cmp.Or(p.Error.Class, p.ErrorType), OneLine(p.Error.Message)
+	r.Status, r.Failure = events.ToolError, &p.Error
 }
 
 func (t *tracer) compacted(x *fact) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
@@ -43,6 +44,17 @@ func Columns(w io.Writer) int {
 		return 0
 	}
 	return width
+}
+
+// Closed reports whether the reader of the pipe w has closed it, so that nobody reads further output.
+func Closed(w io.Writer) bool {
+	f := fileOf(w)
+	if f == nil {
+		return false
+	}
+	fds := []unix.PollFd{{Fd: int32(f.Fd())}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
 }
 
 const dumb = "dumb"
@@ -82,10 +94,15 @@ func (p Palette) paint(code, s string) string {
 
 // PrintJSON writes v to stdout as indented JSON. It escapes characters that could control a
 // terminal.
-func PrintJSON(cmd *cobra.Command, v any) error {
+func PrintJSON(cmd *cobra.Command, v any) error { return printJSON(cmd, v, "  ") }
+
+// PrintJSONLine is like [PrintJSON], but writes v in one line.
+func PrintJSONLine(cmd *cobra.Command, v any) error { return printJSON(cmd, v, "") }
+
+func printJSON(cmd *cobra.Command, v any, indent string) error {
 	enc := json.NewEncoder(termtext.SafeJSON(cmd.OutOrStdout()))
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", indent)
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}

@@ -29,6 +29,7 @@ var jsonResults = []struct{ commands, dir, name string }{ //nolint:gochecknoglob
 	{"publisher outbox status", "internal/capture/publisher", "Outbox"},
 	{"hooktrail run list", "internal/evidence/ledger", "RunSummary"},
 	{"hooktrail run show", "internal/evidence/runtree", "Trace"},
+	{"hooktrail run tail, one object per line", "internal/evidence/tail", "Line"},
 }
 
 // The tables of docs/json.md have all fields of the results, with the comments of the Go types.

@@ -63,12 +63,13 @@ const (
 	RunUnknown     RunStatus = "unknown"     // cut off, nothing says how it ended
 )
 
-// ReasonEndOfLog is the reason of a run.finished event if the log has no end of the run. Any other
-// end counts more.
-const ReasonEndOfLog = "end of log"
-
-// ReasonIdle is the reason for an agent that waits for the next prompt and reports no end.
-const ReasonIdle = "idle"
+// The reasons of a run.finished event with an unknown status that does not replace another end of the
+// run.
+const (
+	ReasonEndOfLog = "end of log"     // the log does not say how the run ended
+	ReasonIdle     = "idle"           // the agent was silent or waits for the next prompt, and reports no end of a session
+	ReasonInTurn   = "left in a turn" // the session ended before its last turn did
+)
 
 // RunFinishedData is the payload of run.finished. A run can continue afterwards, and then its
 // latest run.finished is valid.
@@ -107,10 +108,9 @@ func (d RunFinishedData) Status() RunStatus {
 	return RunFailed
 }
 
-// IsEndOfLog reports whether the reason is [ReasonEndOfLog] or [ReasonIdle], so the real end is
-// unknown.
+// IsEndOfLog reports whether the event does not replace another end of the run, see [ReasonEndOfLog].
 func (d RunFinishedData) IsEndOfLog() bool {
-	return d.RunStatus == RunUnknown && (d.Reason == ReasonEndOfLog || d.Reason == ReasonIdle)
+	return d.RunStatus == RunUnknown && (d.Reason == ReasonEndOfLog || d.Reason == ReasonIdle || d.Reason == ReasonInTurn)
 }
 
 // SetStatus sets RunStatus and Success.

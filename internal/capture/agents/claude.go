@@ -35,13 +35,13 @@ type claudeReader struct {
 var claudeEvents = map[string]func(r *claudeReader){
 	"SessionStart":       func(r *claudeReader) { r.b.sessionStarted(r.in) },
 	"SessionEnd":         func(r *claudeReader) { r.b.sessionEnded(r.in) },
-	"UserPromptSubmit":   func(r *claudeReader) { r.b.prompted(r.in.text("prompt")) },
+	"UserPromptSubmit":   (*claudeReader).prompt,
 	"PreToolUse":         func(r *claudeReader) { r.call().before() },
 	"PostToolUse":        func(r *claudeReader) { r.call().after(r.result(r.in, r.toolCall())) },
 	"PostToolUseFailure": func(r *claudeReader) { r.call().after(claudeFailure(r.in)) },
 	"PermissionRequest":  func(r *claudeReader) { r.call().approval("") },
 	"PermissionDenied":   func(r *claudeReader) { r.call().denied(r.in.text("reason")) },
-	"Stop":               func(r *claudeReader) { r.b.stopped(r.in, r.in.text("last_assistant_message")) },
+	"Stop":               (*claudeReader).stop,
 	"StopFailure":        (*claudeReader).stopFailure,
 	"PreCompact":         func(r *claudeReader) { r.b.compacts(r.in) },
 	"SubagentStart":      (*claudeReader).subagent,
@@ -85,7 +85,18 @@ func (r *claudeReader) toolCall() toolCall {
 
 func (r *claudeReader) call() callEvents { return r.b.call(r.toolCall()) }
 
+func (r *claudeReader) prompt() {
+	r.b.prompted(r.in.text("prompt"))
+	turn{r.b, r.b.scope.step}.begin()
+}
+
+func (r *claudeReader) stop() {
+	r.b.stopped(r.in, r.in.text("last_assistant_message"))
+	turn{r.b, r.b.scope.step}.end()
+}
+
 func (r *claudeReader) stopFailure() {
+	turn{r.b, r.b.scope.step}.end()
 	failure := r.in.text("error")
 	message := cmp.Or(r.in.text("error_details"), r.in.text("last_assistant_message"), failure)
 	r.b.failed(message, failure, "model", r.in.text("model"))

@@ -30,10 +30,17 @@ func (b *builder) sessionEnded(in object) {
 	reason := in.text("reason")
 	b.main(b.scope, events.SessionEnded, "", events.SessionEndedData{Reason: reason})
 	data := events.RunFinishedData{Success: !failedEnds[reason], Reason: reason}
-	if reason == "abort" {
+	switch {
+	case reason == "abort":
 		data.SetStatus(events.RunInterrupted)
+	case data.Success && b.leftTurn():
+		data.Reason = events.ReasonInTurn
+		data.SetStatus(events.RunUnknown)
 	}
 	b.event(b.scope, events.RunFinished, "", data)
+	if data.Reason == events.ReasonInTurn && b.identity != "" { // earlier versions wrote a success under the usual id
+		b.p.Events[len(b.p.Events)-1].ID = b.deriveID(string(events.RunFinished), b.scope.run, data.Reason)
+	}
 }
 
 func (b *builder) prompted(text string) {

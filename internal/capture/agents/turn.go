@@ -1,0 +1,63 @@
+package agents
+
+import "github.com/hooktrail/hooktrail/pkg/events"
+
+// turn is a turn of an agent that names its turns and reports the end of each that no person
+// interrupts. Payloads may arrive late or twice, so CallIDs keeps what is known about each turn.
+type turn struct {
+	b    *builder
+	step string
+}
+
+// CallIDs keeps these facts about a turn as denials.
+const (
+	turnEnded = "\x00turn ended "
+	turnLeft  = "\x00turn left " // the session ended first
+)
+
+func (t turn) key(fact string) Key { return Key{Session: t.b.session(), Call: fact + t.step} }
+
+func (t turn) is(fact string) bool {
+	return t.b.context.CallIDs != nil && t.step != "" && t.b.context.CallIDs.IsDenied(t.key(fact))
+}
+
+func (t turn) note(fact string) {
+	if t.b.context.CallIDs != nil && t.step != "" && !t.is(fact) {
+		t.b.context.CallIDs.Denied(t.key(fact), "")
+	}
+}
+
+// begin begins the turn of a prompt, which hooks can still deny.
+func (t turn) begin() {
+	if t.b.context.CallIDs != nil && t.step != "" && !t.is(turnEnded) {
+		t.b.context.CallIDs.Began(t.b.session(), t.step)
+		t.b.p.denied = func() { t.note(turnEnded) }
+	}
+}
+
+// end ends the turn. If the session ended before, it also adds the end of the run, which replaces the
+// end with an unknown status.
+func (t turn) end() {
+	t.note(turnEnded)
+	if t.is(turnLeft) {
+		run := t.b.scope
+		run.step = ""
+		t.b.event(run, events.RunFinished, "", events.RunFinishedData{Success: true})
+	}
+}
+
+// leftTurn reports whether the session ends in the middle of a turn, for example because a person
+// interrupted the turn and left.
+func (b *builder) leftTurn() bool {
+	if b.context.CallIDs == nil || !namesTurns[b.tool.name] {
+		return false
+	}
+	t := turn{b, b.context.CallIDs.Step(b.session())}
+	if t.step == "" || t.is(turnEnded) {
+		return false
+	}
+	t.note(turnLeft)
+	return true
+}
+
+var namesTurns = map[string]bool{"claude-code": true, "codex": true}

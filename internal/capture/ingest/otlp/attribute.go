@@ -138,6 +138,14 @@ func (a attributes) number(names ...string) (int64, bool) {
 	return 0, false
 }
 
+func (a attributes) fraction(name string) float64 {
+	f, err := strconv.ParseFloat(a.text(name), 64)
+	if err != nil {
+		return 0
+	}
+	return f
+}
+
 func (a attributes) truth(names ...string) (yes, ok bool) {
 	b, err := strconv.ParseBool(a.text(names...))
 	return b, err == nil

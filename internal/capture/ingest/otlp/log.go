@@ -11,6 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/codex"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/dialogue"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/gemini"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -21,13 +23,18 @@ type record struct {
 	raw  json.RawMessage
 	id   string
 	name string // name of the event, without the prefix of the tool
-	tool string // claude-code, codex, gemini-cli; empty for other tools
+	tool string // claude-code, codex, gemini-cli, qwen-code; empty for other tools
 	at   time.Time
 }
 
-var prefixes = map[string]string{"claude_code.": "claude-code", "codex.": "codex", "gemini_cli.": "gemini-cli"}
+var prefixes = map[string]string{
+	"claude_code.": claude.Source, "codex.": codex.Source, "gemini_cli.": gemini.Source, "qwen-code.": dialogue.Qwen,
+}
 
-var services = map[string]string{"claude-code": "claude-code", "codex_cli_rs": "codex", "codex": "codex", "codex-cli": "codex", "gemini-cli": "gemini-cli"}
+var services = map[string]string{
+	"claude-code": claude.Source, "codex_cli_rs": codex.Source, "codex": codex.Source, "codex-cli": codex.Source,
+	"gemini-cli": gemini.Source, "qwen-code": dialogue.Qwen,
+}
 
 func (r *reader) record(text json.RawMessage) ([]events.Event, error) {
 	c := &record{raw: r.raw("record", text), id: hashOf(text)}
@@ -130,13 +137,17 @@ func (r *reader) ofTool(m *made, c *record) {
 		r.custom(m, c)
 	case c.name == "user_prompt":
 		r.prompt(m, c)
-	case c.name == "conversation_starts", c.name == "config":
+	case c.name == "conversation_starts", c.name == "config", c.name == "session.start":
 		m.emit(r, c, events.RunStarted, events.RunStartedData{Model: c.a.text("model"), Common: raw})
 	case c.name == "tool_decision", c.name == "tool_result", c.name == "tool_call":
 		r.toolRecord(m, c)
 	case c.name == "api_request" && c.a.has("input_tokens", "output_tokens"), c.name == "api_response",
 		c.name == "sse_event" && c.a.text("event.kind") == "response.completed":
 		r.answer(m, c)
+	case ends[c.name] != "":
+		end := events.RunFinishedData{Reason: ends[c.name], Common: raw}
+		end.SetStatus(events.RunUnknown)
+		m.emit(r, c, events.RunFinished, end)
 	case c.name == "api_error":
 		m.emit(r, c, events.Error, events.ErrorData{
 			Error: events.Failure{
@@ -149,6 +160,11 @@ func (r *reader) ofTool(m *made, c *record) {
 		r.custom(m, c)
 	}
 }
+
+// ends has the records at the end of a session of Qwen Code, and of a turn of Gemini CLI or Qwen Code,
+// with the reason of the end. They do not say whether the agent succeeded. Claude Code and Codex send
+// no record at the end.
+var ends = map[string]string{"session.end": events.ReasonEndOfLog, "conversation_finished": events.ReasonIdle}
 
 // prompt adds a prompt. CallIDs gives a prompt of Gemini CLI the same step as in its hooks.
 func (r *reader) prompt(m *made, c *record) {
@@ -167,84 +183,4 @@ func (r *reader) prompt(m *made, c *record) {
 
 func (r *reader) sessionKey(c *record) string {
 	return ingest.SessionKey(r.opts.Tenant, c.tool, r.usable(c.a, sessionNames))
-}
-
-// callID returns the id of a call, the same as in hooks and transcripts. Gemini CLI needs CallIDs
-// for it.
-func (r *reader) callID(c *record, tool string, args json.RawMessage) string {
-	id := c.a.text("tool_use_id", "call_id", "gen_ai.tool.call.id")
-	switch {
-	case id != "" && ingest.Usable(id):
-		return id
-	case c.tool != gemini.Source || r.opts.CallIDs == nil || len(args) == 0:
-		return ""
-	}
-	return r.opts.CallIDs.Call(agents.Key{Session: r.sessionKey(c), Call: ingest.CallKey(tool, args)}, c.id)
-}
-
-func (r *reader) answer(m *made, c *record) {
-	n := func(names ...string) int64 {
-		count, _ := c.a.number(names...)
-		return bounded(count)
-	}
-	m.emit(r, c, events.ResponseCompleted, events.ResponseCompletedData{
-		Message: c.id, Model: c.a.text("model", "slug"), DurationMS: n("duration_ms"), Telemetry: true,
-		TokensUsed: &events.Tokens{
-			Input: n("input_tokens", "input_token_count"), Output: n("output_tokens", "output_token_count"),
-			CacheRead: n("cache_read_tokens", "cached_content_token_count", "cached_token_count"), CacheCreation: n("cache_creation_tokens"),
-		},
-		Common: events.Common{Raw: c.raw},
-	})
-}
-
-var verdicts = map[string]events.Verdict{
-	"accept": events.VerdictAllow, "auto_accept": events.VerdictAllow, "modify": events.VerdictAllow, "approved": events.VerdictAllow, "approved_for_session": events.VerdictAllow,
-	"reject": events.VerdictDeny, "denied": events.VerdictDeny, "abort": events.VerdictDeny,
-}
-
-func (r *reader) toolRecord(m *made, c *record) {
-	name := c.a.text("tool_name", "function_name", "tool.name")
-	args := c.a.content("function_args", "arguments", "tool_input", "tool_parameters")
-	call := r.callID(c, name, args)
-	verdict := verdicts[c.a.text("decision")]
-	denied := verdict == events.VerdictDeny
-	hasCall := call != ""
-	if name == "" || c.name == "tool_decision" && !hasCall && !denied {
-		r.custom(m, c) // a permission for an unknown call
-		return
-	}
-	if !hasCall {
-		call = c.id
-	}
-	paired := func(e *events.Event) { e.ToolCall = call }
-	// A denied call has no result.
-	isResult := c.name == "tool_result" || c.name == "tool_call" && !denied
-	if c.name != "tool_result" {
-		before := events.ToolBeforeData{Tool: name, Args: args, Outcome: events.Outcome{Verdict: verdict}}
-		if !isResult {
-			before.Raw = c.raw
-		}
-		m.emit(r, c, events.ToolBefore, before, paired)
-		args = nil
-	}
-	if isResult {
-		m.emit(r, c, events.ToolResult, c.result(name, args), paired)
-	}
-}
-
-func (c *record) result(name string, args json.RawMessage) events.ToolResultData {
-	data := events.ToolResultData{
-		Tool: name, Args: args, Status: events.ToolSuccess, Result: c.a.content("output"), Common: events.Common{Raw: c.raw},
-	}
-	data.DurationMS, _ = c.a.number("duration_ms")
-	if success, ok := c.a.truth("success"); ok && !success {
-		data.Status = events.ToolError
-		data.Error = &events.Failure{
-			Message: ingest.Clip(c.a.text("error", "error.message"), ingest.MaxMessage), Class: c.a.text("error_type", "error.type"),
-		}
-		if strings.HasPrefix(data.Error.Message, "Tool execution blocked: ") { // by a hook of Gemini CLI
-			data.Status, data.DeniedBy = events.ToolDenied, events.DeniedByHook
-		}
-	}
-	return data
 }

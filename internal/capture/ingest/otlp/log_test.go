@@ -48,6 +48,10 @@ func brief(t *testing.T, e events.Event) string {
 	t.Helper()
 	var p struct {
 		Prompt, Tool, Status, Verdict, Name, Role string
+		By                                        string `json:"denied_by"`
+		End                                       string `json:"run_status"`
+		Reason                                    string
+		Cost                                      *events.Cost
 		Tokens                                    *events.Tokens `json:"tokens_used"`
 		Error                                     *events.Failure
 		Raw                                       json.RawMessage
@@ -55,9 +59,12 @@ func brief(t *testing.T, e events.Event) string {
 	if err := json.Unmarshal(e.Data, &p); err != nil {
 		t.Fatal(err)
 	}
-	s := fmt.Sprint(e.Run, " ", e.Kind(), " ", p.Prompt, p.Tool, p.Name, p.Role, " ", p.Status, p.Verdict)
+	s := fmt.Sprint(e.Run, " ", e.Kind(), " ", p.Prompt, p.Tool, p.Name, p.Role, " ", p.Status, p.Verdict, " ", p.By, p.End, " ", p.Reason)
 	if p.Tokens != nil {
 		s += fmt.Sprint(*p.Tokens)
+	}
+	if p.Cost != nil {
+		s += fmt.Sprint(" $", p.Cost.USD)
 	}
 	if p.Error != nil {
 		s += " " + p.Error.Message + " " + p.Error.Class
@@ -93,9 +100,10 @@ func TestEvents_ToolLogs(t *testing.T) {
 			record("User prompt.", "session.id", "g1", "event.name", "gemini_cli.user_prompt", "prompt", "go"),
 			record("Tool call", "session.id", "g1", "event.name", "gemini_cli.tool_call", "function_name", "run_shell_command", "function_args", `{"command":"ls"}`, "success", "true"),
 			record("Tool call", "session.id", "g1", "event.name", "gemini_cli.tool_call", "function_name", "write_file", "decision", "reject", "success", "false"),
-			record("API", "session.id", "g1", "event.name", "gemini_cli.api_response", "input_token_count", "1", "output_token_count", "2", "cached_content_token_count", "3"),
+			record("API", "session.id", "g1", "event.name", "gemini_cli.api_response", "input_token_count", "4", "output_token_count", "2", "thoughts_token_count", "4", "cached_content_token_count", "3"),
+			record("Conversation finished.", "session.id", "g1", "event.name", "gemini_cli.conversation_finished"),
 		}, []string{
-			"g1 prompt.submit go raw", "g1 tool.before run_shell_command", "g1 tool.result run_shell_command success raw", "g1 tool.before write_file deny raw", "g1 response.completed {1 2 0 3} raw",
+			"g1 prompt.submit go raw", "g1 tool.before run_shell_command", "g1 tool.result run_shell_command success raw", "g1 tool.before write_file", "g1 tool.result write_file denied user raw", "g1 response.completed {1 6 0 3} raw", "g1 run.finished unknown idle raw",
 		}},
 		"Codex": {"codex_cli_rs", []string{
 			record("", "conversation.id", "x1", "event.name", "codex.conversation_starts", "model", "m"),
@@ -105,6 +113,35 @@ func TestEvents_ToolLogs(t *testing.T) {
 			record("", "conversation.id", "x1", "event.name", "codex.sse_event", "event.kind", "response.created"),
 		}, []string{
 			"x1 run.started raw", "x1 tool.before shell deny raw", "x1 tool.result shell success raw", "x1 response.completed {4 5 0 0} raw", "x1 custom sse_event raw",
+		}},
+		"Qwen": {"qwen-code", []string{
+			record("Session started.", "session.id", "q1", "event.name", "session.start"),
+			record("Tool call", "session.id", "q1", "event.name", "qwen-code.tool_call", "call_id", "c", "function_name", "write_file", "decision", "reject", "success", "false"),
+			record("API", "session.id", "q1", "event.name", "qwen-code.api_response", "input_token_count", "4", "output_token_count", "2"),
+			record("Session ended.", "session.id", "q1", "event.name", "session.end"),
+		}, []string{
+			"q1 run.started raw", "q1 tool.before write_file", "q1 tool.result write_file denied user raw", "q1 response.completed {4 2 0 0} raw",
+			"q1 run.finished unknown end of log raw",
+		}},
+		"refused": {"claude-code", []string{
+			record("claude_code.tool_decision", "session.id", "s1", "tool_name", "Bash", "tool_use_id", "c1", "decision", "reject", "source", "user_reject"),
+			record("claude_code.tool_decision", "session.id", "s1", "tool_name", "Bash", "tool_use_id", "c2", "decision", "reject", "source", "user_abort"),
+			record("claude_code.tool_decision", "session.id", "s1", "tool_name", "Bash", "decision", "reject", "source", "config"),
+			record("claude_code.tool_decision", "session.id", "s1", "tool_name", "Bash", "tool_use_id", "c4", "decision", "reject", "source", "hook"),
+			record("claude_code.tool_decision", "session.id", "s1", "tool_name", "Bash", "tool_use_id", "c5", "decision", "accept", "source", "config"),
+			record("", "conversation.id", "x1", "event.name", "codex.tool_decision", "tool_name", "shell", "call_id", "k", "decision", "denied", "source", "user"),
+			record("", "conversation.id", "x1", "event.name", "codex.tool_decision", "tool_name", "shell", "call_id", "l", "decision", "abort", "source", "user"),
+		}, []string{
+			"s1 tool.before Bash", "s1 tool.result Bash denied user raw", "s1 tool.before Bash", "s1 tool.result Bash interrupted raw",
+			"s1 tool.before Bash", "s1 tool.result Bash denied permissions raw", "s1 tool.before Bash deny raw", "s1 tool.before Bash allow raw",
+			"x1 tool.before shell", "x1 tool.result shell denied user raw", "x1 tool.before shell", "x1 tool.result shell interrupted raw",
+		}},
+		"cost": {"claude-code", []string{
+			record("claude_code.api_request", "session.id", "s1", "model", "m", "input_tokens", "5", "output_tokens", "6", "cost_usd", "0.0125"),
+			record("claude_code.api_request", "session.id", "s1", "model", "m", "input_tokens", "5", "output_tokens", "6", "cost_usd", "0"),
+			record("claude_code.api_request", "session.id", "s1", "model", "m", "input_tokens", "5", "output_tokens", "6", "cost_usd", "NaN"),
+		}, []string{
+			"s1 response.completed {5 6 0 0} $0.0125 raw", "s1 response.completed {5 6 0 0} raw", "s1 response.completed {5 6 0 0} raw",
 		}},
 		"Other": {"shop", []string{
 			record("hello"), record("hi", "event.name", "gen_ai.user.message", "session.id", "o1"), record("hi", "event.name", "gen_ai.choice"),

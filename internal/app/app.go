@@ -238,20 +238,23 @@ func (a *app) publish(ctx context.Context, report report) error {
 		return err
 	}
 	sent, decided := publisher.Limit(p, a.opts.Access.Limits)
-	stopHooks := func() error { return nil }
-	d, errD := publisher.NewDecider(a.opts.Hooks, decided, opts)
-	h, errH := publisher.NewHookService(a.opts.Hooks, decided, opts)
+	stopHooks, stopIdle := func() error { return nil }, func() {}
+	idle := publisher.NewIdleRuns(p, opts)
+	d, errD := publisher.NewDecider(a.opts.Hooks, idle.Ended(decided), opts)
+	h, errH := publisher.NewHookService(a.opts.Hooks, idle.Others(decided), opts)
 	if err = errors.Join(errD, errH); err == nil {
-		stopHooks = h.Start(ctx)
+		stopHooks, stopIdle = h.Start(ctx), idle.Start(ctx)
 		a.gate.open(publisher.Handler(sent, publisher.HandlerOptions{
-			Tenant: a.opts.Tenant, AllowRemote: a.opts.AllowRemote, Logger: a.opts.Logger, Decisions: d.Handler(), Hooks: h,
+			Tenant: a.opts.Tenant, AllowRemote: a.opts.AllowRemote, Logger: a.opts.Logger, Decisions: d.Handler(), Hooks: h, Idle: idle,
 			Tokens: a.tokens, Tenants: a.opts.Tenants, DataDir: a.opts.DataDir,
 		}), func() error { return p.Stats().Full })
 		report(nil, 0)
 		err = d.Run(ctx)
 	}
 	deadline := a.gate.close()
-	return errors.Join(err, stopHooks(), publisher.Close(ctx, p, deadline, a.opts.Logger))
+	err = errors.Join(err, stopHooks())
+	stopIdle()
+	return errors.Join(err, publisher.Close(ctx, p, deadline, a.opts.Logger))
 }
 
 func (a *app) forwardShared(ctx context.Context, report report) error {

@@ -35,6 +35,7 @@ type HandlerOptions struct {
 
 	Decisions http.Handler // handler of POST /v1/decisions; may be nil
 	Hooks     http.Handler // handler of POST /v1/hooks/{tool}; may be nil
+	Idle      *IdleRuns    // ends runs of logs; may be nil
 }
 
 // Handler returns the handler of all endpoints below /v1, which docs/http.md describes.
@@ -52,7 +53,10 @@ type HandlerOptions struct {
 func Handler(to Appender, opts HandlerOptions) http.Handler {
 	opts.MaxBody = cmp.Or(opts.MaxBody, DefaultMaxBody)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	h := &handler{to: to, opts: opts, calls: agents.NewCallIDs()}
+	h := &handler{to: to, logs: to, opts: opts, calls: agents.NewCallIDs()}
+	if opts.Idle != nil {
+		h.to, h.logs = opts.Idle.Others(to), opts.Idle.Ended(to)
+	}
 	if opts.DataDir != "" {
 		h.calls = agents.SharedCallIDs(filepath.Join(opts.DataDir, "telemetry-calls"))
 	}
@@ -74,6 +78,7 @@ func Handler(to Appender, opts HandlerOptions) http.Handler {
 
 type handler struct {
 	to    Appender
+	logs  Appender // for logs of telemetry
 	opts  HandlerOptions
 	calls agents.CallIDs // of telemetry
 }

@@ -30,7 +30,7 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	maxEvent := int(min(DefaultMaxEvent, h.opts.MaxBody))
 	for got, err := range cehttp.Read(r, maxEvent) { //nolint:contextcheck // Read uses the context of the request
 		if err == nil {
-			err = h.take(r.Context(), got.Event, &done)
+			err = h.take(r.Context(), h.to, got.Event, &done)
 		}
 		if err != nil {
 			h.refuse(w, r, located(problemOf(err), got, done), err)
@@ -56,7 +56,7 @@ func located(p problem.Problem, at cehttp.Received, done accepted) problem.Probl
 
 // take waits at most [replyTimeout] for space in the outbox. The server does not notice a lost
 // connection meanwhile.
-func (h *handler) take(ctx context.Context, e events.Event, done *accepted) error {
+func (h *handler) take(ctx context.Context, to Appender, e events.Event, done *accepted) error {
 	if k := e.Kind(); ingest.Reserved(k) {
 		return fmt.Errorf("%s: %w", k, ingest.ErrReserved)
 	}
@@ -67,7 +67,7 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	id := e.ID
 	waiting, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
-	stored, err := h.to.Append(waiting, e)
+	stored, err := to.Append(waiting, e)
 	switch {
 	case errors.Is(err, publish.ErrDuplicate):
 		done.Duplicates++

@@ -44,10 +44,14 @@ func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 
 func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string, body []byte) (rejected int, why string, err error) {
 	var done accepted
+	to := h.to
+	if signal == otlp.Logs {
+		to = h.logs
+	}
 	opts := otlp.Options{Tenant: orDefault(TenantOf(ctx)), Now: time.Now().UTC(), CallIDs: h.calls}
 	for e, err := range otlp.Events(signal, media, body, opts) {
 		if err == nil {
-			err = h.take(ctx, e, &done)
+			err = h.take(ctx, to, e, &done)
 		}
 		_, isRejected := errors.AsType[*otlp.RejectedError](err)
 		_, isInvalid := errors.AsType[*events.InvalidError](err)

@@ -140,21 +140,24 @@ func Close(ctx context.Context, p *publish.Publisher, deadline time.Time, logger
 type handlers struct {
 	events           Appender
 	decisions, hooks http.Handler
+	idle             *IdleRuns
 }
 
 func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 	sent, decided := Limit(p, opts.Access.Limits)
-	d, err := NewDecider(opts.Hooks, decided, opts)
+	idle := NewIdleRuns(p, opts)
+	d, err := NewDecider(opts.Hooks, idle.Ended(decided), opts)
 	if err != nil {
 		return err
 	}
-	h, err := NewHookService(opts.Hooks, decided, opts)
+	h, err := NewHookService(opts.Hooks, idle.Others(decided), opts)
 	if err != nil {
 		return err
 	}
+	defer idle.Start(ctx)()
 	stopHooks := h.Start(ctx)
 	failed, stopDecider := d.start(ctx)
-	return errors.Join(serve(ctx, opts, p, handlers{sent, d.Handler(), h}, failed), stopDecider(), stopHooks())
+	return errors.Join(serve(ctx, opts, p, handlers{sent, d.Handler(), h, idle}, failed), stopDecider(), stopHooks())
 }
 
 func serve(ctx context.Context, opts Options, p *publish.Publisher, a handlers, failed <-chan error) error {
@@ -203,7 +206,7 @@ func newMux(opts Options, p *publish.Publisher, senders *tokens.File, a handlers
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", Handler(a.events, HandlerOptions{
 		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger, DataDir: opts.DataDir,
-		Decisions: a.decisions, Hooks: a.hooks, Tokens: senders, Tenants: opts.Tenants,
+		Decisions: a.decisions, Hooks: a.hooks, Idle: a.idle, Tokens: senders, Tenants: opts.Tenants,
 	}))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, p.Stats(), draining.Load()) })

@@ -1,0 +1,259 @@
+package publisher
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+const (
+	// idleAfter is shorter than the silence after which an auditor misses the end of a run.
+	idleAfter  = 10 * time.Minute
+	idleChecks = time.Minute
+	// maxIdle limits the runs that wait for their end. Beyond it, the longest silent one ends at once.
+	maxIdle = 4096
+	// maxOthers limits the runs of a generation, see [IdleRuns].
+	maxOthers = 50_000
+)
+
+// IdleRuns ends the runs of which nothing reports the end, such as those of logs and of requests for
+// decisions. It appends a run.finished event with the status unknown when such a run was silent for
+// ten minutes and when it stops, so that the run is sealed. It leaves out runs with events of other
+// sources, because hooks and engines report the end themselves. It is safe for concurrent use.
+type IdleRuns struct {
+	to     Appender
+	dir    string // has a file for each open run, so that the next process can end it
+	logger *slog.Logger
+
+	mu   sync.Mutex
+	open map[runKey]*idleRun
+	// others has the runs of other sources, and older the runs of the generation before it.
+	others, older map[runKey]bool
+}
+
+type runKey struct{ tenant, run string }
+
+// idleRun is the last event of an open run, as far as its end needs it.
+type idleRun struct {
+	ID      string    `json:"id"`
+	Tenant  string    `json:"tenant"`
+	Run     string    `json:"run"`
+	Source  string    `json:"source"`
+	Session string    `json:"session,omitempty"`
+	Agent   string    `json:"agent,omitempty"`
+	User    string    `json:"user,omitempty"`
+	Time    time.Time `json:"time"`
+
+	heard time.Time
+}
+
+// NewIdleRuns returns IdleRuns that append the ends of runs to an outbox, for which to accepts all
+// events.
+func NewIdleRuns(to Appender, opts Options) *IdleRuns {
+	opts = opts.withDefaults()
+	return &IdleRuns{
+		to: to, dir: filepath.Join(opts.DataDir, "open-runs"), logger: opts.Logger,
+		open: map[runKey]*idleRun{}, others: map[runKey]bool{},
+	}
+}
+
+// Ended returns an appender for events of runs whose end nothing reports.
+func (r *IdleRuns) Ended(to Appender) Appender { return heard{to, r.hear} }
+
+// Others returns an appender for all other events.
+func (r *IdleRuns) Others(to Appender) Appender { return heard{to, r.leave} }
+
+// heard is an Appender that also passes on each stored event.
+type heard struct {
+	to   Appender
+	hear func(context.Context, events.Event)
+}
+
+// Append implements [Appender]. A duplicate counts, because the process may have been killed before
+// it noted the first copy.
+func (h heard) Append(ctx context.Context, e events.Event) (events.Event, error) {
+	stored, err := h.to.Append(ctx, e)
+	if err == nil || errors.Is(err, publish.ErrDuplicate) {
+		h.hear(ctx, e)
+	}
+	return stored, err
+}
+
+func (r *IdleRuns) hear(ctx context.Context, e events.Event) {
+	if e.Run == "" || e.Kind() == events.Custom { // a custom event needs no seal
+		return
+	}
+	k := runKey{orDefault(e.Tenant), e.Run}
+	now := idleRun{ID: e.ID, Tenant: k.tenant, Run: k.run, Source: e.Source, Session: e.Session, Agent: e.Agent, User: e.User, Time: e.Time, heard: time.Now()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was := r.open[k]
+	switch {
+	case e.Kind() == events.RunFinished:
+		r.forget(k)
+		return
+	case r.others[k] || r.older[k]:
+		return
+	case was == nil:
+		r.makeRoom(ctx)
+		r.save(ctx, now)
+	case was.Time.After(now.Time):
+		now.ID, now.Time = was.ID, was.Time
+	}
+	r.open[k] = &now
+}
+
+// leave notes that another source reports the end of the run.
+func (r *IdleRuns) leave(_ context.Context, e events.Event) {
+	if e.Run == "" || e.Kind() == events.Custom {
+		return
+	}
+	k := runKey{orDefault(e.Tenant), e.Run}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forget(k)
+	if r.others[k] = true; len(r.others) >= maxOthers {
+		r.others, r.older = map[runKey]bool{}, r.others
+	}
+}
+
+func (r *IdleRuns) makeRoom(ctx context.Context) {
+	if len(r.open) < maxIdle {
+		return
+	}
+	oldest := slices.MinFunc(slices.Collect(maps.Values(r.open)), func(a, b *idleRun) int { return a.heard.Compare(b.heard) })
+	r.end(ctx, *oldest, events.ReasonIdle)
+}
+
+// Start ends the runs that an earlier process left open, and idle runs until stop is called. Stop
+// ends all open runs. Call stop when no more events arrive, and before the outbox is closed.
+func (r *IdleRuns) Start(ctx context.Context) (stop func()) {
+	r.load(ctx)
+	r.endAll(ctx, r.silentSince(time.Now()), events.ReasonEndOfLog)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(idleChecks)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case now := <-tick.C:
+				r.endAll(ctx, r.silentSince(now.Add(-idleAfter)), events.ReasonIdle)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+		r.endAll(context.WithoutCancel(ctx), r.silentSince(time.Now()), events.ReasonEndOfLog)
+	}
+}
+
+func (r *IdleRuns) silentSince(t time.Time) (list []idleRun) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range r.open {
+		if !o.heard.After(t) {
+			list = append(list, *o)
+		}
+	}
+	slices.SortFunc(list, func(a, b idleRun) int {
+		return cmp.Or(a.heard.Compare(b.heard), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Run, b.Run))
+	})
+	return list
+}
+
+func (r *IdleRuns) endAll(ctx context.Context, list []idleRun, reason string) {
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
+	defer cancel()
+	for _, o := range list {
+		r.mu.Lock()
+		if now := r.open[o.key()]; now == nil || !now.heard.After(o.heard) {
+			r.end(ctx, o, reason)
+		}
+		r.mu.Unlock()
+	}
+}
+
+// end appends the end of a run. After an error the run stays open, and the next check or process
+// tries again. The caller locks mu, so that no event of the run is lost in between.
+func (r *IdleRuns) end(ctx context.Context, o idleRun, reason string) {
+	data := events.RunFinishedData{Reason: reason}
+	data.SetStatus(events.RunUnknown)
+	e, err := events.New(events.RunFinished, o.Source, data)
+	if err == nil {
+		e.ID, e.Time = events.DeriveID(o.Tenant, "idle-run", o.Run, o.ID, reason), o.Time
+		e.Tenant, e.Run, e.Subject, e.Session, e.Agent, e.User = o.Tenant, o.Run, o.Run, o.Session, o.Agent, o.User
+		_, err = r.to.Append(ctx, e)
+	}
+	if err != nil && !errors.Is(err, publish.ErrDuplicate) && !errors.Is(err, publish.ErrShed) {
+		r.logger.WarnContext(ctx, "end of an idle run not recorded", "error", err)
+		return
+	}
+	r.forget(o.key())
+}
+
+func (o idleRun) key() runKey { return runKey{o.Tenant, o.Run} }
+
+func (r *IdleRuns) path(k runKey) string {
+	sum := sha256.Sum256([]byte(k.tenant + "\x00" + k.run))
+	return filepath.Join(r.dir, hex.EncodeToString(sum[:16]))
+}
+
+func (r *IdleRuns) forget(k runKey) {
+	if r.open[k] == nil {
+		return
+	}
+	delete(r.open, k)
+	_ = os.Remove(r.path(k)) // if it stays, the next start appends the same end again, which adds nothing
+}
+
+func (r *IdleRuns) save(ctx context.Context, o idleRun) {
+	data, err := json.Marshal(o)
+	if err == nil {
+		err = os.WriteFile(r.path(o.key()), data, 0o600)
+	}
+	if err != nil {
+		r.logger.WarnContext(ctx, "open run not noted, so a crash leaves it without an end", "error", err)
+	}
+}
+
+// load adds the runs that an earlier process left open.
+func (r *IdleRuns) load(ctx context.Context) {
+	err := os.MkdirAll(r.dir, 0o700)
+	if err != nil {
+		r.logger.WarnContext(ctx, "open runs cannot be noted", "error", err)
+		return
+	}
+	entries, err := os.ReadDir(r.dir)
+	if err != nil {
+		r.logger.WarnContext(ctx, "open runs of an earlier process not read", "error", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, entry := range entries {
+		var o idleRun
+		path := filepath.Join(r.dir, entry.Name())
+		data, err := os.ReadFile(path)
+		if err != nil || json.Unmarshal(data, &o) != nil || r.path(o.key()) != path {
+			_ = os.Remove(path) // a killed process left an incomplete file
+			continue
+		}
+		r.open[o.key()] = &o
+	}
+}

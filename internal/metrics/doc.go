@@ -5,8 +5,8 @@
 // imports send it. If several events end the same activity, the last one decides its status. A
 // counter can therefore decrease, which Prometheus treats as a restart of the counter.
 //
-// The tokens of a run are the sum over its model responses, or without reports there, over its
-// steps. Otherwise the total at the end of the run counts.
+// The tokens of a run are the sum over its model responses. If none reports tokens, its steps
+// count, and otherwise the total at the end of the run.
 //
 // The state is in DataDir/metrics/metrics.db. Each transaction stores the counts together with the
 // position in the stream. In each metric, a label has at most 100 values. Later values count as

@@ -11,8 +11,8 @@ import (
 
 const size = 200_000
 
-// Payloads returns objects of about 200 KB by their name. All begin with first, which are members
-// such as `"tool":"Bash"`.
+// Payloads returns objects of about 200 KB by name. All begin with the members in first, such as
+// `"tool":"Bash"`.
 func Payloads(first string) map[string]string {
 	list := func(part string) string { return strings.Repeat(part+",", size/(len(part)+1)) + part }
 	var members, blobs strings.Builder
@@ -45,8 +45,8 @@ func Payloads(first string) map[string]string {
 	return payloads
 }
 
-// Check calls read with each payload. It reports an error if read allocates more memory than
-// factor times the size of the payload, or more than one object for each objectBytes bytes of it.
+// Check calls read with each payload. It fails if read allocates more memory than factor times the
+// payload, or more than one object per objectBytes bytes.
 func Check(t *testing.T, first string, factor, objectBytes int, read func(name, payload string)) {
 	t.Helper()
 	for name, payload := range Payloads(first) {

@@ -151,8 +151,8 @@ func contentOf(e events.Event) string {
 // reading.
 const maxSorted = 256
 
-// withoutHooks returns the members of a payload that do not depend on the hooks that ran. It sorts
-// them by name, unless there are many.
+// withoutHooks returns the members of a payload that do not depend on the hooks that ran. Few
+// members are sorted by name.
 func withoutHooks(data json.RawMessage) []byte {
 	sorted := make(map[string]json.RawMessage)
 	var text []byte

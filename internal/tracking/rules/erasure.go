@@ -22,7 +22,7 @@ type Erasure struct {
 }
 
 // Record returns a record without the erased texts, or nil if it must be deleted. Pass the index of
-// words last, because it depends on the other records.
+// words after the follow-ups, because it loses the erased ones.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil

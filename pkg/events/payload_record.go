@@ -98,6 +98,9 @@ type ClockTickedData struct {
 	Common
 }
 
+// HookProblem is the name of custom events with which a hook command reports problems.
+const HookProblem = "hook.problem"
+
 // CustomData is the payload of custom, an event of another tool. Raw contains the complete event.
 type CustomData struct {
 	Name string          `json:"name,omitempty"` // name of the event in that tool

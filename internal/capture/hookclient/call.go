@@ -79,6 +79,7 @@ type call struct {
 	hooks     *hooks.Registry
 	idKey     []byte
 	remote    error // the error of asking a publisher at a socket
+	undecided bool  // hooks should have decided, and none answered
 }
 
 func newCall(opts Options) *call {
@@ -102,16 +103,16 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 	raw, err := readPayload(stdin)
 	c.note(err)
 	if c.Tool == nil {
-		c.note(c.record(ctx, problemEvent(c.Tenant, "", c.problems, raw)))
+		c.note(c.record(ctx, c.problemEvent(events.Event{}, raw)))
 		return agents.Reply{}
 	}
 	p, unreadable := c.parse(raw)
 	strict := c.FailClosed && (p.Decides || unreadable != nil) // an unreadable payload may be a call
 	strict = strict || agents.IsCanary(p.Document)             // its denial proves that it is recorded
 	if strict {
-		c.setFallback(runOf(p.Events), c.Tool.FailClosed(p, closedReason(errLate)))
+		c.setFallback(p.Events, c.Tool.FailClosed(p, closedReason(errLate)), false)
 	} else {
-		c.setFallback(runOf(p.Events), agents.Reply{})
+		c.setFallback(p.Events, agents.Reply{}, canDeny(p))
 	}
 	if isSocket(c.Publisher) {
 		if reply, ok := c.runRemote(ctx, raw, p, strict, unreadable); ok {
@@ -120,10 +121,10 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 	}
 	reply, list := c.decide(ctx, p)
 	if !strict { // a call that fails closed must be recorded before the reply
-		c.setFallback(runOf(list), reply)
+		c.setFallback(list, reply, c.undecided)
 	}
 	if len(c.problems) > 0 {
-		list = append(list, problemEvent(c.Tenant, runOf(list), c.problems, nil)...)
+		list = append(list, c.problemEvent(callOf(list), nil)...)
 	}
 	err = c.record(ctx, list)
 	c.note(err)
@@ -166,14 +167,19 @@ func closedReason(err error) string {
 
 const problemRun = "publisher-hook"
 
-// problemEvent returns an event that reports problems. It includes the payload of an
-// unknown tool.
-func problemEvent(tenant, run string, problems []string, raw []byte) []events.Event {
+func (c *call) problemEvent(about events.Event, raw []byte) []events.Event {
+	return problemEvent(c.Tenant, about, c.undecided, c.problems, raw)
+}
+
+// problemEvent returns an event that reports problems with the event that it is about. It includes
+// the payload of an unknown tool.
+func problemEvent(tenant string, about events.Event, undecided bool, problems []string, raw []byte) []events.Event {
 	data := struct {
 		events.CustomData
-		Problems []string `json:"problems"`
-		Bytes    int      `json:"bytes,omitempty"`
-	}{CustomData: events.CustomData{Name: "hook.problem"}, Problems: problems, Bytes: len(raw)}
+		Problems  []string `json:"problems"`
+		Undecided bool     `json:"undecided,omitempty"`
+		Bytes     int      `json:"bytes,omitempty"`
+	}{CustomData: events.CustomData{Name: events.HookProblem}, Problems: problems, Undecided: undecided, Bytes: len(raw)}
 	if events.IsData(raw) {
 		data.Raw = raw
 	}
@@ -181,15 +187,21 @@ func problemEvent(tenant, run string, problems []string, raw []byte) []events.Ev
 	if err != nil {
 		return nil // unreachable: the data can always be encoded
 	}
-	e.Tenant, e.Run = orDefault(tenant), cmp.Or(run, problemRun)
+	e.Tenant, e.Run, e.Step, e.ToolCall = orDefault(tenant), cmp.Or(about.Run, problemRun), about.Step, about.ToolCall
 	return []events.Event{e}
 }
 
-func runOf(list []events.Event) string {
-	if len(list) == 0 {
-		return ""
+// callOf returns the first event about a tool call, or else the first event.
+func callOf(list []events.Event) (first events.Event) {
+	for _, e := range list {
+		if e.ToolCall != "" {
+			return e
+		}
 	}
-	return list[0].Run
+	if len(list) > 0 {
+		first = list[0]
+	}
+	return first
 }
 
 func readPayload(r io.Reader) ([]byte, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 const reportTimeout = 200 * time.Millisecond
@@ -16,11 +17,14 @@ const reportTimeout = 200 * time.Millisecond
 var errLate = errors.New("not done in time; the event of this hook is missing")
 
 type fallback struct {
-	run   string
-	reply agents.Reply
+	about     events.Event
+	reply     agents.Reply
+	undecided bool
 }
 
-func (c *call) setFallback(run string, r agents.Reply) { c.fallback.Store(&fallback{run, r}) }
+func (c *call) setFallback(about []events.Event, r agents.Reply, undecided bool) {
+	c.fallback.Store(&fallback{callOf(about), r, undecided})
+}
 
 // Answer reads one payload from stdin, asks the hooks, records the events and returns the reply. It
 // takes at most opts.Timeout plus 2.2 seconds, even if a disk hangs.
@@ -32,9 +36,9 @@ func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Duration) Result {
 	deadline := time.Now().Add(limit)
 	c := newCall(opts)
-	c.setFallback("", agents.Reply{})
+	c.setFallback(nil, agents.Reply{}, false)
 	if opts.FailClosed && opts.Tool != nil {
-		c.setFallback("", opts.Tool.FailClosed(agents.Payload{}, closedReason(errLate)))
+		c.setFallback(nil, opts.Tool.FailClosed(agents.Payload{}, closedReason(errLate)), false)
 	}
 	done := make(chan Result, 1)
 	go func() {
@@ -60,7 +64,7 @@ func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Durat
 // may be what hangs.
 func giveUp(opts Options, f fallback, err error) Result {
 	r := Result{Reply: f.reply, Problems: []string{err.Error()}}
-	list := problemEvent(opts.Tenant, f.run, r.Problems, nil)
+	list := problemEvent(opts.Tenant, f.about, f.undecided, r.Problems, nil)
 	written := make(chan error, 1)
 	go func() { written <- spool(opts.DataDir, list) }()
 	timer := time.NewTimer(reportTimeout)

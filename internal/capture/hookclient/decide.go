@@ -32,6 +32,7 @@ func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []ev
 		denial := hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: closedReason(err)}
 		return c.Tool.FailClosed(p, denial.Reason), p.Decided(denial)
 	case out == nil:
+		c.undecided = canDeny(p) && err != nil && !errors.Is(err, errNoHooks)
 		return c.Tool.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None}), p.Events
 	}
 	return c.Tool.Reply(p, *out), p.Decided(*out)
@@ -63,7 +64,7 @@ func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentO
 	d := patched(p.Document, local)
 	d.Meta.Tenant = c.Tenant
 	wait := quickResponse
-	if p.Decides && isDecision(d.Point) {
+	if canDeny(p) {
 		wait = c.Timeout
 	}
 	remote, err := c.publisher.ask(ctx, c.Tool.Name(), d, wait)
@@ -73,9 +74,10 @@ func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentO
 	return merge(local, remote), err
 }
 
-func isDecision(point events.Kind) bool {
-	p, ok := hooks.PointNamed(string(point))
-	return ok && p.Class == hooks.DecisionClass
+// canDeny reports whether a decision on the payload can stop anything.
+func canDeny(p agents.Payload) bool {
+	point, ok := hooks.PointNamed(string(p.Document.Point))
+	return p.Decides && ok && point.Class == hooks.DecisionClass
 }
 
 func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.DocumentOutcome, error) {

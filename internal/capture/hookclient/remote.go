@@ -18,7 +18,7 @@ var errOwnHooks = errors.New("--hooks: a publisher at a socket decides with its 
 // agent's user cannot change the record.
 func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (agents.Reply, error) {
 	wait := quickResponse
-	if p.Decides && isDecision(p.Document.Point) {
+	if canDeny(p) {
 		wait = c.Timeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(wait, recordTimeout))
@@ -52,9 +52,9 @@ func (c *call) runRemote(ctx context.Context, raw []byte, p agents.Payload, stri
 	if c.remote != nil {
 		return agents.Reply{}, false
 	}
-	c.setFallback(runOf(p.Events), reply)
+	c.setFallback(p.Events, reply, false)
 	if len(c.problems) > 0 {
-		c.note(c.record(ctx, problemEvent(c.Tenant, runOf(p.Events), c.problems, nil)))
+		c.note(c.record(ctx, c.problemEvent(callOf(p.Events), nil)))
 	}
 	c.note(c.recorder.resend(ctx))
 	err := errors.Join(unreadable, c.Invalid)

@@ -108,6 +108,9 @@ func alarms(r *runtree.Row) (list []string) {
 	case runtree.Contradicted:
 		list = append(list, "a record of this row is one of two with the same id or number and other content")
 	}
+	if r.Undecided && (r.Verdict == "" || r.Verdict == events.VerdictNone) {
+		list = append(list, "no hook decided on this call, because the hook command got no answer")
+	}
 	if r.DeniedResult {
 		list = append(list, "the call was denied and has a successful result: the denial had no effect, or the result is forged")
 	}

@@ -54,6 +54,18 @@ func TestWaterfall_WhoAndWhy(t *testing.T) {
 	}
 }
 
+func TestWaterfall_Undecided(t *testing.T) {
+	const note = "      no hook decided on this call, because the hook command got no answer"
+	l := newTimeline(t)
+	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Bash"})
+	l.add(events.Custom, "s", "c1", map[string]any{"name": events.HookProblem, "undecided": true})
+	wantLines(t, l.waterfall(), note)
+	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictAllow}})
+	if text := l.waterfall(); strings.Contains(text, note) {
+		t.Errorf("a hook decided:\n%s", text)
+	}
+}
+
 // A run that ended has no step that goes on, also if no event names a step.
 func TestWaterfall_FinishedWithoutSteps(t *testing.T) {
 	l := newTimeline(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -144,7 +145,9 @@ func TestHook_HungPublisher(t *testing.T) {
 		t.Errorf("later decisions took %v", took)
 	}
 	kinds, broken := map[events.Kind]int{}, 0
+	var tree runtree.Fold
 	for _, e := range recorded(t, dir) {
+		tree.Add(e)
 		kinds[e.Kind()]++
 		if e.Kind() == events.Custom && bytes.Contains(e.Data, []byte("is not asked again for a moment")) {
 			broken++
@@ -152,6 +155,13 @@ func TestHook_HungPublisher(t *testing.T) {
 	}
 	if kinds[events.ToolResult] != 1 || kinds[events.ToolBefore] < 2 || broken == 0 {
 		t.Errorf("recorded %v, %d of them about the pause", kinds, broken)
+	}
+	for _, s := range tree.Trace("s1").Steps {
+		for _, row := range s.Rows {
+			if want := row.Kind == events.ToolBefore; row.Undecided != want {
+				t.Errorf("run show has the row %+v", row)
+			}
+		}
 	}
 }
 

@@ -132,6 +132,14 @@ func (r *Row) result(x *fact, p answer) {
 	}
 }
 
+// undecided applies the report of a hook command that no hook answered in time.
+func (t *tracer) undecided(x *fact) {
+	if row := t.calls[x.call]; row != nil && x.call != "" && x.data != nil {
+		row.Undecided = true
+		row.mark(x)
+	}
+}
+
 func (t *tracer) delegated(x *fact) {
 	p, _ := x.data.(subagent)
 	row := t.calls[x.call]

@@ -32,6 +32,10 @@ type (
 		telemetry      bool
 		cost           *events.Cost
 	}
+	problem struct { // of a hook command
+		Name      string `json:"name"`
+		Undecided bool   `json:"undecided"`
+	}
 	plain struct{ text string } // text of a prompt, or trigger of a compaction
 )
 
@@ -70,6 +74,12 @@ var digests = map[events.Kind]func(events.Event) any{
 	}),
 	events.Error: digest(func(p events.ErrorData) any {
 		return events.ErrorData{Error: p.Error, ErrorType: p.ErrorType}
+	}),
+	events.Custom: digest(func(p problem) any {
+		if p.Name == events.HookProblem && p.Undecided {
+			return p
+		}
+		return nil
 	}),
 	events.CompactBefore: digest(func(p events.CompactBeforeData) any { return plain{p.Trigger} }),
 }

@@ -127,6 +127,9 @@ type Row struct {
 	Altered    bool              `json:"altered,omitempty"` // a record of the row differs from its leaf
 	Doubt      string            `json:"doubt,omitempty"`   // status of a [Doubt] about a record of the row
 
+	// Undecided means that a hook command got no decision about the call, for example because the
+	// publisher hung, and let the agent go on.
+	Undecided bool `json:"undecided,omitempty"`
 	// DeniedResult means that a denied call has a successful result. The denial had no effect, or
 	// the result is forged.
 	DeniedResult bool `json:"denied_result,omitempty"`

@@ -71,6 +71,7 @@ var (
 		events.StepFinished:    (*tracer).stepFinished,
 		events.Approval:        (*tracer).approved,
 		events.ToolResult:      (*tracer).answered,
+		events.Custom:          (*tracer).undecided,
 		events.SubagentStart:   (*tracer).delegated,
 		events.SubagentStopped: (*tracer).delegated,
 	}

@@ -1,19 +1,43 @@
 package redact
 
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
 // automaton finds several words in one pass over a text (Aho and Corasick), in any case of ASCII
-// letters.
+// letters. It is built after some text, because a process that redacts one small event, such as a
+// hook command, finds the words faster one by one. The words are in lower case.
 type automaton struct {
+	words   []string
+	scanned atomic.Int64 // bytes
+	once    sync.Once    // guards the fields below
+
 	class [256]uint8 // 0 for bytes that no word contains
 	width int
-	next  []int32 // next state, at state × width + class
-	words []string
-	ends  [][]int32 // indexes of the words that end in each state
-	first int32     // words end in this state and in all higher states
+	// next has the next state × width, at state × width + class. It has the complement if words end
+	// in the next state.
+	next []int32
+	ends [][]int32 // indexes of the words that end in each state
 }
 
-func newAutomaton(words []string) *automaton {
-	a := &automaton{words: words, width: 1}
-	for _, word := range words {
+// smallText is the number of bytes from which the automaton is faster.
+const smallText = 8 << 10
+
+func newAutomaton(words []string) *automaton { return &automaton{words: words} }
+
+func (a *automaton) isFor(text string) bool {
+	if a.scanned.Load() < smallText && a.scanned.Add(int64(len(text))) < smallText {
+		return false
+	}
+	a.once.Do(a.build)
+	return true
+}
+
+func (a *automaton) build() {
+	a.width = 1
+	for _, word := range a.words {
 		for i := range len(word) {
 			if c := word[i]; a.class[c] == 0 {
 				a.class[c] = uint8(a.width)
@@ -25,13 +49,21 @@ func newAutomaton(words []string) *automaton {
 		a.class[c-'a'+'A'] = a.class[c]
 	}
 	a.plant()
-	order, fail := a.link()
-	a.renumber(order, fail)
-	return a
+	a.link()
+	for i, state := range a.next {
+		a.next[i] = state * int32(a.width)
+		if len(a.ends[state]) > 0 {
+			a.next[i] = ^a.next[i]
+		}
+	}
 }
 
 func (a *automaton) plant() {
-	a.next, a.ends = make([]int32, a.width), make([][]int32, 1)
+	most := 1
+	for _, word := range a.words {
+		most += len(word)
+	}
+	a.next, a.ends = make([]int32, a.width, most*a.width), make([][]int32, 1, most)
 	for w, word := range a.words {
 		state := int32(0)
 		for i := range len(word) {
@@ -49,9 +81,9 @@ func (a *automaton) plant() {
 
 // link fills the missing transitions. fail names the state in which the search continues if no
 // longer word fits.
-func (a *automaton) link() (order, fail []int32) {
-	fail = make([]int32, len(a.ends))
-	order = make([]int32, 1, len(a.ends))
+func (a *automaton) link() {
+	fail := make([]int32, len(a.ends))
+	order := make([]int32, 1, len(a.ends))
 	for i := 0; i < len(order); i++ {
 		state := order[i]
 		for c := range a.width {
@@ -69,43 +101,26 @@ func (a *automaton) link() (order, fail []int32) {
 			}
 		}
 	}
-	return order, fail
 }
 
-// renumber gives the highest numbers to the states in which words end. One comparison then
-// recognises them.
-func (a *automaton) renumber(order, number []int32) {
-	count := int32(0)
-	for _, ending := range [...]bool{false, true} {
-		if ending {
-			a.first = count * int32(a.width)
-		}
-		for _, state := range order {
-			if (len(a.ends[state]) > 0) == ending {
-				number[state] = count
-				count++
-			}
-		}
-	}
-	next, ends := make([]int32, len(a.next)), make([][]int32, len(a.ends))
-	for state := range order {
-		ends[number[state]] = a.ends[state]
-		for c := range a.width {
-			next[int(number[state])*a.width+c] = number[a.next[state*a.width+c]] * int32(a.width)
-		}
-	}
-	a.next, a.ends = next, ends
-}
-
+// scan calls found for each occurrence of a word, in any order.
 func (a *automaton) scan(text string, found func(word, start int)) (ascii bool) {
+	if !a.isFor(text) {
+		a.scanEach(text, func(word, start int) bool {
+			found(word, start)
+			return true
+		})
+		return isASCII(text)
+	}
 	state, all := int32(0), byte(0)
 	for i := range len(text) {
 		c := text[i]
 		all |= c
 		state = a.next[state+int32(a.class[c])]
-		if state < a.first {
+		if state >= 0 {
 			continue
 		}
+		state = ^state
 		for _, w := range a.ends[int(state)/a.width] {
 			found(int(w), i+1-len(a.words[w]))
 		}
@@ -114,11 +129,42 @@ func (a *automaton) scan(text string, found func(word, start int)) (ascii bool) 
 }
 
 func (a *automaton) contains(text string) bool {
+	if !a.isFor(text) {
+		return !a.scanEach(text, func(int, int) bool { return false })
+	}
 	state := int32(0)
 	for i := range len(text) {
-		if state = a.next[state+int32(a.class[text[i]])]; state >= a.first {
+		if state = a.next[state+int32(a.class[text[i]])]; state < 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// scanEach does the same as scan without the automaton. It returns false if found does.
+func (a *automaton) scanEach(text string, found func(word, start int) bool) bool {
+	text = lowerASCII(text)
+	for w, word := range a.words {
+		for start := 0; ; start++ {
+			i := strings.Index(text[start:], word)
+			if i < 0 {
+				break
+			}
+			if start += i; !found(w, start) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// lowerASCII keeps the positions in the text, unlike strings.ToLower.
+func lowerASCII(text string) string {
+	low := []byte(text)
+	for i, c := range low {
+		if 'A' <= c && c <= 'Z' {
+			low[i] = c + 'a' - 'A'
+		}
+	}
+	return string(low)
 }

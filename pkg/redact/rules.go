@@ -52,13 +52,12 @@ type allowEntry struct {
 }
 
 func readRules(text string) (*rulebook, error) {
-	var file ruleFile
-	err := toml.NewDecoder(strings.NewReader(text)).DisallowUnknownFields().Decode(&file)
-	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
-		return nil, fmt.Errorf("read rules: unknown keys:\n%s", strict.String())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read rules: %w", err)
+	file, ok := readQuick(text)
+	if !ok {
+		var err error
+		if file, err = readFully(text); err != nil {
+			return nil, fmt.Errorf("read rules: %w", err)
+		}
 	}
 	book := &rulebook{allow: allowlists(file.Allowlist, file.Allowlists)}
 	for _, e := range file.Rules {
@@ -71,6 +70,14 @@ func readRules(text string) (*rulebook, error) {
 		return nil, fmt.Errorf("read rules: %w", err)
 	}
 	return book, nil
+}
+
+func readFully(text string) (file ruleFile, err error) {
+	err = toml.NewDecoder(strings.NewReader(text)).DisallowUnknownFields().Decode(&file)
+	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
+		err = fmt.Errorf("unknown keys:\n%s", strict.String())
+	}
+	return file, err
 }
 
 func allowlists(one *allowEntry, more []allowEntry) []*allowlist {

@@ -2,8 +2,8 @@ package agents
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// turn is a turn of an agent that names its turns and reports the end of each that no person
-// interrupts. Payloads may arrive late or twice, so CallIDs keeps what is known about each turn.
+// turn is a turn of an agent that names its turns and reports the ends of those that no person
+// interrupts. CallIDs has its state, because payloads may arrive late or twice.
 type turn struct {
 	b    *builder
 	step string
@@ -35,8 +35,7 @@ func (t turn) begin() {
 	}
 }
 
-// end ends the turn. If the session ended before, it also adds the end of the run, which replaces the
-// end with an unknown status.
+// end ends the turn. If the session has already ended, it completes the run, whose end was unknown.
 func (t turn) end() {
 	t.note(turnEnded)
 	if t.is(turnLeft) {
@@ -46,8 +45,7 @@ func (t turn) end() {
 	}
 }
 
-// leftTurn reports whether the session ends in the middle of a turn, for example because a person
-// interrupted the turn and left.
+// leftTurn reports whether the session ends within a turn, for example after an interrupt.
 func (b *builder) leftTurn() bool {
 	if b.context.CallIDs == nil || !namesTurns[b.tool.name] {
 		return false

@@ -20,19 +20,18 @@ import (
 )
 
 const (
-	// idleAfter is shorter than the silence after which an auditor misses the end of a run.
+	// idleAfter is shorter than the silence after which an auditor misses a run's end.
 	idleAfter  = 10 * time.Minute
 	idleChecks = time.Minute
-	// maxIdle limits the runs that wait for their end. Beyond it, the longest silent one ends at once.
+	// maxIdle limits the open runs. Above it, the longest silent one ends at once.
 	maxIdle = 4096
 	// maxOthers limits the runs of a generation, see [IdleRuns].
 	maxOthers = 50_000
 )
 
-// IdleRuns ends the runs of which nothing reports the end, such as those of logs and of requests for
-// decisions. It appends a run.finished event with the status unknown when such a run was silent for
-// ten minutes and when it stops, so that the run is sealed. It leaves out runs with events of other
-// sources, because hooks and engines report the end themselves. It is safe for concurrent use.
+// IdleRuns ends silent runs whose end nothing reports, such as runs of logs. Otherwise they would
+// stay open for ever. It leaves out runs with other sources, because hooks and engines report ends.
+// It is safe for concurrent use.
 type IdleRuns struct {
 	to     Appender
 	dir    string // has a file for each open run, so that the next process can end it
@@ -40,13 +39,13 @@ type IdleRuns struct {
 
 	mu   sync.Mutex
 	open map[runKey]*idleRun
-	// others has the runs of other sources, and older the runs of the generation before it.
+	// others has the recent runs of other sources, and older the runs before them.
 	others, older map[runKey]bool
 }
 
 type runKey struct{ tenant, run string }
 
-// idleRun is the last event of an open run, as far as its end needs it.
+// idleRun has the facts of an open run that its end needs.
 type idleRun struct {
 	ID      string    `json:"id"`
 	Tenant  string    `json:"tenant"`
@@ -60,8 +59,7 @@ type idleRun struct {
 	heard time.Time
 }
 
-// NewIdleRuns returns IdleRuns that append the ends of runs to an outbox, for which to accepts all
-// events.
+// NewIdleRuns returns IdleRuns that append the ends of runs to an outbox.
 func NewIdleRuns(to Appender, opts Options) *IdleRuns {
 	opts = opts.withDefaults()
 	return &IdleRuns{
@@ -82,8 +80,8 @@ type heard struct {
 	hear func(context.Context, events.Event)
 }
 
-// Append implements [Appender]. A duplicate counts, because the process may have been killed before
-// it noted the first copy.
+// Append implements [Appender]. A duplicate counts, because the process may have been killed after
+// the first copy.
 func (h heard) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	stored, err := h.to.Append(ctx, e)
 	if err == nil || errors.Is(err, publish.ErrDuplicate) {
@@ -138,8 +136,8 @@ func (r *IdleRuns) makeRoom(ctx context.Context) {
 	r.end(ctx, *oldest, events.ReasonIdle)
 }
 
-// Start ends the runs that an earlier process left open, and idle runs until stop is called. Stop
-// ends all open runs. Call stop when no more events arrive, and before the outbox is closed.
+// Start ends the runs of an earlier process, and idle runs until stop is called. stop ends all open
+// runs. Call it after the last event and before closing the outbox.
 func (r *IdleRuns) Start(ctx context.Context) (stop func()) {
 	r.load(ctx)
 	r.endAll(ctx, r.silentSince(time.Now()), events.ReasonEndOfLog)
@@ -190,8 +188,8 @@ func (r *IdleRuns) endAll(ctx context.Context, list []idleRun, reason string) {
 	}
 }
 
-// end appends the end of a run. After an error the run stays open, and the next check or process
-// tries again. The caller locks mu, so that no event of the run is lost in between.
+// end appends the end of a run. After an error the run stays open for another try. The caller locks
+// mu, so that no event comes in between.
 func (r *IdleRuns) end(ctx context.Context, o idleRun, reason string) {
 	data := events.RunFinishedData{Reason: reason}
 	data.SetStatus(events.RunUnknown)

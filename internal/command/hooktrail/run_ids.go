@@ -9,8 +9,8 @@ import (
 // leastID is the least number of characters of a shortened id.
 const leastID = 8
 
-// shortIDs knows the ids of runs, and shortens them to starts that name one of these runs. The run
-// of a sub-agent, SESSION/AGENT, keeps the starts of both.
+// shortIDs shortens the ids of runs to starts that still differ. The run of a sub-agent,
+// SESSION/AGENT, keeps both starts.
 type shortIDs struct{ sessions, agents []string } // sorted
 
 func newShortIDs(runs iter.Seq[string]) *shortIDs {

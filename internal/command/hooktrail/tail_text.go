@@ -195,7 +195,7 @@ func endMark(l tail.Line) string {
 	return "?"
 }
 
-// callNote returns who decided about a call or prompt, and why, or why the call failed.
+// callNote returns who decided about a call or prompt, or why the call failed.
 func callNote(l tail.Line) string {
 	row := &runtree.Row{
 		Kind: events.ToolBefore, Verdict: l.Verdict, Hook: l.Hook, Reason: l.Reason, Status: events.ToolStatus(l.Status),

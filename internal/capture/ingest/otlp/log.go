@@ -161,9 +161,8 @@ func (r *reader) ofTool(m *made, c *record) {
 	}
 }
 
-// ends has the records at the end of a session of Qwen Code, and of a turn of Gemini CLI or Qwen Code,
-// with the reason of the end. They do not say whether the agent succeeded. Claude Code and Codex send
-// no record at the end.
+// ends has the records at the end of a session or turn, with the reason of the end. Claude Code and
+// Codex send none.
 var ends = map[string]string{"session.end": events.ReasonEndOfLog, "conversation_finished": events.ReasonIdle}
 
 // prompt adds a prompt. CallIDs gives a prompt of Gemini CLI the same step as in its hooks.

@@ -63,14 +63,13 @@ func (r *reader) toolRecord(m *made, c *record) {
 	}
 }
 
-// hasResult reports whether a result of the call follows from the record. A call that hooks denied has
-// none.
+// hasResult reports whether the record gives the call a result. A call that hooks denied has none.
 func (c *record) hasResult(verdict events.Verdict, refused events.ToolStatus) bool {
 	return c.name == "tool_result" || c.name == "tool_call" && verdict != events.VerdictDeny || refused != ""
 }
 
-// refusal returns the status of a call that something other than a hook refused, and the source of
-// the refusal. In Gemini CLI and Qwen Code only a person rejects a call.
+// refusal returns the status of a call that something other than a hook refused, and who refused
+// it.
 func (c *record) refusal(verdict events.Verdict) (events.ToolStatus, events.DeniedBy) {
 	source := c.a.text("source")
 	switch {

@@ -61,7 +61,7 @@ func (e Event) Untimed() bool {
 	return bytes.Contains(e.Data, []byte(`"untimed"`)) && json.Unmarshal(e.Data, &common) == nil && common.Untimed
 }
 
-// Enabled reports whether e enables the hook with this name, in any case. Empty Hooks enable all.
+// Enabled reports whether e enables this hook, in any case. Empty Hooks enable all.
 func (e Event) Enabled(hook string) bool {
 	names := strings.FieldsFunc(e.Hooks, func(r rune) bool { return r == ',' || r == ' ' })
 	return e.Hooks == "" || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, hook) })

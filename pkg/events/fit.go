@@ -200,7 +200,7 @@ func (m *matcher) fitRecord(sh *shape, depth int) error {
 	return within(sh.fields[bits.TrailingZeros64(missing)].name, m.scan.failAt(start, "missing"))
 }
 
-// fitBlobs returns the missing fields that no blob replaces. A blob without a name replaces all.
+// fitBlobs returns the missing fields that no blob replaces. A blob without name replaces all.
 func (m *matcher) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 	blobs := sh.fields[sh.field([]byte(blobsField))].shape
 	if m.scan.peek() != '{' {

@@ -21,8 +21,7 @@ type Grant struct {
 	Sig      string    // Ed25519 signature of [Grant.SignedText] in base64
 }
 
-// SignedText returns the text that the issuer signs, which is a format line and the grant without
-// Sig.
+// SignedText returns the text that the issuer signs, a format line and the grant without Sig.
 func (g Grant) SignedText() []byte {
 	g.Sig = ""
 	return appendGrant(append(make([]byte, 0, 512), grantContext...), g)

@@ -11,7 +11,7 @@ import (
 // NewID returns a new event id, which is a UUIDv7. Ids sort by creation time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// DeriveID returns a UUIDv8 that depends only on parts, so a repeated import has the same ids.
+// DeriveID returns a UUIDv8 of parts, so that a repeated import has the same ids.
 func DeriveID(parts ...string) string {
 	h := sha256.New()
 	var length [8]byte

@@ -220,8 +220,7 @@ func (s *scanner) filled() (string, error) {
 	return text, err
 }
 
-// Validate checks the form of all fields, but does not verify the signature. Errors are
-// [InvalidError].
+// Validate checks all fields, but does not verify the signature. Errors are [InvalidError].
 func (m Manifest) Validate() error {
 	if err := m.validateHead(); err != nil {
 		return err

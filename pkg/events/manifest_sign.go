@@ -7,8 +7,7 @@ import (
 
 const manifestContext = "hooktrail/manifest/v2\n"
 
-// SignedText returns the text that the producer signs, which is a format line and the manifest
-// without Sig.
+// SignedText returns the text that the producer signs, a format line and the manifest without Sig.
 func (m Manifest) SignedText() []byte {
 	m.Sig = ""
 	return AppendManifest(append(make([]byte, 0, 512), manifestContext...), m)

@@ -104,8 +104,7 @@ func (e Event) DeniesCall() bool {
 	return (k == ToolBefore || k == Approval) && e.Denies()
 }
 
-// CallSucceeded reports whether e is a successful tool result. Any member "status" with the value
-// "success" is enough.
+// CallSucceeded reports whether e is a tool result with any member "status" that is "success".
 func (e Event) CallSucceeded() bool {
 	return e.Kind() == ToolResult && says(e.Data, "status", string(ToolSuccess))
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Hooks, a transcript and telemetry can report the same call. The functions below choose
-// independently of the order of arrival.
+// Hooks, transcripts and telemetry can report the same call. The order of arrival must not matter.
 
 var byStrength = []ToolStatus{ToolSuccess, ToolError, ToolInterrupted, ToolDenied}
 

@@ -2,11 +2,10 @@ package events
 
 import "time"
 
-// AuditAction is a kind of access to evidence. Readers must accept unknown actions of later
-// versions.
+// AuditAction is a kind of access to evidence. Later versions may have more of them.
 type AuditAction string
 
-// The actions. The first group reads evidence. The others change something and need a signed order.
+// The actions. The first group reads evidence. The others require a signed order.
 const (
 	AuditReplay   AuditAction = "replay"
 	AuditExport   AuditAction = "export"

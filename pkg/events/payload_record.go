@@ -40,7 +40,7 @@ type GapRecordedData struct {
 	Common
 }
 
-// BlobChunkData is the payload of blob.chunk, a part of a payload too large for one event.
+// BlobChunkData is the payload of blob.chunk, a part of a large payload.
 type BlobChunkData struct {
 	SHA256  string `json:"sha256"` // hash of the whole content in lower-case hex
 	Bytes   int64  `json:"bytes"`  // size of the whole content
@@ -82,8 +82,7 @@ type IssueEditedData struct {
 	Common
 }
 
-// ProducerLostData is the payload of producer.lost. A producer's outbox was missing, so its unsent
-// events are lost.
+// ProducerLostData is the payload of producer.lost. The unsent events of the producer are lost.
 type ProducerLostData struct {
 	Producer string `json:"producer"`
 	Outbox   string `json:"outbox,omitempty"` // name of the outbox in the data directory
@@ -101,7 +100,7 @@ type ClockTickedData struct {
 // HookProblem is the name of custom events with which a hook command reports problems.
 const HookProblem = "hook.problem"
 
-// CustomData is the payload of custom, an event of another tool. Raw contains the complete event.
+// CustomData is the payload of custom, an event of another tool. Raw has all of it.
 type CustomData struct {
 	Name string          `json:"name,omitempty"` // name of the event in that tool
 	Data json.RawMessage `json:"data,omitempty"`

@@ -71,8 +71,8 @@ const (
 	ReasonInTurn   = "left in a turn" // the session ended before its last turn did
 )
 
-// RunFinishedData is the payload of run.finished. A run can continue afterwards, and then its
-// latest run.finished is valid.
+// RunFinishedData is the payload of run.finished. If a run continues, its latest run.finished
+// counts.
 type RunFinishedData struct {
 	RunType string `json:"run_type,omitempty"`
 	Success bool   `json:"success"` // true only if RunStatus is completed

@@ -34,7 +34,7 @@ const (
 	DeniedByHook        DeniedBy = "hook" // a hook that is not ours
 )
 
-// ToolResultData is the payload of tool.result. It has a Result or an Error, depending on Status.
+// ToolResultData is the payload of tool.result, with a Result or an Error.
 type ToolResultData struct {
 	Tool       string          `json:"tool,omitempty"`
 	Args       json.RawMessage `json:"args,omitempty"` // set if tool.before lacks them

@@ -9,7 +9,7 @@ import (
 	"math/bits"
 )
 
-// BatchRoot returns the RFC 6962 Merkle root of a batch, with one leaf for each event.
+// BatchRoot returns the RFC 6962 Merkle root of a batch, with a leaf per event.
 func BatchRoot(hashes []Hash) Hash {
 	if len(hashes) == 0 {
 		return sha256.Sum256(nil)

@@ -56,7 +56,7 @@ func (a *allowlist) stops(secret string) bool {
 
 func (a *allowlist) compile() {
 	if len(a.regexes) > 0 {
-		// Join the expressions as gitleaks does, so that a flag in one applies to the later ones.
+		// Join the expressions as gitleaks does. A flag in one then applies to the later ones.
 		a.pattern = compile("(?:"+strings.Join(a.regexes, "|")+")", nothing)
 	}
 	if len(a.stopwords) > 0 {

@@ -6,9 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// automaton finds several words in one pass over a text (Aho and Corasick), in any case of ASCII
-// letters. It is built after some text, because a process that redacts one small event, such as a
-// hook command, finds the words faster one by one. The words are in lower case.
+// automaton finds several lower-case words in one pass over a text (Aho and Corasick). It is built
+// only after some text, because a small text is searched faster for each word.
 type automaton struct {
 	words   []string
 	scanned atomic.Int64 // bytes
@@ -79,8 +78,7 @@ func (a *automaton) plant() {
 	}
 }
 
-// link fills the missing transitions. fail names the state in which the search continues if no
-// longer word fits.
+// link fills the missing transitions. fail is where the search continues if no longer word fits.
 func (a *automaton) link() {
 	fail := make([]int32, len(a.ends))
 	order := make([]int32, 1, len(a.ends))

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// rawRegions converts positions in a decoded string to positions in its JSON text. Half an escape
-// would be invalid JSON.
+// rawRegions converts regions of a decoded string to its JSON text. It covers whole escapes,
+// because half of one is invalid.
 func rawRegions(raw string, regions []region) []region {
 	list := regions[:0:0]
 	at, i := 0, 0 // positions in the decoded text and in raw
@@ -41,8 +41,7 @@ func sizeAt(raw string, i int) int {
 	return utf8.RuneLen(r)
 }
 
-// decodeAt returns the character of the escape at i and its length. Without an escape, the
-// character is negative.
+// decodeAt returns the escaped character at i, or a negative one, and its length.
 func decodeAt(raw string, i int) (rune, int) {
 	if raw[i] != '\\' || i+1 == len(raw) {
 		return -1, 1

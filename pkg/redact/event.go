@@ -96,8 +96,7 @@ func (r *Redactor) search(text, skip string) (*document, error) {
 	if err := d.clean(); err != nil || len(c.known.texts) == 0 {
 		return d, err
 	}
-	// A rule may recognise a secret only in a later value. The second pass redacts its copies in
-	// earlier values.
+	// The second pass redacts copies of a secret that only a later value revealed.
 	d = &document{cleaner: c, text: text, skip: skip}
 	return d, d.clean()
 }

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// gate checks quickly whether an expression can match after a keyword, up to its next required
-// character.
+// gate checks quickly whether an expression can match after a keyword.
 type gate struct {
 	of    [256]uint8
 	from  int // start of the check, relative to the keyword
@@ -19,8 +18,8 @@ const (
 	insisted
 )
 
-// newGate returns the gate of the concatenated items, or nil. heads lists all texts that the first
-// count items match.
+// newGate returns the gate of the concatenated items. heads lists the texts that the first items
+// match.
 func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	g := &gate{from: len(heads[0])}
 	for _, head := range heads {

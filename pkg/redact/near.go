@@ -12,7 +12,7 @@ import (
 // begins with a keyword, and a tail T.
 type near struct {
 	ways []*way
-	// lead is the maximum length of L in bytes. If negative, find searches the whole text.
+	// lead is the maximum length of L. If negative, the whole text is searched.
 	lead int
 }
 

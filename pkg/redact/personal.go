@@ -206,7 +206,7 @@ func preceded(text string, i int, others string) bool {
 	return i > 0 && (isWord(text[i-1]) || strings.IndexByte(others, text[i-1]) >= 0)
 }
 
-// followed reports whether the number that ends at i continues as a word such as "1-2a".
+// followed reports whether the number that ends at i continues as a word ("1-2a").
 func followed(text string, i int) bool {
 	if i < len(text) && (text[i] == '-' || text[i] == '.') {
 		i++

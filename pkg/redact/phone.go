@@ -8,7 +8,7 @@ const (
 	maxPhone = 15
 )
 
-// phone returns the range of the phone number whose first digit is at i, or 0, 0.
+// phone returns the range of the phone number with its first digit at i, or 0, 0.
 func phone(text string, i int) (start, end int) {
 	if i > 0 && text[i-1] == '+' {
 		if preceded(text, i-1, "+)]") {
@@ -48,8 +48,7 @@ func american(text string, offset int, open bool) int {
 	return 0
 }
 
-// looksLike reports whether text begins with pattern, where d is any digit and 2 a digit from 2 to
-// 9.
+// looksLike reports whether text begins with pattern, where d is a digit and 2 one from 2.
 func looksLike(text, pattern string) bool {
 	if len(text) < len(pattern) {
 		return false

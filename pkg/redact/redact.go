@@ -29,8 +29,7 @@ type Redactor struct {
 	personal personal
 }
 
-// Span is a finding, with byte positions in the original text. Spans of different rules can
-// overlap.
+// Span is a finding, in bytes of the original text. Spans of different rules can overlap.
 type Span struct {
 	Rule       string
 	Start, End int

@@ -32,7 +32,7 @@ func (r *rule) compile() {
 	}
 }
 
-// apply appends the findings of r to list. positions are keyword positions, or nil if unknown.
+// apply appends the findings of r to list. positions are of keywords, or nil if unknown.
 func (r *rule) apply(list []finding, in *subject, positions []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
 	if r.paths != nil && !r.paths.MatchString(in.path) {
@@ -91,8 +91,7 @@ func (r *rule) secret(match string) (from, to int) {
 	return 0, len(match)
 }
 
-// entropy returns the Shannon entropy of text. Like gitleaks, it divides character counts by the
-// number of bytes.
+// entropy returns the Shannon entropy of text. Like gitleaks, it divides by the number of bytes.
 func entropy(text string) float64 {
 	var (
 		ascii [utf8.RuneSelf]int

@@ -18,8 +18,8 @@ type rulebook struct {
 
 var shipped = sync.OnceValues(func() (*rulebook, error) { return readRules(config.DefaultConfig) })
 
-// ruleFile is a configuration file of gitleaks. Unknown keys are rejected, so that no part of a
-// rule is ignored.
+// ruleFile is a configuration file of gitleaks. An unknown key is an error, because a rule may need
+// it.
 type ruleFile struct {
 	Title      string
 	MinVersion string

@@ -50,7 +50,7 @@ func cross(heads, tails []string) []string {
 	return slices.Compact(list)
 }
 
-// spell returns all lower-case texts that re can match, or false if it cannot list them.
+// spell returns all lower-case texts that re can match, or false if too many.
 func spell(re *syntax.Regexp) ([]string, bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

@@ -36,8 +36,7 @@ type region struct {
 	shown      int // position of the marker after replacement
 }
 
-// maxRounds limits the repeated searches that overlapping findings need. Afterwards, a marker
-// replaces the whole text.
+// maxRounds limits repeated searches. Afterwards, a marker replaces the whole text.
 const maxRounds = 10
 
 type cleaner struct {
@@ -71,8 +70,8 @@ func (c *cleaner) clean(in subject, name string) (string, []Span) {
 
 const minText = len("a@b.cd")
 
-// find replaces secrets first. Otherwise the password in "user:password@host" would become part of
-// an e-mail address.
+// find searches for secrets first. Otherwise the password in "user:password@host" would become part
+// of an e-mail address.
 func (c *cleaner) find(in *subject, name string) []finding {
 	r := c.redactor
 	found := r.secrets.find(nil, in)

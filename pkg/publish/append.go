@@ -19,8 +19,7 @@ func hasNoRoom(err error) bool { return errors.Is(err, errQuota) || errors.Is(er
 
 const roomPoll = 200 * time.Millisecond
 
-// prepare redacts and completes *e. If *e is too large, it also returns parts of it in blob.chunk
-// events.
+// prepare redacts and completes *e. Parts that are too large become blob.chunk events.
 func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, error) {
 	if e.Tenant == "" {
 		e.Tenant = opts.Tenant
@@ -41,7 +40,7 @@ func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, e
 	if err := e.Normalize(); err != nil {
 		return nil, err
 	}
-	// Check the subject now, because the forwarder could not report an error to the caller later.
+	// Check the subject now, because the forwarder could not report the error to the caller.
 	if _, err := opts.space().Event(e.Tenant, e.Producer, e.Run, e.Kind()); err != nil {
 		return nil, err
 	}

@@ -60,8 +60,7 @@ func (c *chains) invalidate(groups []*group) {
 	}
 }
 
-// lookUp reads the last manifest of a tenant. Batches whose acknowledgement was lost then count as
-// sent.
+// lookUp reads the last manifest of a tenant. Batches without acknowledgement may be in the stream.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -166,8 +165,7 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp marks the events of a manifest as sent. It returns errDiverged unless the outbox has
-// exactly these events.
+// catchUp marks the events of a manifest as sent, if the outbox has exactly these events.
 func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
 	if m.Last > c.outbox.lastNumber(m.Tenant) {
 		return errDiverged
@@ -203,8 +201,8 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether the manifest lists exactly these hashes. If size is positive, it must
-// list some.
+// isAbout reports whether the manifest lists exactly these hashes, and at least one if size is
+// positive.
 func isAbout(m events.Manifest, listed []events.Hash, size int) bool {
 	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || size == 0)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// collector divides each batch fairly between the tenants. A tenant with too many events gets a
-// separate reader, see [laggards].
+// collector divides each batch fairly between the tenants. Those with too many events get separate
+// readers.
 type collector struct {
 	opts      Options
 	backlog   *waiting
@@ -38,10 +38,9 @@ type share struct {
 }
 
 const (
-	// maxGroups limits the groups of a batch. Each adds a manifest, and the server limits the
-	// messages.
+	// maxGroups limits the groups of a batch. Each adds a manifest, and the server limits messages.
 	maxGroups = 999 - maxBatchEvents
-	// shares divides a batch. A tenant with more events than one share counts as a laggard.
+	// A tenant with more than 1/shares of a batch gets a separate reader.
 	shares = 8
 	// maxSkim limits the bytes read for a batch, because skipped records also take time.
 	maxSkim = 8 << 20
@@ -60,8 +59,7 @@ func (c *collector) close() {
 	c.lagging.clear()
 }
 
-// collect reads the next batch. Without more records, it calls await and reads again, until await
-// returns true.
+// collect reads the next batch. Without more records, it waits with await until that returns true.
 func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (bool, error)) (*batch, error) {
 	if c.suspended.retryDue(time.Now()) {
 		c.rewind()
@@ -100,7 +98,7 @@ func (b *batch) isFull(r room) bool {
 	return b.events >= r.events || b.bytes >= r.bytes || len(b.groups) >= r.groups
 }
 
-// readNew reads new records and reports whether it read all. Half of the batch is left to laggards.
+// readNew reads new records and reports whether it read all.
 func (c *collector) readNew(b *batch) (atEnd bool, err error) {
 	for skimmed := 0; skimmed < maxSkim; {
 		r := c.room()

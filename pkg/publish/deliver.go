@@ -34,8 +34,8 @@ type delivery struct {
 	status    *status
 }
 
-// deliverAll delivers the groups, one for each tenant. Doubtful tenants come last, so that they
-// cannot hold up the others.
+// deliverAll delivers the groups. Doubtful tenants come last, so that they cannot hold up the
+// others.
 func (d *delivery) deliverAll(ctx context.Context, groups []*group) error {
 	var good, doubtful []*group
 	for _, g := range groups {
@@ -154,7 +154,7 @@ func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexpl
 	return atomicbatch.OutcomeRefused
 }
 
-// react handles a failed batch. It returns false if the caller must send the batch again.
+// react handles a failed batch. It returns false if it must be sent again.
 func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatch.Outcome) (isDone bool, err error) {
 	switch result {
 	case atomicbatch.OutcomeStored, atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnexplained:
@@ -213,7 +213,7 @@ func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) er
 	return errSuspended
 }
 
-// split delivers a refused batch in ever smaller parts, until only the refused event is left.
+// split delivers a refused batch in ever smaller parts, to find the refused event.
 func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err error) {
 	if len(groups) > 1 {
 		return true, d.deliverEach(ctx, groups)

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// identity is the content of "outbox.json". The producer id also names the folder with the records.
+// identity is the content of "outbox.json". Producer also names the folder with the records.
 type identity struct {
 	Producer string `json:"producer"`
 	Boot     string `json:"boot,omitempty"` // boot id of the machine when last opened
@@ -25,8 +25,8 @@ type identity struct {
 	// Suspect means that the stream may have events that the outbox lacks. Continuing could then
 	// use a number twice.
 	Suspect bool `json:"suspect,omitempty"`
-	// Key is the public key for the manifests of Producer. Unsigned means that its first manifests
-	// may have no signature.
+	// Key verifies the manifests of Producer. Unsigned means that the first ones may have no
+	// signature.
 	Key      string `json:"key,omitempty"`
 	Unsigned bool   `json:"unsigned,omitempty"`
 	OldKey   string `json:"old_key,omitempty"` // the key before the last key change
@@ -35,7 +35,7 @@ type identity struct {
 	next   *signer // the next key, nil if the key is not being changed
 }
 
-// openKey opens or creates the key of the outbox. It sets Suspect if the old key was lost.
+// openKey opens or creates the key of the outbox. A lost key sets Suspect.
 func (id *identity) openKey(opts Options) (err error) {
 	if id.signer, err = openSigner(opts, keyName); err != nil {
 		return err
@@ -50,8 +50,8 @@ func (id *identity) openKey(opts Options) (err error) {
 	return nil
 }
 
-// newProducerID returns an id that clients cannot guess. Otherwise an unprivileged client could
-// write to the chain of the producer.
+// newProducerID returns an id that clients cannot guess, because they could send events in its
+// name.
 func newProducerID(name string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails

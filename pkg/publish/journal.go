@@ -20,8 +20,7 @@ import (
 // JournalDir returns the folder of the outbox journals in a data directory.
 func JournalDir(dataDir string) string { return filepath.Join(dataDir, "producers") }
 
-// Missing describes a producer whose outbox no longer exists. It was not closed, so events may be
-// lost.
+// Missing is a producer whose outbox is gone and was not closed, so events may be lost.
 type Missing struct {
 	Outbox   string // name of the outbox in the data directory
 	Producer string
@@ -137,7 +136,7 @@ func note(o *outbox, add func(journal.File, journal.Record) error, state journal
 	write(o, add, journal.Record{Producer: o.id.Producer, Key: o.id.Key, State: state, Last: last})
 }
 
-// write adds r to the journal and only logs errors, because the outbox works without it.
+// write adds r to the journal. It only logs errors, because the outbox works without it.
 func write(o *outbox, add func(journal.File, journal.Record) error, r journal.Record) {
 	r.Time = time.Now().UTC()
 	if err := add(o.opts.journal(), r); err != nil {

@@ -68,8 +68,7 @@ func (f *forwarder) answerKeyChange(err error) {
 	f.awaitKey = nil
 }
 
-// changeKey announces the next key in each chain that still uses the old one. Suspended tenants
-// follow later.
+// changeKey announces the next key in each chain with the old one. Suspended tenants follow later.
 func (f *forwarder) changeKey(ctx context.Context) error {
 	next := f.backlog.id.next
 	if next == nil {
@@ -102,8 +101,7 @@ func (f *forwarder) changeKey(ctx context.Context) error {
 	return err
 }
 
-// endKeyChange makes the next key the key of the outbox. If a crash interrupts it, openKey
-// completes the change.
+// endKeyChange makes the next key the key of the outbox. After a crash, openKey completes this.
 func (f *forwarder) endKeyChange(ctx context.Context) error {
 	o := f.outbox
 	if err := o.begin(ctx); err != nil {

@@ -34,8 +34,7 @@ func (l *laggards) isAmong(tenant string) bool {
 	return slices.ContainsFunc(l.list, func(t *laggard) bool { return t.tenant == tenant })
 }
 
-// add gives the tenant of item, which r has just read, a separate reader, unless there are too
-// many.
+// add gives the tenant of item a separate reader, unless there are too many.
 func (l *laggards) add(r *segment.Reader, item segment.Item) bool {
 	if len(l.list) >= maxLaggards {
 		return false
@@ -88,7 +87,7 @@ func (c *collector) readLagging(b *batch) error {
 	return nil
 }
 
-// readLaggard adds events of t to the batch. It returns true if t has caught up with the collector.
+// readLaggard adds events of t to the batch. isLevel means that t has caught up.
 func (c *collector) readLaggard(b *batch, t *laggard, r room) (isLevel bool, err error) {
 	b.hasBegun = true // the cursor can move even if t has no event
 	for skimmed := 0; t.read < c.backlog.read; {

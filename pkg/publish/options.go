@@ -82,8 +82,7 @@ func ParseFullPolicy(name string) (FullPolicy, error) {
 	return 0, fmt.Errorf("unknown policy %q, use one of %s", name, strings.Join(fullPolicies[:], ", "))
 }
 
-// Redactor removes sensitive data from events before they are written to disk. Append calls it in
-// the caller's goroutine.
+// Redactor removes sensitive data from events before they are written to disk.
 type Redactor interface {
 	// Redact changes *e in place. It must not write to the memory of slices such as e.Data, which
 	// the caller owns. If it fails, the event is not published.

@@ -128,7 +128,7 @@ func signal(c chan<- struct{}) {
 func (o *outbox) release(ctx context.Context, first, records uint64, bytes int64) {
 	err := o.begin(ctx)
 	if err != nil {
-		// Release the backlog in memory all the same. Other processes see it after the next begin.
+		// Release the backlog in memory all the same. Other processes see it after another begin.
 		o.mu.Lock()
 		defer o.mu.Unlock()
 	} else {

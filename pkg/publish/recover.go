@@ -95,11 +95,10 @@ func (r *recovery) cut(first uint64, at int64, it segment.Item) error {
 	last, _ := r.o.log.Last()
 	switch {
 	case first != last.First:
-		// A crash leaves an incomplete record only in the last segment, so this record is damaged.
+		// A crash leaves an incomplete record only in the last segment, so this one is damaged.
 		r.o.quarantine(first, segment.Item{Size: it.Size})
 	case it.Size >= segment.HeaderBytes && !it.HasHeader && r.ordinal+1 >= r.c.Next:
-		// A crash during the write would have left an intact header, so this record was damaged
-		// later.
+		// A crash would have left an intact header, so the record was damaged later.
 		r.o.quarantine(first, segment.Item{Size: it.Size})
 		r.lost++
 		r.isUnsure = true

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// refusal describes the last event that found no room, or is zero if an event was written since.
+// refusal describes the last event that found no room. Writing an event resets it.
 type refusal struct {
 	err  error // nil if the last event was written
 	at   time.Time
@@ -37,7 +37,7 @@ func (o *outbox) full() error {
 	return fmt.Errorf("%w: %w", ErrFull, r.err)
 }
 
-// log logs once when the outbox becomes full, and once when it has room again. Call it before note.
+// log logs when the outbox becomes full, and when it has room again.
 func (r *refusal) log(opts Options, err error) {
 	switch wasFull := r.err != nil; {
 	case hasNoRoom(err) && !wasFull:

@@ -224,8 +224,7 @@ func (n *renumbering) append(e events.Event) error {
 	return nil
 }
 
-// moveGap appends gap.recorded events with the new numbers of g. Losses that manifests already list
-// have no new numbers.
+// moveGap appends gap.recorded events with the new numbers of g, if it has any.
 func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
 		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {

@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// sharing coordinates the processes that append to one outbox. Only the forwarding process reads
-// all records.
+// sharing coordinates processes that append to one outbox. Only one of them reads all records.
 type sharing struct {
 	outbox   *outbox
 	lock     *disk.Mutex // held during a change of the outbox

@@ -43,8 +43,7 @@ func (s *status) ignore() {
 	s.foreign++
 }
 
-// fail stores the error that pauses forwarding. It logs only news, because retries fail again and
-// again.
+// fail stores the error that pauses forwarding. It logs only news, because retries repeat it.
 func (s *status) fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil || isNews(err, s.err, ErrPermission) || isNews(err, s.err, ErrNoStream)

@@ -24,8 +24,8 @@ const (
 	maxSuspension   = 15 * time.Second
 )
 
-// suspensions contains the tenants whose events the stream does not take at the moment. Each is
-// retried after a pause.
+// suspensions contains the tenants whose events the stream does not take now. They are retried
+// later.
 type suspensions struct {
 	backlog *waiting
 	status  *status
@@ -86,8 +86,7 @@ func (s *suspensions) nextRetry() (next time.Time) {
 	return next
 }
 
-// count adds an item to its tenant's share. Records can be read twice, so it skips those already
-// sent.
+// count adds an item to its tenant's share, unless it was sent. Records can be read twice.
 func (s *suspensions) count(b *batch, it segment.Item) {
 	if it.Ordinal > 0 && it.Ordinal <= s.released[it.Tenant] {
 		return

@@ -22,8 +22,7 @@ const (
 	askAgain = time.Second
 )
 
-// violations finds out whether a request violated a permission, because the server never answers
-// such a request.
+// violations finds out whether a permission is missing. The server then never answers a request.
 type violations struct {
 	nc     *nats.Conn
 	before error
@@ -31,8 +30,7 @@ type violations struct {
 
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
-// about returns an error if the server forbids inbox, or publishing to a subject that concerns
-// accepts.
+// about returns an error if a permission is missing for inbox or a subject that concerns accepts.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)
@@ -100,7 +98,7 @@ var ErrNoStream = errors.New("the server has no stream for events; hooktrail up 
 // codeNoStream is the error code of nats-server for an unknown stream.
 const codeNoStream = 10059
 
-// isMissing reports whether the server says that it has no such stream. No answer means false.
+// isMissing reports whether the server says that it has no such stream.
 func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {
 	msg, err := request(ctx, nc, "$JS.API.STREAM.INFO."+stream)
 	if err != nil {
@@ -112,8 +110,8 @@ func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {
 	return json.Unmarshal(msg.Data, &answer) == nil && answer.Error != nil && answer.Error.Code == codeNoStream
 }
 
-// request sends an empty request and returns the answer. Without permission it fails early, because
-// the server never answers.
+// request returns the answer to an empty request. Without permission it fails early, instead of
+// waiting for an answer.
 func request(ctx context.Context, nc *nats.Conn, subject string) (*nats.Msg, error) {
 	v := violationsSince(nc)
 	inbox := cmp.Or(nc.Opts.InboxPrefix, strings.TrimSuffix(nats.InboxPrefix, ".")) + "."

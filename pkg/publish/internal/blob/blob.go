@@ -43,8 +43,7 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	whole := e.Data
 	for moved := 0; tooLarge(e); moved++ {
 		if moved == maxBlobs {
-			// Move all data into one blob. Otherwise thousands of small fields could each become an
-			// event.
+			// Move all data into one blob, because thousands of small fields would become events.
 			batch, refs, members = nil, map[string]events.BlobRef{}, []member{{value: whole}}
 		}
 		i := largest(members)

@@ -42,9 +42,9 @@ type Chain struct {
 	Known bool           `json:"-"`               // Fence is from the stream
 	// Signed means that the last manifest has a signature. All later manifests then need one.
 	Signed bool `json:"signed,omitempty"`
-	// Key signs the next manifest. It is empty until the key of the outbox first changes.
+	// Key signs the next manifest. It is empty before the first key change.
 	Key string `json:"key,omitempty"`
-	// Issuer and Endorsement are from the last grant in the chain. Endorsement is a hash, or empty.
+	// Issuer and Endorsement are from the last grant in the chain. Endorsement is a hash.
 	Issuer      string `json:"issuer,omitempty"`
 	Endorsement string `json:"endorsement,omitempty"`
 
@@ -139,7 +139,7 @@ func (c *Cursor) apply(ch change) {
 	}
 }
 
-// Chain returns the chain of a tenant. Call [Cursor.Touch] after a change, so that it is saved.
+// Chain returns the chain of a tenant. After a change, call [Cursor.Touch] to save it.
 func (c *Cursor) Chain(tenant string) *Chain {
 	ch := c.chains[tenant]
 	if ch == nil {
@@ -199,7 +199,7 @@ func (c *Cursor) Rewrite() error {
 	return nil
 }
 
-// RetireRuns moves the runs that were idle longest to disk if more than limit are in memory.
+// RetireRuns moves the longest idle runs to disk if more than limit are in memory.
 func (c *Cursor) RetireRuns(limit int, keep func(RunKey) bool) error {
 	if len(c.Runs.memory) <= limit || c.stale || c.Runs.dirty != nil {
 		return nil

@@ -45,7 +45,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Runs counts the sent events of each run in a [Tally]. Tallies of idle runs are only on disk.
+// Runs counts the sent events of each run in a [Tally]. Idle runs are only on disk.
 type Runs struct {
 	memory map[RunKey]*Tally
 	dirty  map[string]map[string]*Tally

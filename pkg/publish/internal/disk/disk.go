@@ -50,7 +50,7 @@ func Replace(path string, data []byte) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// Preallocate opens a file of size bytes, or creates it, so that writes succeed on a full disk.
+// Preallocate opens or creates a file of size bytes, so that writes succeed on a full disk.
 func Preallocate(path string, size int) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == int64(size) {
 		return os.OpenFile(path, os.O_RDWR, 0o600)

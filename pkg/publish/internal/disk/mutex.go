@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Mutex is a lock for goroutines of several processes. It is unlocked when the process exits.
+// Mutex is a lock for goroutines of several processes. The exit of a process unlocks it.
 type Mutex struct {
 	token chan struct{} // contains one token, which a goroutine takes before it locks file
 	file  *os.File
@@ -52,8 +52,7 @@ func (m *Mutex) lockFile(ctx context.Context) error {
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return fmt.Errorf("lock outbox: %w", err)
 		}
-		// Poll, because a process has the lock only for microseconds. Waiting in the system call
-		// would ignore ctx.
+		// Poll, because waiting in the system call would ignore ctx.
 		timer := time.NewTimer(rand.N(mutexPoll)) //nolint:gosec // jitter
 		select {
 		case <-ctx.Done():

@@ -93,9 +93,9 @@ func (r *Record) merge(later Record) {
 	}
 }
 
-// Missing returns the producers, except current, whose events may be lost or are recorded as lost.
+// Missing returns the producers, except current, whose events may be or are lost.
 func Missing(list []Record, current string) (missing []Record) {
-	// isChange finds a change of the producer id that a crash interrupted between its two lines.
+	// isChange finds a change of producer id that a crash interrupted between its two lines.
 	isChange := func(from, to string) bool {
 		return from != "" && slices.ContainsFunc(list, func(r Record) bool { return r.Producer == to && r.From == from })
 	}

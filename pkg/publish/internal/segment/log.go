@@ -33,7 +33,7 @@ type Log struct {
 	broken error // error of a failed truncation or sync, which all later writes return
 }
 
-// Open opens the log in dir. The caller must then read the records and call [Log.SetEnd].
+// Open opens the log in dir. Read its records and then call [Log.SetEnd].
 func Open(dir string, opts Options) (*Log, error) {
 	l := &Log{Dir: Dir(dir), opts: opts}
 	var err error

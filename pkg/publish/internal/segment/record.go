@@ -95,7 +95,7 @@ const (
 	Torn             // damaged bytes at the end of the segment
 )
 
-// Item is a record, or damaged bytes in its place. A damaged record may lack its Tenant.
+// Item is a record, or damaged bytes in its place, which may lack a Tenant.
 type Item struct {
 	Record
 

@@ -31,7 +31,7 @@ func (l *Log) Sync(ordinal uint64) error {
 		return err
 	}
 	if err := disk.Sync(tail); err != nil && !errors.Is(err, os.ErrClosed) {
-		// After a failed fsync, the kernel may have dropped the data, so accept no more writes.
+		// After a failed fsync, the kernel may drop data, so accept no more writes.
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)

@@ -48,7 +48,7 @@ func (l *Gaps) Forget(tenant string, last uint64) {
 	*l = slices.DeleteFunc(*l, func(g Gap) bool { return g.Tenant == tenant && g.Last <= last })
 }
 
-// Ranges divides the missing numbers of a tenant into ranges by the reason of their gap.
+// Ranges divides missing numbers of a tenant into ranges by the reason of their gap.
 func (l Gaps) Ranges(tenant string, first, last uint64) []events.Range {
 	var list []events.Range
 	for at := first; at <= last; {

@@ -89,7 +89,7 @@ func (s *IDs) Add(id segment.IDHash) {
 	s.current[id] = struct{}{}
 }
 
-// Save writes the ids of acknowledged events. If it fails, the next call writes them too.
+// Save writes the ids of acknowledged events. A failed write is repeated at the next call.
 func (s *IDs) Save(acknowledged []segment.IDHash) error {
 	if s == nil {
 		return nil

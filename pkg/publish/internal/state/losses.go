@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Losses stores the numbers of dropped events in a file that is written in place, even on a full
-// disk.
+// Losses stores the numbers of dropped events in a preallocated file, even on a full disk.
 type Losses struct {
 	file  *os.File
 	slots []Gap // a slot with First 0 is free
@@ -118,7 +117,7 @@ func (l *Losses) Add(g Gap) error {
 	return l.put(free, g)
 }
 
-// Take calls do for each loss, and removes it if do returns true. It stops at an error.
+// Take calls do for each loss, and removes it if done. It stops at an error.
 func (l *Losses) Take(do func(Gap) (done bool, err error)) error {
 	for i, g := range l.slots {
 		if g.First == 0 {

@@ -28,8 +28,7 @@ func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	}
 }
 
-// runAsync runs the hook of c and records its end. A late hook is recorded twice, first as a
-// timeout.
+// runAsync runs the hook of c. A late hook is recorded twice, first as a timeout.
 func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	patience := c.hook.timeout
 	if c.hook.isolation == External {

@@ -22,8 +22,8 @@ type call struct {
 	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent returns the context that c ends with. An asynchronous hook outlives the dispatch, and ends
-// only at its deadline.
+// parent returns the context that c ends with. Asynchronous hooks outlive the context of the
+// dispatch.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)
@@ -56,7 +56,7 @@ func (c *call) Deadline() (time.Time, bool) {
 	return own, true
 }
 
-// Done returns a channel that is closed when the hook times out, has returned or is cancelled.
+// Done returns a channel that is closed when the hook times out, returns or is cancelled.
 func (c *call) Done() <-chan struct{} {
 	if w := c.watch.Load(); w != nil {
 		return w.done
@@ -143,8 +143,8 @@ func (c *call) admits(subject Subject) bool {
 	return true
 }
 
-// guard turns a panic of a hook into [ErrPanicked]. It does not log the panic value, which may
-// contain payload.
+// guard turns a panic of a hook into [ErrPanicked]. The panic value may contain payload, so it is
+// not logged.
 func (c *call) guard(ran *bool, err *error) {
 	thrown := recover()
 	if thrown == nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// hook is a registered hook. Dispatches share it without a lock, because only its counters change.
+// hook is a registered hook. Dispatches share it without a lock. Only its counters change.
 type hook struct {
 	settings
 

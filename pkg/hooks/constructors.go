@@ -45,8 +45,7 @@ func AllowTool() *ToolDecision { return &ToolDecision{Verdict: Allow} }
 // DenyTool denies a tool call.
 func DenyTool(reason string) *ToolDecision { return &ToolDecision{Verdict: Deny, Reason: reason} }
 
-// AskTool requires that a hook of [Approval] allows the tool call. reason is the question for the
-// user.
+// AskTool requires an approval of the tool call. reason is the question for the user.
 func AskTool(reason string) *ToolDecision { return &ToolDecision{Verdict: Ask, Reason: reason} }
 
 // ModifyTool replaces the arguments of a tool call and leaves the verdict to other hooks.

@@ -2,11 +2,10 @@ package hooks
 
 import "reflect"
 
-// maxDepth limits how deeply values are copied, so that a value that contains itself cannot exhaust
-// the stack.
+// maxDepth limits copies, so that a value that contains itself cannot exhaust the stack.
 const maxDepth = 512
 
-// copier returns a function that makes deep copies of a T, or nil if an assignment does.
+// copier returns a function for deep copies of a T, or nil if an assignment suffices.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil

@@ -20,13 +20,13 @@ type decisionRules[In, P any] struct {
 	gathered bool              // every hook gets the original input
 	noDeny   bool              // a hook that returns Deny or Ask fails
 	call     func(In) ToolCall // nil if the input has no tool call
-	// apply patches the input with p, adds p to sum, and reports a difference. After an error, both
-	// are unchanged.
+	// apply patches the input with p, and reports a difference. After an error, nothing has
+	// changed.
 	apply   func(in *In, sum *P, p P) (bool, error)
 	payload func(asked In, out *Outcome[In, P]) any
 
-	// These functions convert between Go values and the documents of hooks in other processes. nil
-	// stands for plain JSON.
+	// These functions convert between Go values and documents for other processes. nil stands for
+	// plain JSON.
 	read  func(Document) (In, error)
 	write func(In, *Document) error
 	patch func(reply JSON) (P, error)
@@ -76,7 +76,7 @@ func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *
 	return d.out
 }
 
-// orNil returns fn, or an untyped nil if isNil. An any that holds a nil function is not nil.
+// orNil returns an untyped nil if isNil, because an any that holds a nil function is not nil.
 func orNil(fn any, isNil bool) any {
 	if isNil {
 		return nil

@@ -105,7 +105,7 @@ func subjectOf[T any](callOf func(T) ToolCall, input T) Subject {
 	return Subject{Tool: call.Tool, Args: call.Args}
 }
 
-// toolOf returns the name of the tool, and sets an empty meta.ToolCall to the id of the call.
+// toolOf returns the name of the tool, and sets meta.ToolCall if it is empty.
 func toolOf[T any](callOf func(T) ToolCall, input T, meta *Meta) string {
 	if callOf == nil {
 		return ""

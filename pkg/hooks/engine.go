@@ -97,7 +97,8 @@ type endedKey struct{}
 
 func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
 
-// afterwards returns a context for the hooks after a function. They must run even if ctx has ended.
+// afterwards returns a context for the hooks after a function, which must run even if ctx has
+// ended.
 func afterwards(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx

@@ -16,8 +16,8 @@ import (
 // ErrDenied matches every *[DeniedError] with errors.Is.
 var ErrDenied = errors.New("denied")
 
-// DeniedError reports that hooks denied an action. The error text omits the reason, which may
-// contain payload.
+// DeniedError reports that hooks denied an action. The reason may contain payload, so the error
+// text omits it.
 type DeniedError struct {
 	Point  events.Kind
 	Name   string // name of the tool, agent or step
@@ -50,10 +50,10 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// ErrInterrupted means that a person or the tool stopped a call. A tool returns it to [Engine.Tool].
+// ErrInterrupted is the error of a tool whose call a person or the tool stopped.
 var ErrInterrupted = errors.New("interrupted")
 
-// RefusedError is the error of a tool that did not run a call, because someone refused it.
+// RefusedError is the error of a tool that refused to run a call.
 type RefusedError struct {
 	By     events.DeniedBy // empty if unknown
 	Reason string          // for people and models
@@ -67,8 +67,7 @@ func (e *RefusedError) Error() string {
 	return e.Reason
 }
 
-// isFinal reports whether an attempt must not be repeated, as after a success, a refusal or an
-// interrupt.
+// isFinal reports whether an attempt must not be repeated, as after a success or refusal.
 func isFinal(ctx context.Context, err error) bool {
 	_, refused := errors.AsType[*RefusedError](err)
 	return err == nil || refused || errors.Is(err, ErrInterrupted) || ctx.Err() != nil && errors.Is(err, ctx.Err())

@@ -41,8 +41,7 @@ func (j JSON) Raw() json.RawMessage {
 
 // Valid reports whether j is one well-formed JSON value.
 func (j JSON) Valid() bool {
-	// IsData and json.Valid only read, so data needs no copy. IsData is faster, but rejects invalid
-	// Unicode.
+	// IsData and json.Valid only read data, so no copy is needed. IsData is faster but stricter.
 	data := unsafe.Slice(unsafe.StringData(string(j)), len(j)) //nolint:gosec // see above
 	return events.IsData(data) || json.Valid(data)
 }
@@ -214,8 +213,7 @@ func plainText(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s)
 }
 
-// mergeObjects returns an object with the members of both, where more wins. An empty document
-// counts as an empty object.
+// mergeObjects returns an object with the members of both, where more wins.
 func mergeObjects(base, more JSON) (JSON, error) {
 	if more == "" {
 		return base, nil

@@ -167,8 +167,7 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	return true, fn(c, n.meta, e)
 }
 
-// fill stores the result of c in its slot. After the timeout, it only records that the hook has
-// ended.
+// fill stores the result of c in its slot. A late hook has lost its slot.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&errCanceled)
 	now := n.clock()

@@ -68,7 +68,7 @@ func (i Isolation) String() string {
 	return "unknown"
 }
 
-// DefaultTimeout is the timeout of a hook if neither the hook nor the registry sets one.
+// DefaultTimeout applies if neither the hook nor the registry sets a timeout.
 const DefaultTimeout = 5 * time.Second
 
 // DefaultChainTimeout limits the total time of all hooks of one dispatch.
@@ -80,8 +80,7 @@ const Grace = 250 * time.Millisecond
 // Name sets the hook's name in executions, errors and lists.
 func Name(name string) Option { return func(s *settings) { s.name = name } }
 
-// Priority sets the position of the hook at its point. Hooks with lower values run first. The
-// default is 0.
+// Priority sets the position of the hook at its point. Lower values run first. The default is 0.
 func Priority(priority int) Option { return func(s *settings) { s.priority = priority } }
 
 // Match calls the hook only if m and all other Match options match. [ForTool] is an error at points
@@ -97,7 +96,7 @@ func WhenSuccess() Option { return func(s *settings) { s.when = success } }
 // WhenFailure calls the hook only after a failure, at the points of [WhenSuccess].
 func WhenFailure() Option { return func(s *settings) { s.when = failure } }
 
-// Timeout sets the timeout of the hook. If d is not positive, the timeout of the registry applies.
+// Timeout sets the timeout of the hook. If d is not positive, the registry's timeout applies.
 func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d } }
 
 // OnFailure sets the hook's failure mode.

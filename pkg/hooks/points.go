@@ -28,8 +28,8 @@ var (
 
 // The transform points.
 var (
-	// MessagesFilter is called with the messages that become the context of a model. Its hooks can
-	// select and change them.
+	// MessagesFilter is called with the messages for the context of a model. Its hooks can select
+	// and change them.
 	MessagesFilter *TransformPoint[NoSubject, []Message] = newTransform(events.MessagesFilter, historyRules[Message]())
 	// LLMRequest is called before a request to a model. Its hooks can change the messages.
 	LLMRequest *TransformPoint[NoSubject, []LLMMessage] = newTransform(events.LLMRequest, historyRules[LLMMessage]())

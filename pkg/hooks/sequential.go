@@ -43,8 +43,7 @@ func (f *dispatch) run(s sequence) {
 func (f *dispatch) runPooled(g *segment) int {
 	if f.waiter == nil {
 		f.waiter = f.registry.newWaiter()
-		// Another dispatch can reuse the waiter, because an abandoned worker never signals its end
-		// on it.
+		// Another dispatch can reuse the waiter, because an abandoned worker never signals on it.
 		defer func() {
 			f.registry.waiters.Put(f.waiter)
 			f.waiter = nil
@@ -94,7 +93,7 @@ func (r *Registry) newWaiter() *waiter {
 	return &waiter{timer: timer, done: make(chan struct{}, 1)}
 }
 
-// segment is a sequence of hooks that run on the same goroutine. Either all are inline or none is.
+// segment is a sequence of hooks that run on the same goroutine.
 type segment struct {
 	dispatch *dispatch
 	sequence sequence

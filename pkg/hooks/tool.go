@@ -202,7 +202,7 @@ type ToolOutcome struct {
 	Suppress bool              `json:"suppress_output,omitempty"`    // hide the result
 }
 
-// ApprovalRequest is the input of [Approval]. Call is a tool call for which a hook returned Ask.
+// ApprovalRequest is the input of [Approval], after a hook returned Ask for Call.
 type ApprovalRequest struct {
 	Call    ToolCall
 	Prompt  string   // question for the user

@@ -59,7 +59,7 @@ func (p *TransformPoint[S, V]) On(r *Registry, fn func(context.Context, Meta, S,
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch passes v through the hooks of the point and returns the final value. It never fails.
+// Dispatch passes v through the hooks of the point and returns the result. It never fails.
 func (p *TransformPoint[S, V]) Dispatch(ctx context.Context, r *Registry, meta Meta, s S, v V) Transformed[V] {
 	tool := toolOf(p.rules.call, s, &meta)
 	end := unknown
@@ -142,7 +142,7 @@ func (t *transform[S, V]) count(value V) (bool, error) {
 	return modified, nil
 }
 
-// block ends the chain, because a value that was not fully transformed must not be used.
+// block ends the chain, because a value that is only partly transformed must not be used.
 func (t *transform[S, V]) block(*hook, error) chainState {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true

@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// Limits on the output in bytes. More stdout is a failure, and more stderr is discarded.
+// Limits on the output in bytes. More stdout is a failure. More stderr is discarded.
 const (
 	maxStdout = wire.MaxBytes
 	maxStderr = 64 << 10
@@ -24,7 +24,7 @@ const (
 
 const exitDeny = 2
 
-// drainTime limits reading after a kill, because a process that left the group could keep the pipe
+// drainTime limits reading after a kill, because a process outside the group could keep the pipe
 // open for ever.
 const drainTime = 100 * time.Millisecond
 
@@ -146,7 +146,7 @@ type pipes struct {
 	theirs                []*os.File
 }
 
-// openPipes opens the pipes of cmd, because exec would wait for every process that inherited one.
+// openPipes opens the pipes, because exec would wait for every process that inherited one.
 func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	p := new(pipes)
 	var errs [3]error

@@ -67,8 +67,7 @@ type settings struct {
 	subject   string
 }
 
-// Load reads the file at path. If the file is invalid, Load returns an [InvalidError] with all
-// problems.
+// Load reads the file at path. An [InvalidError] lists all problems in the file.
 func Load(path string) (*File, error) {
 	info, err := os.Stat(path)
 	switch {

@@ -86,8 +86,7 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
 }
 
-// recall returns the judgement from the cache, or asks the model. Concurrent callers with the same
-// text share one request.
+// recall returns the judgement from the cache, or asks the model once for concurrent callers.
 func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	if j.cache == nil {
 		return j.consult(ctx, text)
@@ -101,7 +100,7 @@ func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 				return j.consult(ctx, text)
 			},
 		))
-		// A concurrent caller sent the request and timed out. Try again, because ctx has not ended.
+		// Another caller sent the request and timed out. Try again, because ctx has not ended.
 		if err == nil || asked || ctx.Err() != nil || !errors.Is(err, hooks.ErrTimedOut) {
 			return said, err
 		}
@@ -180,8 +179,8 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false. A cut answer can
-// thus still deny the call.
+// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false, which is enough to
+// deny.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

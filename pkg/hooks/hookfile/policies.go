@@ -25,8 +25,7 @@ type policyReader struct {
 
 var verdicts = []string{string(events.VerdictAsk), string(events.VerdictDeny), string(events.VerdictNone)}
 
-// policyKeys are read in this order. The first ones, such as mode, influence the checks of the
-// later ones.
+// policyKeys are read in this order. The first ones, such as mode, influence the later checks.
 var policyKeys = []policyKey{
 	{
 		name: "mode", about: "strict (the default) means what a rule says; compat takes it literally, as other systems do",

@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// prompt is the template of the text for the model. Tags inside of inserted values are not
-// evaluated.
+// prompt is the template of the text for the model. Inserted values are not evaluated.
 type prompt struct{ template *mustache.Template }
 
 var promptNames = []string{"event", "tool", "args", "payload", "session_id", "agent", "agent_role", "run", "run_type", "step", "tenant", "user"}
@@ -60,8 +59,7 @@ func checkTags(tags []mustache.Tag) error {
 	return nil
 }
 
-// render fills the template. Values become one line or JSON, so that none looks like text of the
-// template.
+// render fills the template. No inserted value can look like text of the template.
 func (p *prompt) render(event string, d hooks.Document) (string, error) {
 	m := &d.Meta
 	text, err := p.template.Render(map[string]string{

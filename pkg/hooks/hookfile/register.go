@@ -31,7 +31,7 @@ func (f *File) Asks(t Type) bool {
 
 type runner = func(context.Context, hooks.Document) (*hooks.Reply, error)
 
-// Register adds the policies of f to r, and then the hooks. If an error occurs, it adds nothing.
+// Register adds the policies of f to r, and then the hooks. An error adds nothing.
 func (f *File) Register(r *hooks.Registry, opts Options) (err error) {
 	var ids []hooks.ID
 	defer func() {

@@ -89,8 +89,7 @@ func described(schema object, about string) object {
 
 func enum(words ...string) object { return object{"type": "string", "enum": words} }
 
-// nonEmpty is the schema of a text that must not be empty. YAML reads some texts as numbers or
-// booleans.
+// nonEmpty is the schema of a non-empty text. YAML reads some texts as numbers or booleans.
 func nonEmpty() object {
 	return object{"type": []string{"string", "number", "boolean"}, "minLength": 1}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// pathKeys lists the arguments of tools that contain file names, in the form that squash returns.
+// pathKeys lists arguments that contain file names, in the form that squash returns.
 var pathKeys = words("path file filepath filename paths files notebookpath targetfile targetpath absolutepath relativepath " +
 	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
 	"outputpath outputfile dirpath")
@@ -209,7 +209,7 @@ func patchedFiles(patch string) []string {
 	return paths
 }
 
-// firstTruthy returns the first value of keys that is truthy in JavaScript, if it is text.
+// firstTruthy returns the first value that is truthy in JavaScript, if it is text.
 func firstTruthy(args hooks.JSON, keys ...string) (string, bool) {
 	m, err := args.Map()
 	if err != nil {

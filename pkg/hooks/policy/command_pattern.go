@@ -62,8 +62,8 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 	return true
 }
 
-// leads reports whether cmd begins with the program and operands of the pattern, and returns the
-// other arguments.
+// leads reports whether cmd begins with the program and operands of the pattern. rest are the other
+// arguments.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false
@@ -108,8 +108,7 @@ func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	return args
 }
 
-// isWord reports whether option is one word after a dash, such as "-delete", and not several
-// letters.
+// isWord reports whether option is one word after a dash, such as "-delete".
 func isWord(option string) bool { return len(option) > maxCluster && !strings.HasPrefix(option, "--") }
 
 func forces(option string) bool { return option == "-f" || meansLong(option, "force") }
@@ -136,7 +135,7 @@ func hasOption(args []shell.Word, option string) bool {
 	return true
 }
 
-// meansLong reports whether text is the long option name, an abbreviation of it, or its short form.
+// meansLong reports whether text is the long option name, its abbreviation, or its short form.
 func meansLong(text, name string) bool {
 	if given, long := strings.CutPrefix(text, "--"); long {
 		key, _, _ := strings.Cut(given, "=")

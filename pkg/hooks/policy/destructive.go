@@ -70,8 +70,7 @@ func judge(cmd shell.Command, root string) finding {
 	return destroysRemotely(cmd)
 }
 
-// asksForHelp reports whether cmd only prints its help. After another option, --help could be its
-// value.
+// asksForHelp reports whether cmd only prints its help. After an option, --help could be a value.
 func asksForHelp(cmd shell.Command) bool {
 	for i, a := range cmd.Args {
 		switch {

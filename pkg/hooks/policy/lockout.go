@@ -40,7 +40,7 @@ func NewReviewerLockout(opts Options) (*ReviewerLockout, error) {
 	return &ReviewerLockout{opts: opts}, nil
 }
 
-// Lockout locks agent out of artifact, so that the policy denies the agent's writes to it.
+// Lockout locks agent out of artifact, so that its writes are denied.
 func (p *ReviewerLockout) Lockout(artifact, agent string) {
 	if artifact == "" || agent == "" {
 		return // an empty artifact would match every path

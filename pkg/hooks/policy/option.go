@@ -20,8 +20,7 @@ const (
 // Options contains settings that all policies share. The zero Options select the strict mode.
 type Options struct {
 	Mode Mode
-	// Root is the absolute directory to which relative paths refer, by default Meta.TeamRoot of the
-	// call.
+	// Root is the absolute directory for relative paths, by default Meta.TeamRoot.
 	Root string
 	// Undetermined is the verdict on a command that is unknown until it runs, such as "$(cat x)".
 	// It is ask (the default), deny or none.

@@ -51,7 +51,7 @@ func newScrubber(name string, opts Options, kinds redact.Options) (*Scrubber, er
 // Name returns the name of the policy.
 func (s *Scrubber) Name() string { return s.name }
 
-// PostToolUse returns the outcome with markers in place of findings, or nil if there are none.
+// PostToolUse returns the outcome with markers in place of findings, or nil without findings.
 func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	clean := out
 	var err error
@@ -71,7 +71,7 @@ func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone
 	return &clean, nil
 }
 
-// document puts j into a list, because the redactor adds a member with its findings to an object.
+// document puts j into a list, because the redactor would add a member to an object.
 func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 	if j == "" {
 		return "", nil
@@ -85,7 +85,7 @@ func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 
 var email = regexp.MustCompile(`[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`)
 
-// stringToken matches a JSON string. A colon at its end means that it is a member's name.
+// stringToken matches a JSON string. With a colon, the string is a member's name.
 var stringToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:\s*:)?`)
 
 func scrubEmails(j hooks.JSON) hooks.JSON {

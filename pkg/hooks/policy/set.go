@@ -80,8 +80,7 @@ func NewSet(policies ...any) *Set {
 // Policies returns the policies in the order in which they are called.
 func (s *Set) Policies() []any { return slices.Clone(s.policies) }
 
-// Lockout returns the policy that manages lockouts. Its lockouts have no effect unless the
-// configuration enables the policy.
+// Lockout returns the policy that manages lockouts, which the configuration must enable.
 func (s *Set) Lockout() *ReviewerLockout { return s.lockout }
 
 // Register registers a hook for each method of each policy, or none after an error. The failure
@@ -101,8 +100,7 @@ func (s *Set) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, err
 	return ids, nil
 }
 
-// PreToolUse calls the policies and returns the first denial, or else the first decision to ask the
-// user.
+// PreToolUse returns the first denial, or else the first decision to ask the user.
 func (s *Set) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	var question *hooks.ToolDecision
 	for _, p := range s.policies {

@@ -159,8 +159,7 @@ func compatPath(call hooks.ToolCall) (string, bool) {
 	return "", false
 }
 
-// compatGlob compiles a pattern. "**" matches any characters, "*" any but "/", and "?" one
-// character.
+// compatGlob compiles a pattern, in which "**" matches any characters and "*" any but "/".
 func compatGlob(glob string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^(?:")

@@ -35,7 +35,7 @@ type Budget struct {
 	unsaved spending   // not in the file yet
 }
 
-// NewBudget returns an error if the options are invalid or an existing file cannot be read.
+// NewBudget fails if the options are invalid or an existing file cannot be read.
 func NewBudget(opts BudgetOptions) (*Budget, error) {
 	if opts.DenyAt == 0 {
 		opts.DenyAt = 0.9
@@ -112,8 +112,7 @@ func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.Se
 	return b.opts.Report(ctx, report)
 }
 
-// Spend adds the cost of the tokens. If the file cannot be written, the next write includes the
-// cost.
+// Spend adds the cost of tokens. If it cannot write the file, the next call tries again.
 func (b *Budget) Spend(ctx context.Context, model string, used events.Tokens) error {
 	if used == (events.Tokens{}) {
 		return nil

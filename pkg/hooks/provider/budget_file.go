@@ -93,8 +93,7 @@ func replaceFile(path string, data []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	// Sync the directory in case of a power cut. Ignore an error, because at worst the old file
-	// comes back.
+	// Sync the directory in case of a power cut. At worst, the old file comes back.
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = dir.Sync()
 		_ = dir.Close()

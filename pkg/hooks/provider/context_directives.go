@@ -57,7 +57,7 @@ func Directives(prompt string) []string {
 	return found
 }
 
-// plain joins white space and removes invisible characters, which can hide the end of a sentence.
+// plain joins white space and removes invisible characters, which could hide a word.
 func plain(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {

@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Meter receives measurements. Its methods must be safe for concurrent use, and quick, because they
-// delay a hook.
+// Meter receives measurements. Its methods must be quick and safe for concurrent use.
 type Meter interface {
 	// Add adds delta to the counter with this name and these attributes.
 	Add(ctx context.Context, name string, delta int64, attributes ...slog.Attr)

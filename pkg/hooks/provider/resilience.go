@@ -50,8 +50,7 @@ func NewResilience(opts ResilienceOptions) *Resilience {
 // Name returns "resilience".
 func (*Resilience) Name() string { return "resilience" }
 
-// Register registers the hooks of r. The failure mode Block refuses a retry even if the alert
-// cannot be sent.
+// Register registers the hooks of r. A retry is refused even if the alert cannot be sent.
 func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	plain := struct {
 		hooks.Named
@@ -62,8 +61,7 @@ func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hook
 	return reg.Use(plain, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// ErrorOccurred decides whether the run retries after a failure. It returns nil for failures that r
-// does not handle.
+// ErrorOccurred decides about a retry. It returns nil for failures that r does not handle.
 func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks.Failure) (*hooks.Recovery, error) {
 	recovery, alarm := r.judge(meta.Tenant+"\x00"+meta.Run, f)
 	if !alarm || r.opts.Alert == nil {
@@ -72,8 +70,7 @@ func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks
 	return recovery, r.opts.Alert(ctx, alertOf("circuit breaker open", meta, f))
 }
 
-// judge counts the failure and returns the recovery, or nil. If alarm is true, the caller must send
-// an alert.
+// judge counts the failure and returns the recovery, or nil. alarm asks for an alert.
 func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recovery, alarm bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

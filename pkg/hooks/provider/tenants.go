@@ -47,11 +47,10 @@ func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID,
 // ErrNoTenant is the reason for denying a dispatch without a tenant.
 const ErrNoTenant = hooks.Fault("no tenant")
 
-// errNoRules is recorded instead of an error of rules, which may contain data that must not be
-// recorded.
+// errNoRules is recorded instead of an error of rules, which may contain sensitive data.
 const errNoRules = hooks.Fault("tenant has no rules")
 
-// of returns the registry of a tenant. The first caller creates it, while concurrent callers wait.
+// of returns the registry of a tenant. The first caller creates it, and the others wait.
 func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) {
 	if name == "" {
 		return nil, ErrNoTenant

@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// document is the JSON form of a [hooks.Document]. The fields event, tool, args, session_id and
-// timestamp are always present.
+// document is the JSON form of a [hooks.Document]. Fields without omitempty are always present.
 type document struct {
 	Event string          `json:"event"`
 	Point events.Kind     `json:"point"`
@@ -47,7 +46,7 @@ type document struct {
 	Sequence    uint64 `json:"sequence,omitempty"`
 }
 
-// Append appends d to dst as JSON. event is the name of the point in the configuration of the hook.
+// Append appends d to dst as JSON. event is the configured name of the point.
 func Append(dst []byte, event string, d hooks.Document) ([]byte, error) {
 	m := &d.Meta
 	out := document{

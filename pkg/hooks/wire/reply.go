@@ -25,7 +25,7 @@ const (
 	ErrModified = hooks.Fault("answer modifies without saying how")
 )
 
-// reply is the answer of a hook program, with an action or the verdict of an outcome.
+// reply is the answer of a hook program, with an action or a verdict.
 type reply struct {
 	Action   *string         `json:"action"`
 	Modified json.RawMessage `json:"modified_args"`
@@ -113,8 +113,7 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	}
 	out.Reason = r.Reason
 	if d.Point == events.ToolBefore {
-		// An outcome contains the arguments even if unchanged, so they are a patch only if they
-		// differ.
+		// An outcome always contains the arguments, so they are a patch only if they differ.
 		if args := present(r.Args); args != "" && !sameJSON(args, d.Args) {
 			out.Patch = args
 		}

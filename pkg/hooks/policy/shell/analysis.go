@@ -135,7 +135,7 @@ func (w *walker) script(text string, st *state) {
 	w.uncalled(mark, st)
 }
 
-// nesting returns the depth of parentheses in text, because the parser is slow on deep nesting.
+// nesting returns the depth of parentheses. The parser is slow on deep nesting.
 func nesting(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {

@@ -130,8 +130,7 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	return input{kind: inputPipe}
 }
 
-// octal matches an octal escape of echo, such as \0101. [expand.Format] expects it without the
-// first 0.
+// octal matches an octal escape of echo, such as \0101. Format expects it without the first 0.
 var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
 
 // echoes returns the output of echo. Only some shells decode escapes, so it contains the text both
@@ -156,8 +155,8 @@ func echoes(args []string) input {
 	return input{inputText, text + "\n" + plain}
 }
 
-// formats returns the output of printf. Verbs other than %s make it unknown, because they can
-// expand a short text.
+// formats returns the output of printf. Most verbs make it unknown, because they can expand a short
+// text.
 func formats(args []string) input {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		rest := strings.NewReplacer("%%", "", "%s", "").Replace(args[0])

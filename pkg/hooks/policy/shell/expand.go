@@ -194,8 +194,7 @@ func (e *expander) param(p *syntax.ParamExp) string {
 	return Hole
 }
 
-// opens reports whether the default value of a variable can lead to another directory, as in
-// "${v:-..}".
+// opens reports whether a variable's default can lead to another directory, as in "${v:-..}".
 func (e *expander) opens(x *syntax.Expansion) bool {
 	if x.Op == syntax.ErrorUnset || x.Op == syntax.ErrorUnsetOrNull { // the text is only an error message
 		return false
@@ -215,8 +214,7 @@ func transforms(p *syntax.ParamExp) bool {
 		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
 }
 
-// output adds the output of a command substitution. It is unknown, except for mktemp, whose path is
-// in TempDir.
+// output adds the output of a command substitution, which is unknown except for mktemp.
 func (e *expander) output(c *syntax.CmdSubst) {
 	if len(c.Stmts) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {

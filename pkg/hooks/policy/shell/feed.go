@@ -28,7 +28,7 @@ func feed(words []Word, token, text string) ([]Word, bool) {
 	return out, done
 }
 
-// lines and words return the arguments that xargs or parallel would make of the input, or a [Hole].
+// lines and words return the arguments that xargs or parallel would make of the input.
 func (in input) lines() []string {
 	var lines []string
 	for line := range strings.Lines(in.text) {
@@ -102,7 +102,7 @@ var parallelOptions = options{
 		"--nice --results --retries --sshlogin --sshloginfile --tempdir --timeout --tmpdir --workdir --wd ",
 }
 
-// parallel analyses GNU parallel, which passes its arguments and each line of input to a shell.
+// parallel analyses GNU parallel, which passes each line of input to a shell.
 func (p *process) parallel() {
 	args := p.args
 	for more := true; more; {

@@ -35,8 +35,7 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// FindDeletes reports whether args of find contain -delete. paths are the directories in which find
-// starts.
+// FindDeletes reports whether find deletes. paths are the directories in which it starts.
 func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	tests := false
 	for i := 0; i < len(args); i++ {

@@ -7,8 +7,7 @@ var gitOptions = options{
 	long:  " --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source ",
 }
 
-// Git returns the subcommand of git, or "", and the arguments after it. It skips earlier options
-// such as -C.
+// Git returns the subcommand of git, or "", and the arguments after it.
 func Git(args []Word) (sub string, rest []Word) {
 	rest = args
 	for more := true; more; {
@@ -20,8 +19,7 @@ func Git(args []Word) (sub string, rest []Word) {
 	return strings.ToLower(rest[0].Text), rest[1:]
 }
 
-// git analyses the commands that git itself would run, as in "rebase --exec" and "-c
-// alias.x=!command".
+// git analyses the commands that git itself would run, as in "rebase --exec".
 func (p *process) git() {
 	p.st = p.st.child()
 	sub, rest := Git(p.args)

@@ -33,8 +33,8 @@ func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	}
 }
 
-// forgetChanged marks the variables that the loop changes as unknown, because their values apply
-// only to the first iteration.
+// forgetChanged forgets the variables that the loop changes, because their values apply only to the
+// first iteration.
 func forgetChanged(loop syntax.Node, st *state) {
 	syntax.Walk(loop, func(n syntax.Node) bool {
 		switch n := n.(type) {

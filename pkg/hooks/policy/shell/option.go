@@ -18,7 +18,7 @@ type option struct {
 	unsure  bool // the next word may be the value of an unknown letter
 }
 
-// last returns the last of combined short options, because only that one can have a value.
+// last returns the last of combined short options. Only that one can have a value.
 func (o option) last() byte {
 	if o.letters == "" {
 		return 0
@@ -26,7 +26,7 @@ func (o option) last() byte {
 	return o.letters[len(o.letters)-1]
 }
 
-// next reads the option at the start of args, with its value. ok is false if there is none.
+// next reads the option at the start of args, with its value. ok is false without an option.
 func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
 	if len(args) == 0 {
 		return option{}, nil, false

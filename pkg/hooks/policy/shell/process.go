@@ -112,8 +112,7 @@ func (p *process) source() {
 	}
 }
 
-// file analyses a shell that runs a script file. The script is known only if it comes from standard
-// input.
+// file analyses a shell that runs a script file, which is known only from standard input.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:

@@ -7,8 +7,7 @@ type search struct {
 	st *state
 }
 
-// separators split text even inside of quotes, which are unreliable in text that the parser
-// rejects.
+// separators split text even inside quotes, which are unreliable where the parser fails.
 const separators = "\n;|&(){}`"
 
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
@@ -39,8 +38,7 @@ func (s search) lines(text string) {
 
 var keywords = set("! if then elif else do while until time coproc")
 
-// foreign looks for shell commands in code of a language such as Python, also in its string
-// literals.
+// foreign looks for shell commands in code of another language, also in string literals.
 func (s search) foreign(code string) {
 	if len(code) > MaxText {
 		s.w.out.doubt(DoubtTooLarge)
@@ -78,7 +76,7 @@ func (s search) program(argv []Word) {
 	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
 }
 
-// tentatively calls f for text that may not be a command, and discards the doubts that f adds.
+// tentatively calls f for text that may not be a command, without adding doubts.
 func (s search) tentatively(f func()) {
 	doubts := s.w.out.Doubts
 	f()

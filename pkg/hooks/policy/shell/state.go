@@ -26,8 +26,7 @@ func newState() *state { return &state{vars: map[string]value{}} }
 
 func (s *state) clone() *state { return &state{vars: maps.Clone(s.vars), dir: s.dir, params: s.params} }
 
-// child returns the state of a new program, which inherits only the directory and exported
-// variables.
+// child returns the state of a new program, with the directory and exported variables.
 func (s *state) child() *state {
 	c := &state{vars: map[string]value{}, dir: s.dir}
 	for name, v := range s.vars {
@@ -38,8 +37,8 @@ func (s *state) child() *state {
 	return c
 }
 
-// merge combines the states after two branches. Facts that differ become unknown, because only one
-// branch has run.
+// merge combines the states after two branches. Differences become unknown, because only one branch
+// has run.
 func (s *state) merge(other *state) {
 	s.mergeVars(other)
 	if s.dir != other.dir {

@@ -17,15 +17,14 @@ func newWalker() *walker {
 
 func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-// stmts gives the whole standard input to each statement, because any of them may be the one that
-// reads it.
+// stmts gives the whole standard input to each statement, because any of them may read it.
 func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
 		w.stmt(s, st, in)
 	}
 }
 
-// define stores a function until it is called. zsh runs a function without a name at once.
+// define stores a function until it is called. zsh runs one without a name at once.
 func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	names := f.Names
 	if f.Name != nil {
@@ -39,8 +38,7 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled analyses the functions since mark that the script has not called, because other code may
-// call them.
+// uncalled analyses functions that the script has not called. Other code may call them.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {

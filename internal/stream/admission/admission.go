@@ -67,7 +67,7 @@ func New(opts Options) *Policy {
 	return p
 }
 
-// accept accepts a tenant, which counts towards the limit if unknown. The caller must hold p.mu.
+// accept accepts a tenant and counts it if unknown. The caller must hold p.mu.
 func (p *Policy) accept(tenant string) {
 	if !p.accepted[tenant] && !slices.Contains(p.known, tenant) {
 		p.unknown[tenant] = true

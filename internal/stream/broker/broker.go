@@ -79,8 +79,7 @@ func (b *Broker) open(ctx context.Context) error {
 	return nil
 }
 
-// settle checks the server of c, creates missing streams, and stores the server in the data
-// directory.
+// settle checks the server of c, creates missing streams, and remembers the server.
 func (b *Broker) settle(ctx context.Context, c *connection) error {
 	if err := c.checkServer(ctx); err != nil {
 		return err
@@ -126,8 +125,7 @@ func (b *Broker) Conn() *nats.Conn { return b.conn.nc }
 // JetStream returns the JetStream context of the connection.
 func (b *Broker) JetStream() jetstream.JetStream { return b.conn.js }
 
-// Embedded reports whether this process runs the server. It can take over the server from a process
-// that has ended.
+// Embedded reports whether this process runs the server, which can change.
 func (b *Broker) Embedded() bool { return b.embedded.Load() != nil }
 
 // URL returns the address of the server, without credentials.
@@ -141,7 +139,7 @@ func (b *Broker) URL() string {
 // Space returns the prefixes of the subjects and streams.
 func (b *Broker) Space() subjects.Space { return b.opts.Space }
 
-// Drift lists how existing streams differ from new ones, as "STREAM field: want X, got Y".
+// Drift lists how streams differ from new ones, as "STREAM field: want X, got Y".
 func (b *Broker) Drift() []string { return b.health.driftNow() }
 
 // Warnings lists current problems that an operator should solve.

@@ -14,7 +14,7 @@ import (
 // OwnerAccount is the account of the streams on an external server.
 const OwnerAccount = "HOOKTRAIL"
 
-// ConfUser is a user of a nats-server, with a key, or with a name and password.
+// ConfUser is a user of a nats-server, with a key or a password.
 type ConfUser struct {
 	Role     subjects.Role
 	Durable  string // the service's consumer, if any
@@ -57,8 +57,7 @@ func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser,
 
 const ownerKey = "owner"
 
-// WriteConf writes the accounts block of a nats-server configuration, with the rights of the
-// embedded server.
+// WriteConf writes the accounts of a nats-server, with the rights of the embedded server.
 func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	c := conf{w: bufio.NewWriter(out), space: space}
 	var tenants []string
@@ -172,8 +171,8 @@ func (c *conf) exports(tenants []string, engines map[string][]ConfUser) error {
 	return nil
 }
 
-// tenant writes one account for each key of a tenant. Clients of one account could subscribe to
-// each other's replies.
+// tenant writes one account for each key, because clients of one account can read each other's
+// replies.
 func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	routes, err := subjects.TenantRoutes(c.space, tenant)
 	if err != nil {

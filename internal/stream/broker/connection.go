@@ -81,7 +81,7 @@ func (c *connection) reconnectFailed(err error) {
 	c.health.connectFailed(fmt.Sprintf("connect to %s: %v", redactURL(c.opts.URL), err))
 }
 
-// reconnectDelay doubles from 50 ms to 2 s. Jitter keeps clients from reconnecting all at once.
+// reconnectDelay doubles from 50 ms to 2 s. Jitter keeps clients from reconnecting together.
 func reconnectDelay(attempts int) time.Duration {
 	d := reconnectMost
 	if attempts < 6 {
@@ -138,8 +138,7 @@ func (c *connection) connectExternal(ctx context.Context) error {
 	}
 }
 
-// dialLater connects in the background, but not before openGate, because the server must be checked
-// first.
+// dialLater connects in the background, after openGate, because the server must be checked first.
 func (c *connection) dialLater() error {
 	g := new(gate)
 	if err := c.dialExternal(nats.RetryOnFailedConnect(true), g.install); err != nil {

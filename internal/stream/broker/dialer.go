@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// serverName derives the server's name from the secret. It must not reveal the secret, because
-// every client gets the name.
+// serverName derives the server's name from the secret without revealing it. Every client gets the
+// name.
 func serverName(secret string) string {
 	sum := sha256.Sum256([]byte("server of " + secret))
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
@@ -53,8 +53,7 @@ func (d dialer) Dial(network, _ string) (net.Conn, error) {
 	return greeted, nil
 }
 
-// greet checks the server's name before the client sends anything, so that another program never
-// receives the secret.
+// greet checks the server's name first, so that another program never receives the secret.
 func (d dialer) greet(conn net.Conn) (net.Conn, error) {
 	if err := conn.SetReadDeadline(time.Now().Add(dialTimeout)); err != nil {
 		return nil, err
@@ -94,8 +93,8 @@ func (c *greetedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// address reads the server's address. It accepts only the loopback, because the client sends the
-// secret there.
+// address reads the server's address, on the loopback only, because the client sends the secret
+// there.
 func (d dialer) address() (string, error) {
 	data, err := os.ReadFile(filepath.Join(d.dir, "url"))
 	if err != nil {

@@ -44,7 +44,7 @@ type embedded struct {
 	watching sync.WaitGroup
 }
 
-// startLocked starts the server of a locked folder. If the start fails, it releases the lock.
+// startLocked starts the server of a locked folder. If that fails, it releases the lock.
 func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Options) (*embedded, error) {
 	e, err := startEmbedded(ctx, dir, opts)
 	if err != nil {

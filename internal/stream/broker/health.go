@@ -26,8 +26,7 @@ const maxRefusals = 10
 // ErrPermission means that the user of the connection lacks a right.
 var ErrPermission = errors.New("the broker's permissions do not allow it")
 
-// Refusal converts a permission error of a connection to one that wraps [ErrPermission], and any
-// other error to nil.
+// Refusal converts a permission error to one that wraps [ErrPermission], and other errors to nil.
 func Refusal(err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
@@ -83,8 +82,7 @@ func (h *health) setDrift(ctx context.Context, drift []string) {
 	}
 }
 
-// warn sets or clears a warning. It is called often, so it logs only when the warning starts or
-// ends.
+// warn sets or clears a warning. It logs only when the warning starts or ends.
 func (h *health) warn(ctx context.Context, name, text string) {
 	h.mu.Lock()
 	_, had := h.warnings[name]

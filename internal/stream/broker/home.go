@@ -66,8 +66,7 @@ func (o Options) CheckHome() error {
 		"to leave it and run an embedded server with its own stream, remove %s", o.DataDir, h.URL, homePath(o.DataDir))
 }
 
-// checkServer compares the server with the broker of the data directory. Another address must have
-// the same stream.
+// checkServer checks that a server at another address has the same stream.
 func (c *connection) checkServer(ctx context.Context) error {
 	if c.opts.URL == "" || c.opts.DataDir == "" {
 		return nil

@@ -7,12 +7,10 @@ import (
 // IssuerFile is the name of the file of [IssuerKey] in the data directory's folder "keys".
 const IssuerFile = "issuer" + keyEnding
 
-// IssuerKey returns the path of the key that enrols the outboxes of a data directory. It creates a
-// missing key.
+// IssuerKey returns the path of the key that enrols outboxes, and creates a missing key.
 func IssuerKey(dataDir string) (path string, err error) { return loadKey(dataDir, "issuer") }
 
-// Issuer returns [IssuerKey], or "" with a warning if the key is not readable. Producers are then
-// not enrolled.
+// Issuer returns [IssuerKey], or "" with a warning if the key is not readable.
 func Issuer(dataDir string, logger *slog.Logger) string {
 	path, err := IssuerKey(dataDir)
 	if err == nil {

@@ -22,8 +22,7 @@ const (
 	dialTimeout = 2 * time.Second
 )
 
-// connectEmbedded runs the server, or joins the process that runs it. It tries again while that
-// process starts or exits.
+// connectEmbedded runs the server, or joins the process that runs it, until one of them succeeds.
 func (b *Broker) connectEmbedded(ctx context.Context) error {
 	dir := filepath.Join(b.opts.DataDir, "nats")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -95,8 +94,7 @@ func (c *connection) whileConnected(ctx context.Context, do func(context.Context
 	return err
 }
 
-// checkPrivate rejects folders that every user may write to. Another user could add a key there or
-// learn the secret.
+// checkPrivate rejects folders that every user may write to. Another user could add a key there.
 func checkPrivate(folders ...string) error {
 	for _, dir := range folders {
 		info, err := os.Stat(dir)
@@ -113,8 +111,7 @@ func checkPrivate(folders ...string) error {
 	return nil
 }
 
-// runEmbedded opens a second connection for the streams, because the Broker's connection has only
-// the rights of its role.
+// runEmbedded opens a second connection to create streams, because a service has fewer rights.
 func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Lock) error {
 	e, err := startLocked(ctx, dir, lock, b.opts)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// serverLogger passes the server's messages to slog. It stores fatal errors, because the embedded
-// server does not exit after them.
+// serverLogger passes the server's messages to slog. The embedded server does not exit after fatal
+// errors.
 type serverLogger struct {
 	log *slog.Logger
 
@@ -27,8 +27,8 @@ func (l *serverLogger) fatal() error {
 // Noticef implements server.Logger.
 func (l *serverLogger) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v...) }
 
-// Warnf implements server.Logger. The warning about plain-text passwords does not matter, because
-// this password is generated.
+// Warnf implements server.Logger. The warning about plain-text passwords does not apply to a
+// generated one.
 func (l *serverLogger) Warnf(format string, v ...any) {
 	level := slog.LevelWarn
 	if strings.HasPrefix(format, "Plaintext passwords detected") {

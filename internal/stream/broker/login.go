@@ -90,8 +90,7 @@ func signNoncesOnly(o *nats.Options) error {
 	return nil
 }
 
-// ExternalInbox returns a role's inbox prefix at an external broker. It is below _INBOX, to which
-// users can usually subscribe.
+// ExternalInbox returns a role's inbox prefix, below _INBOX, to which users can usually subscribe.
 func ExternalInbox(role subjects.Role) string {
 	return subjects.LoopbackInbox + "." + string(role)
 }

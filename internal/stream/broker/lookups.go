@@ -14,8 +14,8 @@ import (
 
 const lookupTimeout = 2 * time.Second
 
-// guardLookups answers lookups of restricted clients. It refuses wildcards, which could match other
-// chains. The caller must close the connection.
+// guardLookups answers requests for the last manifest of a chain. It refuses wildcards, which could
+// match other chains.
 func guardLookups(srv *server.Server, secret string, space subjects.Space, log *slog.Logger) (*nats.Conn, error) {
 	options := append(ownerOptions(secret), nats.InProcessServer(srv), nats.Name("hooktrail (lookups)"))
 	nc, err := nats.Connect("", options...)
@@ -26,8 +26,7 @@ func guardLookups(srv *server.Server, secret string, space subjects.Space, log *
 		if m.Reply == "" {
 			return
 		}
-		// The stream cannot answer m, because m.Reply belongs to another account. Request the
-		// answer and send it on.
+		// m.Reply belongs to another account, so request the answer and send it on.
 		answer := &nats.Msg{Header: nats.Header{"Status": {"408"}, "Description": {"A lookup names one chain"}}}
 		if to, ok := subjects.ChainLookup(space, m.Subject); ok {
 			found, err := nc.RequestMsg(&nats.Msg{Subject: to, Header: m.Header, Data: m.Data}, lookupTimeout)

@@ -11,11 +11,9 @@ import (
 
 // Options selects and configures a broker.
 type Options struct {
-	// DataDir contains the embedded server, or the name of the external broker. It may be empty if
-	// URL is set.
+	// DataDir has the embedded server, or the name of the external broker. URL makes it optional.
 	DataDir string
-	// URL names an external broker, or a NATS context as nats://context:NAME. Empty means the
-	// embedded server.
+	// URL names an external broker, or nats://context:NAME. Empty means the embedded server.
 	URL    string
 	Login  Login  // credentials for URL
 	Name   string // name of the connection, such as "auditor"
@@ -30,14 +28,13 @@ type Options struct {
 	Auth AuthMode
 
 	MaxStore int64 // size of the embedded server's store; 0 means most of the free disk space
-	// StreamMaxBytes is the size of the event stream. 0 keeps an existing size, or takes a share of
-	// the disk.
+	// StreamMaxBytes is the size of the event stream. 0 keeps an existing size.
 	StreamMaxBytes int64
 	Replicas       int  // replicas of new streams on a cluster; 0 means 1
 	AllowTamper    bool // only for tests: new streams allow deletions
 
-	// Later lets Open return while an external broker is unavailable. The Broker then connects in
-	// the background.
+	// Later lets Open return before an external broker is available, and connects in the
+	// background.
 	Later          bool
 	ConnectTimeout time.Duration // limit for Open; 15 s by default
 	Logger         *slog.Logger

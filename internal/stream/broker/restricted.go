@@ -85,7 +85,7 @@ func (a *authenticator) forget() {
 	}
 }
 
-// account creates a missing account. Messages can leave it only through routes. The caller must
+// account creates a missing account, which messages can leave only through routes. The caller must
 // hold a.mu.
 func (a *authenticator) account(name string, routes []subjects.Route) (*server.Account, error) {
 	if account, ok := a.accounts[name]; ok {

@@ -34,8 +34,7 @@ const (
 
 // StreamOptions contains the settings that a deployment can choose.
 type StreamOptions struct {
-	// MaxBytes is the size of the event stream. 0 keeps an existing size, or means DefaultBytes for
-	// a new stream.
+	// MaxBytes is the size of the event stream. 0 keeps an existing size.
 	MaxBytes    int64
 	AllowTamper bool // only for tests: new streams lack DenyDelete and DenyPurge
 
@@ -43,8 +42,8 @@ type StreamOptions struct {
 	Replicas     int   // replicas of new streams on a cluster; 0 means 1
 }
 
-// EnsureStreams creates the missing streams of a subject space. It never changes an existing
-// stream, but returns the differences.
+// EnsureStreams creates missing streams. It never changes an existing one, but returns the
+// differences.
 func EnsureStreams(
 	ctx context.Context, js jetstream.JetStream, space subjects.Space, opts StreamOptions,
 ) (drift []string, err error) {
@@ -120,7 +119,7 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 
 	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), subjects.DeadLetterSubjects(space), deadLetterBytes, deadLetterAge
 	dlq.Description = "Hooktrail: pointers to messages that a consumer could not handle"
-	// Discard old dead letters, because a full stream would block the consumer that writes to it.
+	// Discard old dead letters. A full stream would block the consumer that writes to it.
 	dlq.Discard = jetstream.DiscardOld
 	dlq.DenyPurge = !opts.AllowTamper
 
@@ -132,7 +131,6 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 }
 
 // checkpointConfig turns direct reads off, because the auditor must read from the leader.
-// Checkpoints never expire.
 func checkpointConfig(base jetstream.StreamConfig, space subjects.Space, opts StreamOptions) jetstream.StreamConfig {
 	base.Name, base.Subjects, base.MaxBytes = space.CheckpointStream(), []string{space.AllCheckpoints()}, checkpointBytes
 	base.Description = "Hooktrail: the newest signed checkpoint of each ledger"

@@ -32,8 +32,7 @@ func tenantDir(dir string) string { return filepath.Join(dir, "tenants") }
 
 const tenantEnding = ".json"
 
-// AddTenant creates a key for engines of a tenant. It returns the seed, and stores only the public
-// key.
+// AddTenant creates a key for engines of a tenant. Only the caller gets its seed.
 func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	if tenant == "" {
 		return TenantKey{}, nil, errors.New("tenant: empty")

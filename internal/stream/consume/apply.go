@@ -90,8 +90,7 @@ func (l *loop) countUncommitted(b *batch) {
 	}
 }
 
-// hasCommitted reports whether Apply committed although it returned an error. An unexpected
-// position is an error.
+// hasCommitted reports whether Apply committed although it returned an error.
 func (l *loop) hasCommitted(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {

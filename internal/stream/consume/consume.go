@@ -56,8 +56,7 @@ func (p *Poison) Error() string { return fmt.Sprintf("message %d: %s", p.Sequenc
 // Gap is an inclusive range of stream sequences whose messages no longer exist.
 type Gap struct {
 	First, Last uint64
-	// Expired means that a limit of age or size removed the messages. Otherwise a user deleted
-	// them.
+	// Expired means that a limit of age or size removed the messages, and not a user.
 	Expired bool
 }
 
@@ -95,8 +94,7 @@ type Options struct {
 	Logger   *slog.Logger
 	Progress func(Progress) // called after each batch, check and failure
 
-	// Expected is a position that the stream must contain even if the projection is empty, because
-	// its file was lost.
+	// Expected is a position that the stream must contain even if the projection was lost.
 	Expected Position
 
 	// OnGap is called for messages that were lost before Run could read them.

@@ -34,8 +34,8 @@ type DeadLetter struct {
 	Reason   string      `json:"reason"`
 }
 
-// deadLetter replaces the poisoned message with a dead letter. A crash can duplicate the letter,
-// but never loses it.
+// deadLetter replaces the poisoned message with a dead letter. A crash can only duplicate the
+// letter.
 func (l *loop) deadLetter(ctx context.Context, b *batch, poison *Poison) error {
 	m, raw, ok := b.take(poison.Sequence)
 	if !ok {

@@ -25,8 +25,7 @@ func (e *skipError) Error() string {
 	return fmt.Sprintf("message %d was delivered after %d: a delivery between them is missing", e.got, e.after)
 }
 
-// fetch requests messages and applies them. It can end without a message although the stream has
-// more.
+// fetch requests messages and applies them. It can end although the stream has more.
 func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer) error {
 	fetching, cancel := context.WithTimeout(ctx, fetchWait)
 	count := fetches * l.opts.Batch
@@ -44,8 +43,7 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 		return fmt.Errorf("request messages: %w", err)
 	}
 	messages := batch.Messages()
-	// Wait for the goroutine of the request. If it ran during the next reset, the server would
-	// deliver messages again.
+	// Wait for the goroutine of the request. Otherwise the server could deliver its messages again.
 	defer func() {
 		cancel()
 		for range messages {
@@ -133,7 +131,7 @@ func (r *reader) watch(ctx context.Context) error {
 		r.loop.stalled = 0
 		return nil
 	}
-	// A new message may still be on its way, so only the second check in a row is an error.
+	// A new message may still be on its way, so one such check is no error.
 	if r.loop.stalled++; r.loop.stalled > 1 {
 		return errStalled
 	}

@@ -14,8 +14,7 @@ import (
 
 const refusalCheck = 100 * time.Millisecond
 
-// refusals notices a refused request. The broker does not answer it, and only reports an error on
-// the connection.
+// refusals notices a refused request, which the broker does not answer.
 type refusals struct {
 	nc      *nats.Conn
 	before  error // the connection's last error when the session started

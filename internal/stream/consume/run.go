@@ -48,8 +48,7 @@ type loop struct {
 	progress  Progress
 	delivered uint64 // deliveries since the last reset
 	stalled   int    // consecutive checks that found undelivered messages
-	// resets counts the sessions that ended because of a missing delivery since the last applied
-	// message.
+	// resets counts sessions with a missing delivery since the last applied message.
 	resets int
 }
 
@@ -131,8 +130,7 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// failed reports why a session ended. The first resets of the durable are normal, so they are debug
-// messages.
+// failed reports why a session ended. The first resets are normal, so they are debug messages.
 func (l *loop) failed(ctx context.Context, err error) {
 	level := slog.LevelWarn
 	if _, ok := errors.AsType[*skipError](err); ok {

@@ -17,7 +17,7 @@ const fetches = 4
 
 var errDisconnected = errors.New("broker connection lost")
 
-// session reads the stream until an error occurs, the connection is lost, or a request is refused.
+// session reads the stream until an error, a lost connection, or a refused request.
 func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	discard(status)
 	if !l.js.Conn().IsConnected() {

@@ -152,8 +152,8 @@ func openReader(path string) (*sqlite.Conn, error) {
 	return sqlite.OpenConn(uri.String(), sqlite.OpenReadOnly, sqlite.OpenURI)
 }
 
-// WithAttached runs fn in a transaction, with another database attached. No process may write to it
-// meanwhile.
+// WithAttached runs fn in a transaction with another database attached, which nobody else may
+// write.
 func (db *DB) WithAttached(ctx context.Context, path, name string, fn func(conn *sqlite.Conn) error) (err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -67,7 +67,7 @@ func Main(cmd *cobra.Command) {
 	os.Exit(Execute(ctx, cmd, os.Args[1:]))
 }
 
-// Execute runs cmd and returns the exit status. A failed write to stdout is an error.
+// Execute runs cmd and returns the exit status. Failed writes to stdout are an error.
 func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	prepare(cmd)
 	out := &result{w: cmd.OutOrStdout()}

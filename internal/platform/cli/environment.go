@@ -62,8 +62,8 @@ func LineOnly(cmd *cobra.Command, flags ...string) { flagenv.LineOnly(cmd.Flags(
 // records.
 func Variable(cmd *cobra.Command, flags ...string) { flagenv.Variable(cmd.Flags(), flags...) }
 
-// OwnVariable gives a flag another variable, because another command's flag of the same name has
-// another meaning. See [flagenv.Own].
+// OwnVariable gives a flag another variable, because its name has another meaning elsewhere. See
+// [flagenv.Own].
 func OwnVariable(cmd *cobra.Command, flag, name string, accepted ...string) {
 	flagenv.Own(cmd.Flags(), flag, name, accepted...)
 }

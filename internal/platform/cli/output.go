@@ -92,8 +92,7 @@ func (p Palette) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// PrintJSON writes v to stdout as indented JSON. It escapes characters that could control a
-// terminal.
+// PrintJSON writes v to stdout as indented JSON that is safe for a terminal.
 func PrintJSON(cmd *cobra.Command, v any) error { return printJSON(cmd, v, "  ") }
 
 // PrintJSONLine is like [PrintJSON], but writes v in one line.

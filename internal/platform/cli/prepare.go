@@ -32,8 +32,7 @@ func prepare(root *cobra.Command) {
 	}
 }
 
-// refuseUnknown makes the help command reject an unknown command. Otherwise cobra would print the
-// help of the root.
+// refuseUnknown makes the help command reject an unknown command, instead of printing other help.
 func refuseUnknown(help *cobra.Command) {
 	show := help.Run
 	help.Args, help.Run = cobra.ArbitraryArgs, nil

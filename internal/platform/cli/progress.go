@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Progress is a progress bar. Its methods may be called concurrently. A nil Progress draws nothing.
+// Progress is a progress bar for concurrent use. A nil Progress draws nothing.
 type Progress struct {
 	w     io.Writer
 	label string
@@ -28,7 +28,7 @@ const (
 	percentOfDone = 100
 )
 
-// NewProgress returns a progress bar. It returns nil if w is not a terminal that can clear a line.
+// NewProgress returns a progress bar, or nil if w cannot clear a line.
 func NewProgress(w io.Writer, label string) *Progress {
 	if !IsTerminal(w) || os.Getenv("TERM") == dumb {
 		return nil

@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// result is the stdout of a command. It stores the first write error, so commands need not check
-// each write.
+// result is the stdout of a command. It keeps the first error, so commands need not check writes.
 type result struct {
 	w io.Writer
 

@@ -9,8 +9,8 @@ import (
 
 const severalTenants = "hooktrail_several_tenants"
 
-// SeveralTenants allows several --tenant flags for cmd. [Shared.Tenant] is then empty unless there
-// is exactly one.
+// SeveralTenants allows several --tenant flags for cmd. [Shared.Tenant] is empty unless there is
+// one.
 func SeveralTenants(cmd *cobra.Command) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = make(map[string]string)

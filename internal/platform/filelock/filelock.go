@@ -23,7 +23,7 @@ const pollEvery = 25 * time.Millisecond
 // Lock is a locked file.
 type Lock struct{ file *os.File }
 
-// Try locks the file at path without waiting. The error wraps [ErrHeld] if the file is locked.
+// Try locks the file at path without waiting. The error for a locked file wraps [ErrHeld].
 func Try(path string) (*Lock, error) { return try(path, syscall.LOCK_EX) }
 
 func try(path string, how int) (*Lock, error) {
@@ -47,13 +47,12 @@ func try(path string, how int) (*Lock, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// Wait locks the file at path. If the file is locked, Wait calls held once and waits until ctx
-// ends.
+// Wait locks the file at path. If another lock exists, it calls held once and waits.
 func Wait(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_EX, held)
 }
 
-// Share is like [Wait] for a shared lock. It excludes exclusive locks, but not other shared locks.
+// Share is like [Wait] for a shared lock, which only excludes exclusive locks.
 func Share(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_SH, held)
 }

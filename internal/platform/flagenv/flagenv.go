@@ -79,8 +79,7 @@ const (
 // IsSet reports whether a variable has set f.
 func IsSet(f *pflag.Flag) bool { return f.Annotations[setAnnotation] != nil }
 
-// Set sets flags from environment variables. The command line wins, also over variables of flags
-// that exclude its flags.
+// Set sets flags from environment variables, unless the flag or one that excludes it was given.
 func Set(flags *pflag.FlagSet, warn func(string)) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })

@@ -24,8 +24,7 @@ import (
 // DefaultMode lets the owner and the group connect to the socket.
 const DefaultMode = "0660"
 
-// maxPath is the length that every system accepts for a socket path, less the temporary folder of
-// Listen.
+// maxPath leaves room for the temporary folder of Listen. Every system accepts 103 bytes.
 const maxPath = 103 - len("/.socket-0123456789")
 
 // Options describes a socket.
@@ -211,7 +210,7 @@ func checkStale(ctx context.Context, path string) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It refuses a socket that another user could have created.
+// Dial connects to the socket at path, unless another user could have created it.
 func Dial(ctx context.Context, path string) (net.Conn, error) {
 	if err := unixsocket.CheckShared(path); err != nil {
 		return nil, err

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// PeerUID returns the user id of the process at the other end of a connection. The client cannot
-// choose it.
+// PeerUID returns the user id at the other end of a connection, which the client cannot choose.
 func PeerUID(conn net.Conn) (uid int, err error) {
 	unix, ok := conn.(*net.UnixConn)
 	if !ok {

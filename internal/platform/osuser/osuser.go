@@ -36,8 +36,7 @@ func at(name string) string {
 	return name + "@" + host
 }
 
-// WithNote returns a name entered by a person, with the system user current in parentheses if it
-// differs.
+// WithNote returns a name entered by a person, and current in parentheses if it differs.
 func WithNote(name, current string) string {
 	if !Differs(name, current) {
 		return name
@@ -45,8 +44,7 @@ func WithNote(name, current string) string {
 	return name + " (" + current + ")"
 }
 
-// Differs reports whether a name differs from the system user current, which is USER@HOST. The name
-// may be only USER.
+// Differs reports whether a name, with or without a host, differs from the system user USER@HOST.
 func Differs(by, current string) bool {
 	name, _, _ := strings.Cut(current, "@")
 	return current != "" && by != name && by != current

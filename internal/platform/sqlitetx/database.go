@@ -67,7 +67,7 @@ func Exec(conn *sqlite.Conn, statement string) error {
 	return sqlitex.ExecuteTransient(conn, statement, nil)
 }
 
-// Int returns the first column of the first row, or 0 if it is NULL or missing.
+// Int returns the first column of the first row, or 0 for NULL or no row.
 func Int(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
 	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 		Args:       args,

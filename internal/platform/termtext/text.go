@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Printable escapes characters that could control a terminal or deceive a reader. Line feeds and
-// tabs stay.
+// Printable escapes characters that could control a terminal or deceive a reader, except line feeds
+// and tabs.
 func Printable(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 {
 		return s
@@ -36,8 +36,7 @@ func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 const maxCell = 80
 
-// Cell returns s for a cell of a table, as one line of at most 80 characters, escaped with
-// [Printable].
+// Cell returns s for a table, as one escaped line of at most 80 characters.
 func Cell(s string) string {
 	s = OneLine(s)
 	if runes := []rune(s); len(runes) > maxCell {

@@ -5,8 +5,7 @@ import (
 	"unicode"
 )
 
-// Width returns the number of terminal columns that s takes. Terminals differ about emoji that
-// consist of several characters.
+// Width returns the number of terminal columns of s. Terminals differ about some emoji.
 func Width(s string) (n int) {
 	for _, r := range s {
 		n += runeWidth(r)

@@ -59,7 +59,7 @@ func TestDocs_Begins(t *testing.T) {
 	if diff := cmp.Diff(strings.TrimSpace(dedented), code); diff != "" {
 		t.Errorf("the code (-example +document):\n%s", diff)
 	}
-	_, shown, _ := strings.Cut(rest, "```\n")
+	_, shown, _ := strings.Cut(rest, "```text\n")
 	shown, _, _ = strings.Cut(shown, "```")
 	if diff := cmp.Diff(strings.ReplaceAll(printed, "\t// ", ""), shown); diff != "" {
 		t.Errorf("what it prints (-example +document):\n%s", diff)

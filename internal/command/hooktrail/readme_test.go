@@ -66,7 +66,7 @@ func checkDemoBlock(t *testing.T, readme, printed string) {
 	for _, v := range varying {
 		printed = regexp.MustCompile(v.pattern).ReplaceAllString(printed, v.with)
 	}
-	const begin, end = "<!-- demo -->\n```\n", "```\n<!-- /demo -->"
+	const begin, end = "<!-- demo -->\n```text\n", "```\n<!-- /demo -->"
 	head, rest, ok := strings.Cut(readme, begin)
 	block, tail, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {

@@ -12,7 +12,7 @@ import (
 
 var (
 	docExample = regexp.MustCompile("(?s)```json\n(\\{\"specversion\".*?)```\n\n```text\n(.*?)```")
-	docWhy     = regexp.MustCompile("(?s)```text\n\\$ tracker why (\\S+) --events history.jsonl\n(.*?)```")
+	docWhy     = regexp.MustCompile("(?s)```console\n\\$ tracker why (\\S+) --events history.jsonl\n(.*?)```")
 	docCommand = regexp.MustCompile(`(?s)echo '(\{.*?\})' \|\s+tracker whatif --events -`)
 )
 

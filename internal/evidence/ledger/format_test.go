@@ -177,7 +177,7 @@ func TestFormats_AreDocumented(t *testing.T) {
 	}
 	formats, verify := page("formats.md"), page("verify.md")
 	for _, example := range []string{leafExample, checkpointExample} {
-		if !strings.Contains(formats, "```\n"+example+"```\n") {
+		if !strings.Contains(formats, "```text\n"+example+"```\n") {
 			t.Errorf("docs/formats.md does not show\n%s", example)
 		}
 	}

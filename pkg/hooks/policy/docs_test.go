@@ -22,7 +22,7 @@ func TestDocs_Begins(t *testing.T) {
 	body, printed, _ := strings.Cut(body, "\t// Output:\n")
 	printed, _, _ = strings.Cut(printed, "}\n")
 	want := "# Hook policies\n\n```go\n" + strings.ReplaceAll(body, "\n\t", "\n") +
-		"```\n\nIt prints\n\n```\n" + strings.ReplaceAll(printed, "\t// ", "") + "```\n"
+		"```\n\nIt prints\n\n```text\n" + strings.ReplaceAll(printed, "\t// ", "") + "```\n"
 	have := string(doc[:min(len(want), len(doc))])
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("the beginning of the page (-example +page):\n%s", diff)

@@ -7,6 +7,7 @@
 //	pyverify              runs a second verifier that was written from the documents
 //	metricsdoc            compares the documented metrics with a registry
 //	architecture          tests the rules about imports, links and file sizes
+//	snippets              runs the blocks of code in the documents
 //	e2e                   runs commands as processes and kills them
 //	gauntlet              attacks ledgers and bundles, and writes the table of results
 //

@@ -51,7 +51,7 @@ of a user. This command is recorded too.`,
 }
 
 func (a accessFlags) list(cmd *cobra.Command, shared *cli.Shared) (err error) {
-	chosen, err := a.parse()
+	chosen, err := a.find(cmd, shared)
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,9 @@ has open is listed as in use, because its contents are unknown.`,
   auditor agentfs list --run r-42 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := findRun(cmd, shared, "", &run); err != nil {
+				return err
+			}
 			files, err := listFiles(cmd.Context(), auditor.AgentFSDir(shared.DataDir), shared.TenantOrDefault(), run)
 			if err != nil {
 				return err
@@ -71,7 +74,7 @@ has open is listed as in use, because its contents are unknown.`,
 			return printFiles(cmd, shared, files)
 		},
 	}
-	cmd.Flags().StringVar(&run, "run", "", "only the file of this `run`")
+	cmd.Flags().StringVar(&run, "run", "", "only the file of this `run`; "+startUsage)
 	return cmd
 }
 

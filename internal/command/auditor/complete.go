@@ -2,10 +2,13 @@ package auditor
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // maxRuns limits the runs that a shell offers.
@@ -13,7 +16,48 @@ const maxRuns = 200
 
 // RunValues lists the runs with the newest records in the ledger of the tenant.
 func RunValues(shared *cli.Shared) cli.Values {
-	return func(ctx context.Context) (names []string) {
+	return fromLedger(shared, func(ctx context.Context, r *ledger.Reader) (names []string) {
+		runs, err := r.Runs(ctx)
+		if err != nil {
+			return nil
+		}
+		for _, run := range runs[:min(maxRuns, len(runs))] {
+			names = append(names, run.Run)
+		}
+		return names
+	})
+}
+
+// maxLeaves limits the records in which a shell looks for tools.
+const maxLeaves = 5000
+
+// ToolValues lists the tools that runs have called lately.
+func ToolValues(shared *cli.Shared) cli.Values {
+	return fromLedger(shared, func(ctx context.Context, r *ledger.Reader) []string {
+		newest, err := r.Newest(ctx)
+		if err != nil {
+			return nil
+		}
+		tools := make(map[string]bool)
+		for entry, err := range r.After(ctx, newest.Size-maxLeaves) {
+			if err != nil {
+				break // those so far are still useful
+			}
+			if entry.Kind != events.ToolBefore || entry.Class != ledger.ClassEvent || entry.Removal.Done() {
+				continue
+			}
+			if e, err := entry.Event(); err == nil {
+				if d, err := events.Payload[events.ToolBeforeData](e); err == nil {
+					tools[d.Tool] = true
+				}
+			}
+		}
+		return slices.Sorted(maps.Keys(tools))
+	})
+}
+
+func fromLedger(shared *cli.Shared, list func(context.Context, *ledger.Reader) []string) cli.Values {
+	return func(ctx context.Context) []string {
 		tenant := shared.TenantOrDefault()
 		if n := len(shared.Tenants); n > 0 {
 			tenant = shared.Tenants[n-1] // one on the command line follows one from the environment
@@ -22,12 +66,9 @@ func RunValues(shared *cli.Shared) cli.Values {
 		if err != nil {
 			return nil
 		}
-		runs, err := r.Runs(ctx)
-		if r.Close() != nil || err != nil {
+		names := list(ctx, r)
+		if r.Close() != nil {
 			return nil
-		}
-		for _, run := range runs[:min(maxRuns, len(runs))] {
-			names = append(names, run.Run)
 		}
 		return names
 	}

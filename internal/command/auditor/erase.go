@@ -60,7 +60,7 @@ expires by the limits of the stream.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return e.run(cmd, shared) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&e.what.Run, "run", "", "the events of this `run`")
+	flags.StringVar(&e.what.Run, "run", "", "the events of this `run`, by its whole id")
 	flags.StringVar(&e.what.Event, "event", "", "the event with this `id`")
 	flags.StringVar(&e.what.User, "user", "", "the events of this `user`")
 	e.registerTracker(cmd)
@@ -99,6 +99,9 @@ func (e *eraseFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return err
 	}
 	o.Selection = e.what
+	if err := refuseStart(cmd, shared, e.what.Run); err != nil {
+		return err
+	}
 	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), "")
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ func (x exportFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return x.runTiles(cmd, shared)
 	}
 	opts := bundle.Options{}
-	if opts.Selection, err = x.parse(); err != nil {
+	if opts.Selection, err = x.find(cmd, shared); err != nil {
 		return err
 	}
 	opts.Selection.Stored = true

@@ -45,6 +45,9 @@ server for that if no process runs it. Name another server with --nats-url.`,
 			if err != nil {
 				return err
 			}
+			if err := refuseStart(cmd, shared, what.Run); err != nil {
+				return err
+			}
 			what.From, what.To = chosen.From, chosen.To
 			if all != what.IsAll() {
 				return cli.Usage("one of --run, --event, --user, --from, --to or --all is required, and --all excludes the others")
@@ -53,7 +56,7 @@ server for that if no process runs it. Name another server with --nats-url.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&what.Run, "run", "", "the records of this `run`")
+	flags.StringVar(&what.Run, "run", "", "the records of this `run`, by its whole id")
 	flags.StringVar(&what.Event, "event", "", "the event with this `id`")
 	flags.StringVar(&what.User, "user", "", "the events of this `user`")
 	flags.StringVar(&during.from, "from", "", "events from this `time`, "+whenHappened+": 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")

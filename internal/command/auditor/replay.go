@@ -69,7 +69,7 @@ func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if r.isAll() {
 		return cli.Usage("--run, --from or --to is required")
 	}
-	chosen, err := r.parse()
+	chosen, err := r.find(cmd, shared)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (r replayFlags) each(
 
 func nothingChosen(tenant string, chosen ledger.Selection) error {
 	if chosen.Run != "" && chosen.From.IsZero() && chosen.To.IsZero() {
-		return fmt.Errorf("run %q is not in the ledger of tenant %q; the whole id is needed here, as hooktrail run list --json prints it", chosen.Run, tenant)
+		return fmt.Errorf("run %q is not in the ledger of tenant %q; hooktrail run list lists what is, and of an id at least the first 8 characters are needed", chosen.Run, tenant)
 	}
 	return fmt.Errorf("ledger of tenant %q has no records of that run and time", tenant)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
@@ -22,7 +23,7 @@ const (
 )
 
 func (s *selection) register(flags *pflag.FlagSet, when string) {
-	flags.StringVar(&s.run, "run", "", "only this `run`")
+	flags.StringVar(&s.run, "run", "", "only this `run`; "+startUsage)
 	s.registerTimes(flags, when)
 	registerLedger(flags, &s.file)
 }
@@ -37,6 +38,14 @@ func registerLedger(flags *pflag.FlagSet, file *string) {
 }
 
 func (s selection) isAll() bool { return s.run == "" && s.from == "" && s.to == "" }
+
+// find is like parse, but accepts the start of a run's id.
+func (s selection) find(cmd *cobra.Command, shared *cli.Shared) (ledger.Selection, error) {
+	if err := findRun(cmd, shared, s.file, &s.run); err != nil {
+		return ledger.Selection{}, err
+	}
+	return s.parse()
+}
 
 func (s selection) parse() (ledger.Selection, error) {
 	chosen := ledger.Selection{Run: s.run}

@@ -96,7 +96,7 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 if no checkpoint from outside is given or found")
 	flags.BoolVar(&v.requireEnrolled, "require-enrolled", false, requireEnrolledUsage)
 	v.registerTolerance(flags)
-	flags.StringVar(&v.only.run, "run", "", "judge the completeness of this `run` alone")
+	flags.StringVar(&v.only.run, "run", "", "judge the completeness of this `run` alone; "+startUsage)
 	v.only.registerTimes(flags, whenStored)
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
 	flags.StringVar(&v.event, "event", "", "`file` with the event of --proof")
@@ -121,6 +121,9 @@ func (v *verification) registerSource(flags *pflag.FlagSet) {
 }
 
 func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
+	if err := findRun(cmd, shared, v.file, &v.only.run); err != nil {
+		return err
+	}
 	opts, err := v.options(cmd)
 	if err != nil {
 		return err

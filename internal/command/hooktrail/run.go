@@ -32,7 +32,7 @@ func Command() *cobra.Command {
 	cmd.Example = "  hooktrail demo\n  hooktrail up --hooks hooks.yaml"
 	shared.Register(cmd)
 	shared.CompleteFlags(cmd, map[string]cli.Values{
-		"tenant": service.TenantValues(shared), "agent": cli.Words(agents.Names()...),
+		"tenant": service.TenantValues(shared), "agent": cli.Words(agents.Names()...), "tool": auditorcmd.ToolValues(shared),
 		"state": cli.Words(append(stateWords(), sealedWord, unsealedWord)...),
 	})
 	return cmd
@@ -158,48 +158,30 @@ func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(even
 	return nil
 }
 
-// findRun returns the id of the run with this name, or the only id that starts with it.
+// findRun returns the id of the run with this name, or of the only run whose id starts with it.
 func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error) {
-	has, err := r.Has(ctx, name)
-	if err != nil || has {
-		return name, err
-	}
-	runs, err := r.Runs(ctx)
+	near, err := auditorcmd.RunsNamed(ctx, r, name)
 	if err != nil {
 		return "", err
-	}
-	var near []string
-	for _, info := range runs {
-		if startsRun(info.Run, name) {
-			near = append(near, info.Run)
-		}
 	}
 	if len(near) == 1 {
 		return near[0], nil
 	}
-	return "", &noRunError{name: name, tenant: r.Tenant(), near: len(near), list: listCommand}
-}
-
-// startsRun reports whether name is the start of a run's id. A sub-agent's run, SESSION/AGENT,
-// needs a slash, because its session's id would always match too.
-func startsRun(run, name string) bool {
-	session, agent, isSub := strings.Cut(run, "/")
-	ofSession, ofAgent, wantsSub := strings.Cut(name, "/")
-	return name != "" && isSub == wantsSub && strings.HasPrefix(session, ofSession) && strings.HasPrefix(agent, ofAgent)
+	return "", &noRunError{name: name, tenant: r.Tenant(), near: near, list: listCommand}
 }
 
 const listCommand = "hooktrail run list"
 
 type noRunError struct {
 	name, tenant string
-	near         int    // runs whose ids start with the name
-	list         string // command that lists the runs
+	near         []string // runs whose ids start with the name
+	list         string   // command that lists the runs
 }
 
 // Error implements error.
 func (e *noRunError) Error() string {
-	if e.near > 1 {
-		return fmt.Sprintf("%q begins the ids of %d runs; `%s` lists them", e.name, e.near, e.list)
+	if n := len(e.near); n > 1 {
+		return fmt.Sprintf("%q begins the ids of %d runs: %s; `%s` lists them", e.name, n, auditorcmd.Candidates(e.near), e.list)
 	}
 	return fmt.Sprintf("run %q is not in the ledger of tenant %q; `%s` lists what is", e.name, e.tenant, e.list)
 }

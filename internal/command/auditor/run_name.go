@@ -1,0 +1,97 @@
+package auditor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
+)
+
+// leastStart is the least number of characters of a shortened run id for commands about evidence.
+// They are often in scripts, and there a missing run "r-4" must not become r-42.
+const leastStart = 8
+
+const startUsage = "the first 8 or more characters of its id are enough if they name one run"
+
+// RunsNamed returns the run with this id, or the runs whose ids start with name, those with the
+// newest records first.
+func RunsNamed(ctx context.Context, r *ledger.Reader, name string) (near []string, err error) {
+	has, err := r.Has(ctx, name)
+	if has {
+		near = []string{name}
+	}
+	if err != nil || has {
+		return near, err
+	}
+	runs, err := r.Runs(ctx)
+	for _, info := range runs {
+		if startsRun(info.Run, name) {
+			near = append(near, info.Run)
+		}
+	}
+	return near, err
+}
+
+// startsRun reports whether name is the start of a run's id. The id of a sub-agent's run,
+// SESSION/AGENT, starts with the session's id. So only a name with a slash can match it, with the
+// starts of both.
+func startsRun(run, name string) bool {
+	session, agent, isSub := strings.Cut(run, "/")
+	ofSession, ofAgent, wantsSub := strings.Cut(name, "/")
+	return name != "" && isSub == wantsSub && strings.HasPrefix(session, ofSession) && strings.HasPrefix(agent, ofAgent)
+}
+
+// Candidates names runs, of which it leaves out most if there are many.
+func Candidates(runs []string) string {
+	const most = 5
+	if n := len(runs); n > most {
+		return termtext.ShellQuote(runs[:most]...) + fmt.Sprintf(" and %d more", n-most)
+	}
+	return termtext.ShellQuote(runs...)
+}
+
+// findRun replaces the start of a run's id in run by the id, and prints it on stderr. It leaves run
+// unchanged if no id starts with it, or if the ledger is unreadable, which the command then reports.
+func findRun(cmd *cobra.Command, shared *cli.Shared, file string, run *string) error {
+	near := shortened(cmd.Context(), shared, file, *run)
+	switch len(near) {
+	case 0:
+		return nil
+	case 1:
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: --run %s is run %s\n", cmd.CommandPath(), termtext.Printable(*run), termtext.Printable(near[0]))
+		*run = near[0]
+		return nil
+	}
+	return fmt.Errorf("--run %q begins the ids of %d runs: %s", *run, len(near), Candidates(near))
+}
+
+// refuseStart returns an error if run is only the start of the ids of runs, because an order must
+// name exactly the run that is meant.
+func refuseStart(cmd *cobra.Command, shared *cli.Shared, run string) error {
+	if near := shortened(cmd.Context(), shared, "", run); len(near) > 0 {
+		return fmt.Errorf("--run %q: the whole id is needed here: %s", run, Candidates(near))
+	}
+	return nil
+}
+
+// shortened returns the runs whose ids start with run, unless it is an id itself or very short.
+func shortened(ctx context.Context, shared *cli.Shared, file, run string) []string {
+	if utf8.RuneCountInString(run) < leastStart {
+		return nil
+	}
+	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), file)
+	if err != nil {
+		return nil
+	}
+	near, err := RunsNamed(ctx, r, run)
+	if r.Close() != nil || err != nil || len(near) == 1 && near[0] == run {
+		return nil
+	}
+	return near
+}

@@ -9,10 +9,12 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-func (v verification) options(cmd *cobra.Command) (verifier.Options, error) {
-	only, err := v.only.parse()
+func (v verification) options(cmd *cobra.Command, shared *cli.Shared) (verifier.Options, error) {
+	v.only.file = v.file
+	only, err := v.only.find(cmd, shared)
 	return verifier.Options{
 		Silence: v.silence, RequireTrusted: v.requireTrusted, RequireEnrolled: v.requireEnrolled, AllowAcknowledged: v.allowKnown,
 		Run: only.Run, From: only.From, To: only.To,

@@ -121,10 +121,7 @@ func (v *verification) registerSource(flags *pflag.FlagSet) {
 }
 
 func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
-	if err := findRun(cmd, shared, v.file, &v.only.run); err != nil {
-		return err
-	}
-	opts, err := v.options(cmd)
+	opts, err := v.options(cmd, shared)
 	if err != nil {
 		return err
 	}

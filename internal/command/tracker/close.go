@@ -39,7 +39,8 @@ expires, and recurrences are only counted. Secrets and personal data in the reas
 redacted.`,
 		Example: `  tracker close ht-0c3k9w1x2y4z5 --reason "fixed in 4.2" --by jdoe
   tracker close ht-0c3k9w1x2y4z5 --not-planned --reason "the mirror is retired" --json`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: issueArgument(shared, isNotClosed),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkClose(c); err != nil {
 				return err

@@ -22,7 +22,9 @@ func Command() *cobra.Command {
 		whatifCommand(shared, dial(shared)), closeCommand(shared), rebuildCommand(shared))
 	cmd.Example = "  tracker serve\n  tracker list --tenant acme"
 	shared.Register(cmd)
-	shared.CompleteFlags(cmd, map[string]cli.Values{"tenant": service.TenantValues(shared)})
+	shared.CompleteFlags(cmd, map[string]cli.Values{
+		"tenant": service.TenantValues(shared), "status": cli.Words(wordsOf(statuses)...), "kind": cli.Words(wordsOf(kinds)...),
+	})
 	cmd.PersistentPreRunE = checkTenant(shared, cmd.PersistentPreRunE)
 	return cmd
 }

@@ -90,11 +90,16 @@ func otherTenants(ctx context.Context, dataDir string) string {
 	return "; --tenant names another: " + names(tenants)
 }
 
-func anyOf[S ~string](names []S) string {
+func wordsOf[S ~string](names []S) []string {
 	texts := make([]string, len(names))
 	for i, n := range names {
 		texts[i] = string(n)
 	}
+	return texts
+}
+
+func anyOf[S ~string](names []S) string {
+	texts := wordsOf(names)
 	last := len(texts) - 1
 	return strings.Join(texts[:last], ", ") + " or " + texts[last]
 }

@@ -19,8 +19,9 @@ func showCommand(shared *cli.Shared) *cobra.Command {
 		Long: `Show an issue: its text and links, each change of its status with the event that caused
 it, the edits by people, and the changes that the backend refused. For a digest, show
 its entries.`,
-		Example: "  tracker show ht-0c3k9w1x2y4z5",
-		Args:    cobra.ExactArgs(1),
+		Example:           "  tracker show ht-0c3k9w1x2y4z5",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: issueArgument(shared, anyIssue),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := tracker.Show(cmd.Context(), shared.DataDir, shared.TenantOrDefault(), args[0])
 			if err != nil {

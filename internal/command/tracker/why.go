@@ -25,7 +25,8 @@ sets other limits for it. Without --tenant, all tenants in the file are searched
 		Example: `  tracker why ht-0c3k9w1x2y4z5
   tracker why 0198c0de-0000-7000-8000-000000000001 --tenant acme
   tracker why e-17 --events history.jsonl`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: issueArgument(shared, anyIssue),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if config != "" && input == "" {
 				return cli.Usage("--config needs --events")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,29 +20,53 @@ type Values func(ctx context.Context) []string
 // Words are values that are known beforehand.
 func Words(words ...string) Values { return func(context.Context) []string { return words } }
 
+// Described is a value with a text that the shell shows next to it.
+type Described struct{ Value, Text string }
+
 // Completion completes an argument or a flag in the shell. It omits values that need quotes,
 // because agents choose some of them.
 func (s *Shared) Completion(values Values) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return completion(func(ctx context.Context) (list []Described) {
+		for _, v := range values(ctx) {
+			list = append(list, Described{Value: v})
+		}
+		return list
+	})
+}
+
+func completion(values func(context.Context) []Described) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, prefix string) (fitting []cobra.Completion, _ cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 		defer cancel()
-		listed := make(chan []string, 1)
+		listed := make(chan []Described, 1)
 		go func() { listed <- values(ctx) }()
 		select {
 		case <-ctx.Done():
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		case all := <-listed:
-			fitting := slices.DeleteFunc(slices.Clone(all), func(v string) bool {
-				return !strings.HasPrefix(v, prefix) || termtext.ShellQuote(v) != v
-			})
+			for _, v := range all {
+				if !strings.HasPrefix(v.Value, prefix) || termtext.ShellQuote(v.Value) != v.Value {
+					continue
+				}
+				if v.Text != "" {
+					v.Value += "\t" + termtext.Cell(v.Text)
+				}
+				fitting = append(fitting, v.Value)
+			}
 			return fitting, cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 }
 
 // Argument is like [Shared.Completion] for the only argument of a command.
-func (s *Shared) Argument(values Values) cobra.CompletionFunc {
-	complete := s.Completion(values)
+func (s *Shared) Argument(values Values) cobra.CompletionFunc { return first(s.Completion(values)) }
+
+// DescribedArgument is like [Shared.Argument] for values with a text.
+func (s *Shared) DescribedArgument(values func(context.Context) []Described) cobra.CompletionFunc {
+	return first(completion(values))
+}
+
+func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

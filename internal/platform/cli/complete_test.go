@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 )
 
@@ -44,6 +45,20 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// A description stays on its line, and cannot control the terminal.
+func TestCompletion_Described(t *testing.T) {
+	shared := new(Shared)
+	complete := shared.DescribedArgument(func(context.Context) []Described {
+		return []Described{{"i1", "a\ntitle\x1b[2J\tend"}, {"i2;rm", "x"}, {"i3", ""}, {"j", "x"}}
+	})
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	got, _ := complete(cmd, nil, "i")
+	if diff := cmp.Diff([]string{"i1\ta title\\x1b[2J end", "i3"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

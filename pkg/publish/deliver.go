@@ -174,19 +174,38 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 	return false, nil
 }
 
-// isToBlame reports whether groups can be the cause of a refusal. It tests a single event by
-// sending another one with a wrong number, which a server never stores.
+// isToBlame reports whether groups can be the cause of a refusal. A busy server drops messages, so a
+// single event is to blame only if the server refuses it in a batch of its own and takes another
+// event. Both tests have a wrong number, with which a server stores nothing.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
 	}
-	g := group{tenant: groups[0].tenant, entries: []entry{{kind: events.GapRecorded, event: []byte("{}")}}}
-	list, err := g.messages(d.outbox.space, events.Manifest{Producer: d.backlog.producer}, math.MaxInt64)
-	if err != nil {
+	other := group{tenant: groups[0].tenant, entries: []entry{{kind: events.GapRecorded, event: []byte("{}")}}}
+	if d.test(ctx, &other) != atomicbatch.OutcomeConflict {
 		return false
 	}
-	_, err = d.sender.Send(ctx, list)
-	return atomicbatch.OutcomeOf(err) == atomicbatch.OutcomeConflict
+	switch d.test(ctx, groups[0]) {
+	case atomicbatch.OutcomeRefused, atomicbatch.OutcomeTooLarge, atomicbatch.OutcomeUnexplained:
+		return true
+	case atomicbatch.OutcomeStored, atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnknown, atomicbatch.OutcomeConflict:
+	}
+	return false
+}
+
+// test sends the only event of g with a wrong number, so a server that takes it answers with a
+// conflict.
+func (d *delivery) test(ctx context.Context, g *group) atomicbatch.Outcome {
+	list, err := g.messages(d.outbox.space, events.Manifest{Producer: d.backlog.producer}, 0)
+	if err != nil {
+		return atomicbatch.OutcomeUnknown
+	}
+	list[0].IsFenced, list[0].Fence = true, math.MaxInt64
+	_, err = d.sender.Send(ctx, list[:1])
+	if errors.Is(err, atomicbatch.ErrBusy) {
+		return atomicbatch.OutcomeRetry
+	}
+	return atomicbatch.OutcomeOf(err)
 }
 
 func (d *delivery) isBlocking(groups []*group, result atomicbatch.Outcome, failures int) bool {

@@ -94,12 +94,12 @@ func TestDeployedServer(t *testing.T) {
 	type settings struct {
 		JetStream, SyncAlways, Store bool
 		MaxPayload                   int32
-		Inflight                     int
+		Inflight, Queued             int
 	}
 	of := func(o *server.Options) settings {
 		return settings{
 			o.JetStream, o.SyncAlways, o.JetStreamMaxStore >= DefaultStreamBytes+otherStreams,
-			o.MaxPayload, o.JetStreamLimits.MaxBatchInflightPerStream,
+			o.MaxPayload, o.JetStreamLimits.MaxBatchInflightPerStream, o.StreamMaxBufferedMsgs,
 		}
 	}
 	embedded.JetStreamMaxStore = DefaultStreamBytes + otherStreams // measured at start

@@ -25,7 +25,8 @@ const (
 	maxMemory    = 64 << 20 // for streams in memory, which Hooktrail does not use
 	maxPayload   = 1 << 20  // an event of 1,000,000 bytes with its headers
 	maxClients   = 1024
-	maxBatches   = 1000 // unfinished atomic batches; the server drops them after 10 s
+	maxQueued    = 10_000 // messages that wait for a stream; the server drops further ones
+	maxBatches   = 1000   // unfinished atomic batches; the server drops them after 10 s
 	readyTimeout = 10 * time.Second
 
 	maxSubscriptions = 1024 // per connection
@@ -112,6 +113,7 @@ func serverOptions(dir, secret string, auth *authenticator) *server.Options {
 			MaxBatchInflightPerStream: maxBatches,
 			MaxBatchInflightTotal:     maxBatches,
 		},
+		StreamMaxBufferedMsgs:  maxQueued,
 		DisableJetStreamBanner: true,
 		StoreDir:               dir,
 		SyncAlways:             true,

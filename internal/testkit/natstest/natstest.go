@@ -35,6 +35,7 @@ type Options struct {
 	AllowTamper bool  // streams allow deletions and purges
 	NoStreams   bool  // the test creates its own streams
 	NoSync      bool  // the server does not sync each write
+	MaxQueued   int   // messages that wait for a stream; 0 means the default of the server
 	Users       []User
 }
 
@@ -128,6 +129,7 @@ func (s *Server) Restart(tb testing.TB) {
 			MaxBatchInflightPerStream: 1000,
 			MaxBatchInflightTotal:     1000,
 		},
+		StreamMaxBufferedMsgs:  s.opts.MaxQueued,
 		DisableJetStreamBanner: true,
 	}
 	setUsers(opts, s.opts.Users)

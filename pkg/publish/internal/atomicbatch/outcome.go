@@ -41,7 +41,7 @@ func OutcomeOf(err error) Outcome {
 		return OutcomeStored
 	case errors.Is(err, nats.ErrMaxPayload):
 		return OutcomeRefused
-	case errors.Is(err, errNoStream):
+	case errors.Is(err, errNoStream), errors.Is(err, ErrBusy):
 		return OutcomeUnexplained
 	case !errors.As(err, &refusal):
 		return OutcomeUnknown

@@ -25,6 +25,7 @@ func TestOutcomeOf(t *testing.T) {
 		"Full":        {&refusalError{Code: 10077, Description: "maximum bytes exceeded"}, OutcomeRetry},
 		"FullDisk":    {&refusalError{Code: 10047}, OutcomeRetry},
 		"Large":       {&refusalError{Code: 10077, Description: "message too large"}, OutcomeRefused},
+		"Dropped":     {fmt.Errorf("send batch: %w", ErrBusy), OutcomeUnexplained},
 		"Unexplained": {&refusalError{Code: 10176}, OutcomeUnexplained},
 		"Batch":       {&refusalError{Code: 10199}, OutcomeTooLarge},
 		"Wrapped":     {errors.Join(&refusalError{Code: 10054}), OutcomeRefused},

@@ -18,6 +18,8 @@ const (
 	headerSequence = "Nats-Batch-Sequence"
 	headerCommit   = "Nats-Batch-Commit"
 	headerFence    = "Nats-Expected-Last-Subject-Sequence"
+
+	statusBusy = "429"
 )
 
 var (
@@ -25,6 +27,9 @@ var (
 	errNoAnswer = errors.New("batch was not answered")
 	// errNoStream means that nobody received the batch, so it is certainly not stored.
 	errNoStream = errors.New("no stream takes the batch's subjects, or the stream is unavailable")
+	// ErrBusy means that the server dropped a message, so the batch is not stored. A smaller batch may
+	// be.
+	ErrBusy = errors.New("the server drops messages, because too many wait for the stream")
 )
 
 // Message is one message of a batch.
@@ -133,6 +138,8 @@ func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{})
 			switch status := msg.Header.Get("Status"); {
 			case msg.Subject != sent.reply || len(msg.Data) == 0 && status == "":
 				continue // the answer to an earlier batch or to the first message of this batch
+			case status == statusBusy:
+				return 0, fmt.Errorf("send batch: %w", ErrBusy)
 			case status != "":
 				return 0, fmt.Errorf("send batch: %w", errNoStream)
 			}

@@ -15,8 +15,8 @@ type automaton struct {
 
 	class [256]uint8 // 0 for bytes that no word contains
 	width int
-	// next has the next state × width, at state × width + class. It has the complement if words end
-	// in the next state.
+	// next maps state × width + class to the next state × width, or to its complement if words end
+	// there.
 	next []int32
 	ends [][]int32 // indexes of the words that end in each state
 }

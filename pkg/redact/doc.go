@@ -42,8 +42,8 @@
 //
 // It also redacts text that looks like personal data, such as an order number in the form of a card
 // number.
+//
 // The time is linear in the length of the text. If a text still contains a finding after ten rounds
 // of replacements, a marker replaces the whole text. An event lists at most a thousand findings and
 // counts the others.
-// most a thousand findings and counts the others.
 package redact

@@ -46,9 +46,8 @@ func Elements(data json.RawMessage) iter.Seq[json.RawMessage] {
 	}
 }
 
-// SameEscapes returns compact JSON with only the escapes that JSON requires. Two compact texts of
-// the same tokens then have the same bytes. Data of an event from [Decode] is compact. SameEscapes
-// returns data itself if it has no escapes.
+// SameEscapes returns data with only the escapes that JSON requires. Compact JSON of the same tokens
+// then has the same bytes. Without escapes, SameEscapes returns data itself.
 func SameEscapes(data json.RawMessage) json.RawMessage {
 	if bytes.IndexByte(data, '\\') < 0 {
 		return data

@@ -30,16 +30,16 @@
 //   - It records a damaged record as a gap, and copies the segment to the folder
 //     "quarantine" of the outbox.
 //   - If the acknowledgement of a batch was lost, it compares the last manifest in the
-//     stream with the records of the outbox, and settles the batch if the roots match.
-//   - If another key signed the last manifest, it ignores the content of that manifest and
-//     continues the chain after it. A batch that the manifest hides is sent again.
-//   - If the roots do not match, or after a power cut while the outbox was open, unsent
-//     events get new numbers under a new producer id. They keep their event ids.
+//     stream with the outbox. The batch counts as sent if they match.
+//   - If another key signed the last manifest, it continues the chain after that manifest.
+//     A batch that the manifest hides is sent again.
+//   - If they do not match, or after a power cut while the outbox was open, unsent events
+//     get new numbers under a new producer id. They keep their event ids.
 //
-// Manifests list the numbers that will never arrive. A gap.recorded event gives the reason: "shed"
-// if the outbox was full, "refused" if the stream refuses this event but accepts others of its
-// tenant, or "damaged". If a listed number has no such event, the producer lost the reason too. If
-// a number is in no manifest, the stream lost the event.
+// Manifests list the numbers that will never arrive. A gap.recorded event gives the reason, which is
+// "shed" if the outbox was full, "refused" if the stream refuses only this event, or "damaged".
+// Without this event, the producer lost the reason too. If a number is in no manifest, the stream
+// lost the event.
 //
 // The outbox removes sent events after [Options.KeepSent] without an unsent event, and at Close.
 //

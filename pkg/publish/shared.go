@@ -49,6 +49,7 @@ func (o SharedOptions) Validate() error { return o.options("-").Validate() }
 // AppendShared redacts, numbers and stores events in the outbox in dir, and returns the stored
 // events. It needs no server, because a process with [OpenShared] forwards the events. It is safe
 // for concurrent use by any number of processes.
+//
 // All events of a call must have the same tenant, and get consecutive numbers. If AppendShared
 // returns nil, each event will reach the stream once. [SharedOptions.Durability] limits what it
 // survives. After an error no event is stored, except perhaps after a failed disk write. With

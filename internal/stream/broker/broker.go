@@ -30,6 +30,7 @@ type Broker struct {
 
 // Open connects to an external broker if a URL is set. Otherwise it runs or joins the embedded
 // server. It creates missing streams and never changes existing ones.
+//
 // Open fails without a URL if the data directory belongs to an external broker.
 func Open(ctx context.Context, opts Options) (*Broker, error) {
 	opts = opts.withDefaults()

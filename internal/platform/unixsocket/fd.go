@@ -1,5 +1,5 @@
-// Package unixsocket connects to Unix sockets without package net, whose goroutines and threads
-// cost a process that only asks one question half a millisecond.
+// Package unixsocket connects to Unix sockets without package net, which costs a short process half
+// a millisecond.
 package unixsocket
 
 import (
@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FD reads and writes a file descriptor with a deadline. It blocks its thread. The zero value is
-// stdin without a deadline.
+// FD reads and writes a file descriptor with a deadline. The zero value is stdin without a
+// deadline.
 type FD struct {
 	number int
 	until  time.Time
@@ -62,8 +62,7 @@ func (f *FD) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// do calls once the descriptor is ready. A stdin that other processes share may block nevertheless,
-// if one of them reads first.
+// do calls once the descriptor is ready. A stdin that another process also reads may still block.
 func (f *FD) do(name string, event int16, p []byte, call func(int, []byte) (int, error)) (n int, err error) {
 	for {
 		if err := f.wait(event); err != nil {

@@ -14,8 +14,8 @@ import (
 // maxPath is the longest socket path that every system accepts, in bytes.
 const maxPath = 103
 
-// Path returns the path of a socket in a folder. If the path is too long, Path opens the folder and
-// returns a shorter path through /proc. That path works until the caller calls done.
+// Path returns the path of a socket in a folder. A path that is too long becomes a shorter one,
+// which works until done is called.
 func Path(dir, name string) (path string, done func(), err error) {
 	if path = filepath.Join(dir, name); len(path) <= maxPath {
 		return path, func() {}, nil
@@ -37,8 +37,8 @@ var (
 	ErrOther   = errors.New("a file that is not a socket has this name")
 )
 
-// CheckShared returns an error unless only root or the folder's owner can have created the socket at
-// path.
+// CheckShared returns an error if another user than root or the folder's owner can have created the
+// socket.
 func CheckShared(path string) error {
 	folder, err := os.Stat(filepath.Dir(path))
 	if err != nil {
@@ -58,7 +58,7 @@ func CheckShared(path string) error {
 	return nil
 }
 
-// Owner returns the number of the user who owns a file, or -1 if it is unknown.
+// Owner returns the number of the user who owns a file, or -1 if unknown.
 func Owner(info fs.FileInfo) int {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(stat.Uid)

@@ -66,6 +66,7 @@ func TestStatus_Codex(t *testing.T) {
 	tests := []struct{ command, response, want string }{
 		{"echo hello", `"hello\n"`, "success"},
 		{"cat /no", `"cat: /no: No such file or directory\n"`, "error: cat: /no: No such file or directory"},
+		{"cat log", `"exec command rejected by user\n"`, "success"}, // Codex runs no hook after a refused call
 		{"cat errors.log", `"error: fatal: failed: No such file or directory\n"`, "success"},
 		{"frob x", `"/bin/bash: line 1: frob: command not found\n"`, "error 127: /bin/bash: line 1: frob: command not found"},
 		{"ls", `"Exit code: 2\nWall time: 0.1 seconds\nOutput:\nno\n"`, "error 2: no"},

@@ -200,6 +200,9 @@ func TestEvents_Status(t *testing.T) {
 		{"Rejected", `"exec command rejected by user"`, "denied by user rejected"},
 		{"ByUser", `"patch rejected by user"`, "denied by user rejected"},
 		{"ByRules", `"approval policy is Never; reject command — you cannot ask for escalated permissions"`, "denied by permissions rejected"},
+		{"BySandbox", `"patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings"`, "denied by sandbox rejected"},
+		{"ExecBySandbox", `"Command denied by sandbox: operation not permitted"`, "denied by sandbox rejected"},
+		{"ByReviewer", `"This action was rejected due to unacceptable risk.\nReason: no"`, "denied by permissions rejected"},
 		{"ByHook", `"Command blocked by PreToolUse hook: no. Command: ls"`, "denied by hook blocked_by_hook"},
 		{"Aborted", `"aborted by user after 2.1s"`, "interrupted interrupted"},
 		{"Sandbox", `"failed in sandbox LinuxSeccomp with execution error: sandbox denied exec error, exit code: 1, stdout: , stderr: no"`, "error exit 1"},
@@ -226,7 +229,7 @@ func TestEvents_Status(t *testing.T) {
 //guarantee:outcome-text
 func TestEvents_OutputChangesNoStatus(t *testing.T) {
 	const began = `{"type":"thread.started","thread_id":"s"}` + "\n" + `{"type":"turn.started"}` + "\n" + `{"type":"item.completed","item":{"id":"i",`
-	for _, text := range []string{"aborted by user", "rejected by user", "approval policy is x", "patch rejected: x", "failed: x"} {
+	for _, text := range []string{"aborted by user", "rejected by user", "approval policy is x", "patch rejected: x", "Command denied by sandbox: x", "failed: x"} {
 		ended := func(code int) string {
 			return at(2, "event_msg", `{"type":"exec_command_end","call_id":"c","exit_code":`+strconv.Itoa(code)+`,"duration":{"secs":1,"nanos":0}}`)
 		}

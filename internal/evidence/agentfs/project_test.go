@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -133,12 +136,15 @@ func TestProject_CallOfTwoSources(t *testing.T) {
 	refused := events.ToolResultData{Tool: "exec_command", Status: events.ToolDenied, DeniedBy: events.DeniedByHook, Error: &events.Failure{Message: "blocked: no"}}
 	failed := events.ToolResultData{Tool: "exec_command", Status: events.ToolError, Error: &events.Failure{Message: "exit 1"}}
 	succeeded := events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess}
+	byPerson := events.ToolResultData{Tool: "Bash", Status: events.ToolDenied, DeniedBy: events.DeniedByUser, Error: &events.Failure{Message: "no"}}
+	claims := events.ToolResultData{Tool: "exec_command", Status: events.ToolError, Error: &events.Failure{Message: "denied: by the command itself"}}
 	for name, tt := range map[string]struct {
 		hook, transcript []any
 		want             []string
 	}{
-		"Denied": {[]any{deny}, []any{written, refused}, []string{"tool:Bash", `{"command":"rm"}`, "error", "denied: no"}},
-		"Failed": {[]any{allow, succeeded}, []any{written, failed}, []string{"tool:Bash", `{"command":"rm"}`, "error", "exit 1"}},
+		"Denied":  {[]any{deny}, []any{written, refused}, []string{"tool:Bash", `{"command":"rm"}`, "error", "denied: no"}},
+		"Claimed": {[]any{allow, byPerson}, []any{written, claims}, []string{"tool:Bash", `{"command":"rm"}`, "error", "denied by user: no"}},
+		"Failed":  {[]any{allow, succeeded}, []any{written, failed}, []string{"tool:Bash", `{"command":"rm"}`, "error", "exit 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, list := range [][]any{slices.Concat(tt.hook, tt.transcript), slices.Concat(tt.transcript, tt.hook)} {
@@ -279,5 +285,28 @@ func TestProject_TimesFarAway(t *testing.T) {
 		if got := query(t, path, `SELECT 1 FROM tool_calls WHERE started_at < completed_at`); len(got) != 2 {
 			t.Errorf("year %d: got %d calls that took a time, want 2", year, len(got))
 		}
+	}
+}
+
+// A file of an earlier version has no outcomes, so they come from the error texts of its rows.
+func TestProject_FileWithoutOutcomes(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "coder__acme.db")
+	l := ledger{
+		event(t, 0, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call("c1")),
+		event(t, 1, events.ToolResult, events.ToolResultData{Status: events.ToolDenied, DeniedBy: events.DeniedByUser, Error: &events.Failure{Message: "no"}}, call("c1")),
+	}
+	project(t, dir, l)
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = sqlitex.ExecuteTransient(conn, `ALTER TABLE hooktrail_rows DROP COLUMN outcome`, nil)
+	if err = errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	project(t, dir, append(l, event(t, 2, events.ToolResult, events.ToolResultData{Status: events.ToolError, Error: &events.Failure{Message: "x"}}, call("c1"))))
+	if diff := cmp.Diff([][]string{{"denied by user: no", "denied"}}, query(t, path, `SELECT error, coalesce(r.outcome, 'denied') FROM tool_calls t JOIN hooktrail_rows r ON r.id = t.id`)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -32,12 +32,12 @@ var clientSchema = []string{
 // ownSchema has the tables of this package, which the clients ignore.
 //
 //	hooktrail_state   position, hash of the record there, last applied erasure order
-//	hooktrail_rows    key of a run's start or end, a step or a tool call → tool_calls.id, start in microseconds
+//	hooktrail_rows    key of a run's start or end, a step or a tool call → tool_calls.id, start in microseconds, outcome of a call
 //	hooktrail_keys    keys in kv_store, the documents that a value is merged from, their producers and sequences
 //	hooktrail_files   paths in the file system tables
 var ownSchema = []string{
 	`CREATE TABLE IF NOT EXISTS hooktrail_state (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
-	`CREATE TABLE IF NOT EXISTS hooktrail_rows (key TEXT PRIMARY KEY, id INTEGER NOT NULL, started INTEGER NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS hooktrail_rows (key TEXT PRIMARY KEY, id INTEGER NOT NULL, started INTEGER NOT NULL, outcome TEXT)`,
 	`CREATE TABLE IF NOT EXISTS hooktrail_keys (key TEXT PRIMARY KEY, started TEXT, finished TEXT, started_by TEXT, finished_by TEXT)`,
 	`CREATE TABLE IF NOT EXISTS hooktrail_files (path TEXT PRIMARY KEY)`,
 }
@@ -47,6 +47,9 @@ func prepare(conn *sqlite.Conn) error {
 		if err := executeAll(conn, statements); err != nil {
 			return fmt.Errorf("make tables: %w", err)
 		}
+	}
+	if err := addOutcome(conn); err != nil {
+		return fmt.Errorf("extend tables: %w", err)
 	}
 	size := ""
 	err := sqlitex.Execute(conn, `SELECT value FROM fs_config WHERE key = 'chunk_size'`, &sqlitex.ExecOptions{
@@ -59,4 +62,13 @@ func prepare(conn *sqlite.Conn) error {
 		return fmt.Errorf("chunk size %q is not supported, only %d", size, chunkSize)
 	}
 	return nil
+}
+
+// addOutcome adds a column that the files of earlier versions lack.
+func addOutcome(conn *sqlite.Conn) error {
+	n, err := number(conn, `SELECT count(*) FROM pragma_table_info('hooktrail_rows') WHERE name = 'outcome'`)
+	if err != nil || n > 0 {
+		return err
+	}
+	return execute(conn, `ALTER TABLE hooktrail_rows ADD COLUMN outcome TEXT`)
 }

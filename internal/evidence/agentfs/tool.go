@@ -32,7 +32,7 @@ func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error
 	case data.Verdict != events.VerdictDeny && ok && old.status != pending:
 		return p.calls.setCall(old.id, r)
 	case data.Verdict == events.VerdictDeny:
-		r.status, r.ended, r.failure = failed, e.Time, deniedText
+		r.status, r.outcome, r.ended, r.failure = failed, deniedByHooks, e.Time, deniedText
 		if data.Reason != "" {
 			r.failure = deniedText + ": " + data.Reason
 		}
@@ -70,6 +70,7 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 	if err != nil {
 		return err
 	}
+	r.outcome = string(data.Status)
 	r.result = object(map[string]any{"status": data.Status, "output": output, "duration_ms": durationMS(data, r.ended.Sub(r.started))})
 	if data.Status != events.ToolSuccess {
 		r.status = failed
@@ -88,29 +89,27 @@ const deniedText = "denied"
 // isStronger reports whether the stored outcome of a call counts more than r. A denial by hooks
 // counts most.
 func isStronger(old storedRow, r row) bool {
-	if old.status == pending || isDenial(old.failure) {
+	if old.status == pending || old.outcome == deniedByHooks {
 		return old.status != pending
 	}
-	before, now := outcomeOf(old.status, old.failure), outcomeOf(r.status, r.failure)
+	before, now := events.ToolStatus(old.outcome), events.ToolStatus(r.outcome)
 	return before != now && before.Stronger(now) == before
 }
 
-// isDenial reports whether a failure is a denial by hooks.
-func isDenial(failure string) bool {
-	return failure == deniedText || strings.HasPrefix(failure, deniedText+": ")
-}
-
-// outcomeOf returns the status of a call's result from the stored row, see outcomeText.
-func outcomeOf(s status, failure string) events.ToolStatus {
+// outcomeOf returns the outcome of a row that an earlier version wrote without it, as far as its
+// error text tells it.
+func outcomeOf(s status, failure string) string {
 	switch {
 	case s == success:
-		return events.ToolSuccess
-	case isDenial(failure), strings.HasPrefix(failure, deniedText+" by "):
-		return events.ToolDenied
+		return string(events.ToolSuccess)
+	case failure == deniedText, strings.HasPrefix(failure, deniedText+": "):
+		return deniedByHooks
+	case strings.HasPrefix(failure, deniedText+" by "):
+		return string(events.ToolDenied)
 	case strings.HasPrefix(failure, "interrupted: "):
-		return events.ToolInterrupted
+		return string(events.ToolInterrupted)
 	}
-	return events.ToolError
+	return string(events.ToolError)
 }
 
 // knownName returns one name for a call that two events name differently.

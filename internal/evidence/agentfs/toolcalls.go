@@ -28,9 +28,13 @@ type row struct {
 	result     []byte // JSON
 	failure    string
 	status     status
+	outcome    string // status of the call's result, or deniedByHooks; empty for rows of other kinds
 	started    time.Time
 	ended      time.Time // zero while pending
 }
+
+// deniedByHooks is the outcome of a call that our hooks denied.
+const deniedByHooks = "deny"
 
 type storedRow struct {
 	id         int64
@@ -38,6 +42,7 @@ type storedRow struct {
 	name       string
 	parameters []byte
 	status     status
+	outcome    string
 	failure    string
 }
 
@@ -58,14 +63,17 @@ func (t *toolCalls) find(key string) (storedRow, bool, error) {
 		r  storedRow
 		ok bool
 	)
-	err := sqlitex.Execute(t.conn, `SELECT r.id, r.started, t.name, t.parameters, t.status, t.error
+	err := sqlitex.Execute(t.conn, `SELECT r.id, r.started, t.name, t.parameters, t.status, t.error, r.outcome
 		FROM hooktrail_rows r JOIN tool_calls t ON t.id = r.id WHERE r.key = ?`, &sqlitex.ExecOptions{
 		Args: []any{key},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			ok = true
 			r = storedRow{
 				id: stmt.ColumnInt64(0), started: time.UnixMicro(stmt.ColumnInt64(1)).UTC(),
-				name: stmt.ColumnText(2), parameters: []byte(stmt.ColumnText(3)), status: status(stmt.ColumnText(4)), failure: stmt.ColumnText(5),
+				name: stmt.ColumnText(2), parameters: []byte(stmt.ColumnText(3)), status: status(stmt.ColumnText(4)), failure: stmt.ColumnText(5), outcome: stmt.ColumnText(6),
+			}
+			if r.outcome == "" {
+				r.outcome = outcomeOf(r.status, r.failure)
 			}
 			return nil
 		},
@@ -87,7 +95,7 @@ func (t *toolCalls) put(r row) error {
 			return err
 		}
 	}
-	err = execute(t.conn, `INSERT OR REPLACE INTO hooktrail_rows (key, id, started) VALUES (?, ?, ?)`, r.key, id, r.started.UnixMicro())
+	err = execute(t.conn, `INSERT OR REPLACE INTO hooktrail_rows (key, id, started, outcome) VALUES (?, ?, ?, ?)`, r.key, id, r.started.UnixMicro(), r.outcome)
 	if err != nil {
 		return fmt.Errorf("record row: %w", err)
 	}

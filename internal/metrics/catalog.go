@@ -67,7 +67,7 @@ var (
 	}
 	costTotal = &family{
 		name: "hooktrail_cost_usd_total", labels: []string{"tenant", "estimated"}, micros: true,
-		help: "Cost of ended runs in US dollars, as the source stated it, or estimated from tokens and list prices.",
+		help: "Cost of ended runs in US dollars, as the source stated it, or estimated from tokens and list prices. A stated cost includes the sub-agents.",
 	}
 	hookFailures = &family{
 		name: "hooktrail_hook_failures_total", labels: []string{"tenant", "point", "hook"},
@@ -97,7 +97,7 @@ var (
 
 // schema needs a new version if the tables, labelLimit or the buckets change. Earlier events keep
 // their counts.
-var schema = projection.Schema{Name: "metrics", Version: 3, Tables: tables, Upgrades: map[int64]string{1: separateSeen, 2: costTable}}
+var schema = projection.Schema{Name: "metrics", Version: 4, Tables: tables, Upgrades: map[int64]string{1: separateSeen, 2: costTable, 3: costParents}}
 
 // Tables of the database:
 //
@@ -136,7 +136,7 @@ CREATE TABLE label (
 	PRIMARY KEY (metric, label, value)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-` + sumTables + costTable
+` + sumTables + costTable + costParents
 
 const thingTables = `
 CREATE TABLE thing (

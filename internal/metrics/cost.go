@@ -21,28 +21,43 @@ CREATE TABLE costs (
 ) STRICT, WITHOUT ROWID;
 `
 
+// costParents adds the run that started each run.
+const costParents = `
+ALTER TABLE costs ADD COLUMN parent TEXT NOT NULL DEFAULT '';
+CREATE INDEX costs_parent ON costs (tenant, parent) WHERE parent <> '';
+`
+
 const maxMicros = 1 << 50 // of a run, so that sums do not overflow
 
-// cost replaces the cost of a run. An end without a cost, as from a hook, changes nothing.
+// cost replaces the cost of a run. An end without a cost changes nothing, because hooks do not know it.
 func (f *fold) cost(e events.Event, c *events.Cost) error {
 	if c == nil || !(c.USD > 0) {
 		return nil
 	}
-	run := []any{e.Tenant, e.Run}
-	err := sqlitex.Execute(f.conn, `DELETE FROM costs WHERE tenant = ? AND run = ? RETURNING micros, estimated`, &sqlitex.ExecOptions{
-		Args: run,
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			f.series.add(costTotal, -stmt.ColumnInt64(0), e.Tenant, strconv.FormatBool(stmt.ColumnBool(1)))
-			return nil
-		},
-	})
+	err := f.addCosts(e, -1)
 	if err == nil {
-		micros := int64(min(c.USD*1e6, maxMicros))
-		f.series.add(costTotal, micros, e.Tenant, strconv.FormatBool(c.Estimated))
-		err = sqlitex.Execute(f.conn, `INSERT INTO costs VALUES (?, ?, ?, ?)`, &sqlitex.ExecOptions{Args: append(run, micros, c.Estimated)})
+		err = sqlitex.Execute(f.conn, `INSERT OR REPLACE INTO costs (tenant, run, micros, estimated, parent) VALUES (?, ?, ?, ?, ?)`,
+			&sqlitex.ExecOptions{Args: []any{e.Tenant, e.Run, int64(min(c.USD*1e6, maxMicros)), c.Estimated, e.ParentRun}})
+	}
+	if err == nil {
+		err = f.addCosts(e, 1)
 	}
 	if err != nil {
 		return fmt.Errorf("store cost: %w", err)
 	}
 	return nil
+}
+
+// addCosts adds the costs of a run and of its sub-agents, times the factor. A stated cost includes the
+// sub-agents, so their estimates do not count.
+func (f *fold) addCosts(e events.Event, factor int64) error {
+	return sqlitex.Execute(f.conn, `SELECT c.micros, c.estimated FROM costs c LEFT JOIN costs p ON p.tenant = c.tenant AND p.run = c.parent AND c.parent <> ''
+		WHERE c.tenant = ?1 AND (c.run = ?2 OR c.parent = ?2 AND c.parent <> '') AND NOT (c.estimated AND coalesce(NOT p.estimated, 0))`,
+		&sqlitex.ExecOptions{
+			Args: []any{e.Tenant, e.Run},
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				f.series.add(costTotal, factor*stmt.ColumnInt64(0), e.Tenant, strconv.FormatBool(stmt.ColumnBool(1)))
+				return nil
+			},
+		})
 }

@@ -84,11 +84,11 @@ func spent(s ledger.RunSummary) string {
 
 // paid returns the cost. An estimate begins with "~".
 func paid(s ledger.RunSummary) string {
-	if s.Finished == nil || s.Finished.Cost == nil {
+	if s.Cost == nil {
 		return ""
 	}
-	text := strings.TrimPrefix(cost(&events.Cost{USD: s.Finished.Cost.USD}), "cost ")
-	if s.Finished.Cost.Estimated {
+	text := strings.TrimPrefix(cost(&events.Cost{USD: s.Cost.USD}), "cost ")
+	if s.Cost.Estimated {
 		return "~" + text
 	}
 	return text

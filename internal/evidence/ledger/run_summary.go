@@ -44,6 +44,7 @@ type RunSummary struct {
 
 	Responses int           `json:"responses"` // distinct messages
 	Tokens    events.Tokens `json:"tokens"`
+	Cost      *events.Cost  `json:"cost,omitempty"` // absent if unknown
 	Errors    int           `json:"errors"`
 
 	Subagents []string `json:"subagents,omitempty"` // sorted

@@ -17,6 +17,7 @@ type runFold struct {
 	sum       RunSummary
 	tokens    map[string]events.Tokens // by response
 	telemetry map[string]events.Tokens // by response that telemetry reports
+	costs     map[string]float64       // US dollars that each response states
 	steps     map[string]stepEnd
 	calls     map[string]string // name of the tool, by call id
 	results   map[string]events.ToolStatus
@@ -37,6 +38,7 @@ func newRunFold(tenant, run string) *runFold {
 		},
 		tokens: make(map[string]events.Tokens), steps: make(map[string]stepEnd),
 		calls: make(map[string]string), results: make(map[string]events.ToolStatus), denied: make(map[string]bool), subagents: make(map[string]bool),
+		costs: make(map[string]float64),
 	}
 }
 
@@ -171,6 +173,9 @@ func (f *runFold) responseCompleted(_ events.Event, d events.ResponseCompletedDa
 		f.model = cmp.Or(d.Model, f.model)
 	}
 	key := f.key(d.Message)
+	if d.Cost != nil {
+		f.costs[key] = d.Cost.USD
+	}
 	if d.Telemetry {
 		f.reported(key, d.TokensUsed)
 		return
@@ -222,7 +227,7 @@ func (f *runFold) summary() RunSummary {
 			s.ToolDenied++
 		}
 	}
-	s.Responses, s.Tokens = len(f.tokens), f.spent()
+	s.Responses, s.Tokens, s.Cost = len(f.tokens), f.spent(), f.paid()
 	if s.Responses == 0 {
 		s.Responses = len(f.telemetry)
 	}

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -60,4 +62,29 @@ func (f *runFold) spent() (sum events.Tokens) {
 		return *f.sum.Finished.TokensUsed
 	}
 	return sum
+}
+
+// paid returns the cost of the run. The total that the source states counts most. Costs that telemetry
+// states count more than an estimate, if telemetry reports as many responses as the others.
+func (f *runFold) paid() *events.Cost {
+	var total *events.Cost
+	if f.sum.Finished != nil {
+		total = f.sum.Finished.Cost
+	}
+	var told, others float64
+	for _, key := range slices.Sorted(maps.Keys(f.costs)) { // a sum of fractions depends on their order
+		if _, ok := f.telemetry[key]; ok {
+			told += f.costs[key]
+		} else {
+			others += f.costs[key]
+		}
+	}
+	switch {
+	case total != nil && !total.Estimated:
+	case told > 0 && len(f.telemetry) >= len(f.tokens):
+		return &events.Cost{USD: told}
+	case total == nil && others > 0:
+		return &events.Cost{USD: others}
+	}
+	return total
 }

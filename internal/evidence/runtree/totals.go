@@ -93,15 +93,13 @@ func (t *tracer) dropStarts() {
 // countResponses adds the tokens of responses to steps without token counts. Telemetry counts only
 // if nothing else has tokens.
 func (t *tracer) countResponses() {
+	t.countCost()
 	others := slices.ContainsFunc(t.trace.Steps, func(s *Step) bool { return s.counts })
 	for _, x := range t.responses {
 		others = others || !isTelemetry(x)
 	}
 	if others {
 		maps.DeleteFunc(t.responses, func(_ string, x *fact) bool { return isTelemetry(x) })
-	}
-	if t.trace.Cost == nil {
-		t.trace.Cost = costOf(t.responses)
 	}
 	for _, x := range slices.SortedFunc(maps.Values(t.responses), byTime) {
 		s := t.steps[t.stepOf(x)]
@@ -111,6 +109,27 @@ func (t *tracer) countResponses() {
 		if p, ok := x.data.(response); ok && !s.counts && p.tokens != nil {
 			s.Tokens = s.Tokens.Plus(*p.tokens)
 		}
+	}
+}
+
+// countCost sets the cost of the run. The total that the source states counts most. Costs that
+// telemetry states count more than an estimate, if telemetry reports as many responses as the others.
+func (t *tracer) countCost() {
+	told, others := map[string]*fact{}, map[string]*fact{}
+	for key, x := range t.responses {
+		if isTelemetry(x) {
+			told[key] = x
+		} else {
+			others[key] = x
+		}
+	}
+	telemetry := costOf(told)
+	switch total := t.trace.Cost; {
+	case total != nil && !total.Estimated:
+	case telemetry != nil && len(told) >= len(others):
+		t.trace.Cost = telemetry
+	case total == nil:
+		t.trace.Cost = costOf(others)
 	}
 }
 

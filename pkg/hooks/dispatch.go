@@ -15,8 +15,8 @@ const (
 	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch. It belongs to the worker that runs the hooks, until the
-// waiting caller takes over from a hung hook by setting call to nil.
+// dispatch is the state of one dispatch. The worker that runs the hooks owns it, until the waiting
+// caller gives up on a hung hook and sets call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry

@@ -135,8 +135,8 @@ func nameOf(id ID, executions []Execution) string {
 
 var approvalOptions = []string{string(Allow), string(Deny)}
 
-// resolve returns nil if the decision permits the action. After the end of ctx it never does,
-// because hooks may have been skipped.
+// resolve returns nil if the decision permits the action. It never does after the end of ctx,
+// because hooks may be missing.
 func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	name := call.Tool
 	if r.point != ToolBefore.Kind() {

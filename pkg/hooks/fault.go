@@ -61,8 +61,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook with facts about it. They are collected early, because methods of the
-// error can block.
+// cause is an error of a hook, with facts that were read within the timeout, because methods of
+// errors can block.
 type cause struct {
 	error
 

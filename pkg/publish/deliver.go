@@ -174,9 +174,8 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 	return false, nil
 }
 
-// isToBlame reports whether groups can be the cause of a refusal. A busy server drops messages, so a
-// single event is to blame only if the server refuses it in a batch of its own and takes another
-// event. Both tests have a wrong number, with which a server stores nothing.
+// isToBlame reports whether groups can be the cause of a refusal. A single event is to blame if the
+// server refuses it alone, but takes another event.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
@@ -193,8 +192,8 @@ func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	return false
 }
 
-// test sends the only event of g with a wrong number, so a server that takes it answers with a
-// conflict.
+// test tries the only event of g with a wrong number. A server that takes it answers with a
+// conflict, and stores nothing.
 func (d *delivery) test(ctx context.Context, g *group) atomicbatch.Outcome {
 	list, err := g.messages(d.outbox.space, events.Manifest{Producer: d.backlog.producer}, 0)
 	if err != nil {

@@ -211,8 +211,8 @@ func (r *recovery) settleHoles() {
 	o.tryRecordLosses()
 }
 
-// settleUnnumbered handles lost records at the end, whose numbers no later record shows. Without
-// certainty, a new producer id prevents that numbers are used twice.
+// settleUnnumbered handles lost records at the end, whose numbers are unknown. If in doubt, a new
+// producer id ensures that no number is used twice.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {

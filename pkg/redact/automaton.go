@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// automaton finds several lower-case words in one pass over a text (Aho and Corasick). It is built
-// only after some text, because a small text is searched faster for each word.
+// automaton finds several lower-case words in one pass over a text (Aho and Corasick). It is not
+// built for small texts.
 type automaton struct {
 	words   []string
 	scanned atomic.Int64 // bytes

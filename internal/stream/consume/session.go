@@ -108,8 +108,8 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// identify checks that the position belongs to this stream, which may be new or rolled back. If so,
-// it moves the position to the last unchanged message.
+// identify checks that the position belongs to this stream. If the stream is new or rolled back,
+// the position moves to the last unchanged message.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()

@@ -4,8 +4,8 @@ import "mvdan.cc/sh/v3/syntax"
 
 const maxRounds = 8
 
-// loop analyses the body of a for loop once for each word of its list, if the words are known and
-// few.
+// loop analyses the body of a for loop for each word of its list. Too many words count as an
+// unknown one.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	forgetChanged(c, st)
 	iter, ok := c.Loop.(*syntax.WordIter)

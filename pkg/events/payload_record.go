@@ -71,7 +71,7 @@ type IssueDecidedData struct {
 	Common
 }
 
-// IssueEditedData is the payload of issue.edited: an edit by a person.
+// IssueEditedData is the payload of issue.edited, an edit by a person.
 type IssueEditedData struct {
 	Event  string `json:"event,omitempty"` // id of any event that the issue covers
 	Issue  string `json:"issue,omitempty"`

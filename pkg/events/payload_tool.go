@@ -2,7 +2,7 @@ package events
 
 import "encoding/json"
 
-// ToolBeforeData is the payload of tool.before: a tool call with its verdict.
+// ToolBeforeData is the payload of tool.before, a tool call with its verdict.
 type ToolBeforeData struct {
 	Tool string          `json:"tool"` // name of the tool in the protocol
 	Args json.RawMessage `json:"args,omitempty"`
@@ -57,7 +57,7 @@ type ToolResultStoreData struct {
 	Common
 }
 
-// ApprovalData is the payload of approval: the answer to an approval request.
+// ApprovalData is the payload of approval, the answer to an approval request.
 type ApprovalData struct {
 	Tool     string          `json:"tool,omitempty"`
 	Args     json.RawMessage `json:"args,omitempty"`

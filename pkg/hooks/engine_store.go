@@ -25,7 +25,7 @@ func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(co
 }
 
 // UpdateMessage passes updates, a JSON object, through the hooks of message.update, calls update,
-// and dispatches message.updated. Errors are like those of [Engine.CreateMessage].
+// and dispatches message.updated. See [Engine.CreateMessage] for errors.
 func (e *Engine) UpdateMessage(
 	ctx context.Context, id MessageID, updates JSON, update func(ctx context.Context, updates JSON) (message JSON, err error),
 ) error {

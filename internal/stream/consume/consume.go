@@ -86,7 +86,7 @@ type Options struct {
 
 	Drain   bool          // return nil after the last message that existed at the start
 	AckWait time.Duration // acknowledgement timeout of the durable; 60 s by default
-	// IdleCheck is the interval of checks while no message arrives; 2 s by default.
+	// IdleCheck is the interval of checks while no message arrives, 2 s by default.
 	IdleCheck   time.Duration
 	RetryMax    time.Duration // longest pause before a retry; 30 s by default
 	StopTimeout time.Duration // time for the current batch after ctx ends; 10 s by default

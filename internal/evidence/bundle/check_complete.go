@@ -98,7 +98,7 @@ func (w *walk) exported() iter.Seq2[verifier.ExportedRecord, error] {
 	return func(yield func(verifier.ExportedRecord, error) bool) {
 		next, stop := iter.Pull2(linesOf(w.checker, recordsFile, parseRecord))
 		defer stop()
-		for l, err := range linesOf(w.checker, leavesFile, parseLine[leafLine]) {
+		for l, err := range linesOf(w.checker, leavesFile, parseLeafLine) {
 			k := verifier.ExportedRecord{Index: l.Index, Removal: ledger.Removal{Word: l.Removed, Order: l.Order}}
 			if err == nil {
 				k.Leaf, err = ledger.ParseLeaf(l.bytes())

@@ -92,7 +92,7 @@ func recordedOrder(index, line []byte) (leaf int64, signed string, action events
 	if !mayBeOrder(index) {
 		return 0, "", "", nil
 	}
-	l, err := parseLine[leafLine](index)
+	l, err := parseLeafLine(index)
 	if err != nil {
 		return 0, "", "", fmt.Errorf("%s: %w", leavesFile, err)
 	}

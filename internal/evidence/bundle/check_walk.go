@@ -101,7 +101,7 @@ func (w *walk) read(ctx context.Context) error {
 }
 
 func (w *walk) leaf(text []byte) error {
-	l, err := parseLine[leafLine](text)
+	l, err := parseLeafLine(text)
 	if err != nil {
 		return fmt.Errorf("%s: line %d: %w", leavesFile, w.report.Leaves+1, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -185,20 +187,35 @@ func parseRecord(line []byte) ([]byte, error) {
 	return record, nil
 }
 
-func parseLine[T any](line []byte) (v T, err error) {
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&v); err != nil {
-		return v, fmt.Errorf("not a line of it: %w", err)
+var (
+	leafNames  = shapeOf(reflect.TypeFor[leafLine]()).members
+	againNames = shapeOf(reflect.TypeFor[againLine]()).members
+)
+
+func parseLeafLine(line []byte) (leafLine, error)   { return parseLine[leafLine](line, leafNames) }
+func parseAgainLine(line []byte) (againLine, error) { return parseLine[againLine](line, againNames) }
+
+// parseLine parses a line of a JSON object. Readers of JSON differ about names that are unknown, in
+// another case or there twice, about null, and about invalid text, so parseLine rejects all of these.
+func parseLine[T any](line []byte, known map[string]*shape) (v T, err error) {
+	if !events.IsData(line) || bytes.TrimSpace(line)[0] != '{' {
+		return v, errors.New("not a line of it: not a JSON object")
 	}
-	if d.More() {
-		return v, errors.New("there is more in its line")
+	names := make([]string, 0, 16)
+	for name, value := range events.Members(line) {
+		if known[name] == nil || slices.Contains(names, name) || string(value) == "null" {
+			return v, errors.New("not a line of it: a member is unknown, null or there twice")
+		}
+		names = append(names, name)
+	}
+	if err := json.Unmarshal(line, &v); err != nil {
+		return v, fmt.Errorf("not a line of it: %w", err)
 	}
 	return v, nil
 }
 
 func parseLeaf(line []byte) (ledger.Leaf, error) {
-	l, err := parseLine[leafLine](line)
+	l, err := parseLeafLine(line)
 	if err != nil {
 		return ledger.Leaf{}, err
 	}
@@ -206,7 +223,7 @@ func parseLeaf(line []byte) (ledger.Leaf, error) {
 }
 
 func parseRepetition(line []byte) (ledger.Repetition, error) {
-	l, err := parseLine[againLine](line)
+	l, err := parseAgainLine(line)
 	if err != nil {
 		return ledger.Repetition{}, err
 	}

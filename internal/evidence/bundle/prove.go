@@ -57,7 +57,7 @@ func (c *checker) prove(ctx context.Context, event string) (p ledger.Proof, err 
 }
 
 func (c *checker) find(ctx context.Context, event string) (index int64, leaf []byte, err error) {
-	for l, err := range linesOf(c, leavesFile, parseLine[leafLine]) {
+	for l, err := range linesOf(c, leavesFile, parseLeafLine) {
 		if err = errors.Join(ctx.Err(), err); err != nil {
 			return 0, nil, err
 		}
@@ -145,7 +145,7 @@ func (s *source) advance() error {
 }
 
 func parseLeafHash(line []byte) (subtree, tlog.Hash, error) {
-	l, err := parseLine[leafLine](line)
+	l, err := parseLeafLine(line)
 	if err != nil {
 		return subtree{}, tlog.Hash{}, err
 	}

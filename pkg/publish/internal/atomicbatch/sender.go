@@ -138,15 +138,20 @@ func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{})
 			switch status := msg.Header.Get("Status"); {
 			case msg.Subject != sent.reply || len(msg.Data) == 0 && status == "":
 				continue // the answer to an earlier batch or to the first message of this batch
-			case status == statusBusy:
-				return 0, fmt.Errorf("send batch: %w", ErrBusy)
 			case status != "":
-				return 0, fmt.Errorf("send batch: %w", errNoStream)
+				return 0, fmt.Errorf("send batch: %w", statusError(status))
 			}
 			sequence, err := parseAnswer(msg.Data, len(sent.messages))
 			return sequence, s.explain(err, sent)
 		}
 	}
+}
+
+func statusError(status string) error {
+	if status == statusBusy {
+		return ErrBusy
+	}
+	return errNoStream
 }
 
 func (s *Sender) explain(err error, sent attempt) error {

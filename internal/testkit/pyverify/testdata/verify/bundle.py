@@ -39,8 +39,10 @@ def split(data, name):
 
 
 def json_line(line, names):
-    value = members(parse(line))
-    need(value and set(value) <= set(names), "a line with an unknown member")
+    pairs = parse(line)
+    value = members(pairs)
+    need(value and len(value) == len(pairs) and set(value) <= set(names), "a line with a member that is unknown or there twice")
+    need(None not in value.values(), "a line with null")
     return value
 
 

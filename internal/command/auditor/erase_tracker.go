@@ -28,13 +28,14 @@ const (
 	TrackerKept    TrackerAnswer = "kept"    // it has no key for the order, or a hold there
 )
 
-// tracker returns the producer of the tracker with the newest decision, if it has another data
-// directory. Only such a tracker answers orders.
-func (f *orderFlags) tracker(ctx context.Context, dataDir string, r *ledger.Reader) (string, error) {
+// tracker returns the producer of the tracker with the newest decision before an order, if it has
+// another data directory. Only such a tracker answers orders. A decision after the order could be of
+// somebody who wants to answer instead.
+func (f *orderFlags) tracker(ctx context.Context, dataDir string, r *ledger.Reader, order int64) (string, error) {
 	if f.noTracker {
 		return "", nil
 	}
-	newest, err := r.LastSender(ctx, "tracker-", events.IssueDecided)
+	newest, err := r.LastSender(ctx, "tracker-", events.IssueDecided, order)
 	if err != nil || newest == "" {
 		return "", err
 	}
@@ -54,13 +55,13 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	if done[0].Order.Action != events.AuditErase || done[0].Effect != ledger.EffectDone {
 		return "", nil
 	}
-	name, err := f.tracker(cmd.Context(), shared.DataDir, r)
+	name, err := f.tracker(cmd.Context(), shared.DataDir, r, done[0].Leaf)
 	if err != nil || name == "" {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.wait)
 	defer cancel()
-	answers := trackerAnswers{after: done[0].Leaf, rules: make(map[string]string)}
+	answers := trackerAnswers{producer: name, after: done[0].Leaf, rules: make(map[string]string)}
 	for {
 		answer, err := answers.to(cmd.Context(), r, done)
 		if err != nil || answer == TrackerErased {
@@ -83,14 +84,15 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	}
 }
 
-// trackerAnswers has the newest answer to each order. after is the number of the last leaf that was
-// read.
+// trackerAnswers has the newest answer of a producer to each order. after is the number of the last
+// leaf that was read.
 type trackerAnswers struct {
-	after int64
-	rules map[string]string
+	producer string
+	after    int64
+	rules    map[string]string
 }
 
-// to reads the new records. It returns TrackerErased if a tracker has erased the texts of all
+// to reads the new records. It returns TrackerErased if the tracker has erased the texts of all
 // orders.
 func (t *trackerAnswers) to(ctx context.Context, r *ledger.Reader, done []ledger.Outcome) (TrackerAnswer, error) {
 	for entry, err := range r.After(ctx, t.after) {
@@ -98,7 +100,7 @@ func (t *trackerAnswers) to(ctx context.Context, r *ledger.Reader, done []ledger
 			return TrackerMissing, err
 		}
 		t.after = entry.Leaf
-		if entry.Kind != events.IssueDecided || entry.Class != ledger.ClassEvent || !bytes.Contains(entry.Bytes, []byte("order")) {
+		if entry.Kind != events.IssueDecided || entry.Producer != t.producer || entry.Class != ledger.ClassEvent || !bytes.Contains(entry.Bytes, []byte("order")) {
 			continue
 		}
 		e, err := events.Decode(entry.Bytes)

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
 )
 
 // Config has the limits of the rules. The default file in package configfile explains them.
@@ -19,8 +17,9 @@ type Config struct {
 	Complexity  int      `json:"complexity"`
 	Signs       Signs    `json:"signs"`
 
-	Grace    time.Duration `json:"hold"`
-	Ordinary []string      `json:"ordinary"`
+	Grace          time.Duration `json:"hold"`
+	Infrastructure []string      `json:"infrastructure"`
+	Ordinary       []string      `json:"ordinary"`
 
 	Storm    Limit `json:"storm"`
 	Budget   Limit `json:"budget"`
@@ -75,22 +74,23 @@ func DefaultConfig() Config {
 		Complexity:  3,
 		Signs:       Signs{Steps: 8, Retries: 2, Files: 8, Roles: 4, Tokens: 200_000},
 		Grace:       30 * time.Second,
-		Ordinary:    fingerprint.Ordinary(),
-		Storm:       Limit{5, 10 * time.Minute},
-		Budget:      Limit{12, time.Hour},
-		Critical:    Limit{5, time.Hour},
-		Tracking:    Limit{25, 10 * time.Minute},
-		Loop:        10,
-		Followups:   3,
-		Remaining:   25,
-		DoneWords:   75,
-		Regression:  7 * day,
-		Flapping:    Limit{2, 2 * time.Hour},
-		Quiet:       day,
-		Stalled:     2 * time.Hour,
-		Leap:        7 * day,
-		NotPlanned:  30 * day,
-		Digest:      DigestConfig{Age: day, Entries: 50, Pause: time.Minute},
+
+		Infrastructure: []string{}, Ordinary: []string{},
+		Storm:      Limit{5, 10 * time.Minute},
+		Budget:     Limit{12, time.Hour},
+		Critical:   Limit{5, time.Hour},
+		Tracking:   Limit{25, 10 * time.Minute},
+		Loop:       10,
+		Followups:  3,
+		Remaining:  25,
+		DoneWords:  75,
+		Regression: 7 * day,
+		Flapping:   Limit{2, 2 * time.Hour},
+		Quiet:      day,
+		Stalled:    2 * time.Hour,
+		Leap:       7 * day,
+		NotPlanned: 30 * day,
+		Digest:     DigestConfig{Age: day, Entries: 50, Pause: time.Minute},
 	}
 }
 

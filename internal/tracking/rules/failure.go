@@ -98,11 +98,15 @@ func troubleOf(err *events.Failure, summary string, meta map[string]any) trouble
 	if strings.TrimSpace(t.Text) == "" {
 		t.Text, _, _ = strings.Cut(strings.TrimSpace(summary), "\n")
 	}
-	if t.Class == "" {
-		t.Class = fingerprint.ClassInText(t.Text)
-	}
 	return t
 }
+
+// infrastructure returns the kind of an infrastructure failure, or "" for a failure of the work.
+func (c *Config) infrastructure(t trouble) string {
+	return fingerprint.Infrastructure(t.Class, t.Text, c.Infrastructure, c.Ordinary)
+}
+
+func (t trouble) byPerson() bool { return fingerprint.ByPerson(t.Class, t.Text) }
 
 type identity struct {
 	Type   string

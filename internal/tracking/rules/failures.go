@@ -52,8 +52,8 @@ func (t *failureTracker) identity(why cause) identity {
 	run := t.draft.run()
 	return identity{
 		Type: run.Type, Role: why.role, Target: cmp.Or(why.target, run.Target),
-		Text:  fingerprint.Normalise(why.failure.Text),
-		Class: fingerprint.Class(why.failure.Class, t.draft.config.Ordinary),
+		Text:  fingerprint.Identity(why.failure.Class, why.failure.Text),
+		Class: t.draft.config.infrastructure(why.failure),
 	}
 }
 

@@ -144,7 +144,10 @@ func (f *fold) stepFinished() error {
 	if err != nil {
 		return fmt.Errorf("read data: %w", err)
 	}
-	status := data.StepStatus
+	status, failure := data.StepStatus, troubleOf(data.Error, data.OutputSummary, data.Metadata)
+	if status == events.StepFailed && failure.byPerson() {
+		status = events.StepInterrupted
+	}
 	f.recorder.seen(data.RunType, data.Metadata)
 	role := strings.ToUpper(clean(cmp.Or(data.AgentRole, d.event.AgentRole), 60))
 	late := f.recorder.step(role, status, data)
@@ -153,7 +156,7 @@ func (f *fold) stepFinished() error {
 	target := metadata.Name(data.Metadata["target"])
 	f.settle(cause{
 		rule: string(status), name: step, role: role, step: StepKey(d.event), target: target,
-		failure: troubleOf(data.Error, data.OutputSummary, data.Metadata), critical: metadata.IsCritical(data.Metadata),
+		failure: failure, critical: metadata.IsCritical(data.Metadata),
 	})
 	if late {
 		d.say("late", "a later report of the step was heard before")
@@ -178,11 +181,17 @@ func (f *fold) runFinished() error {
 		return fmt.Errorf("read data: %w", err)
 	}
 	f.recorder.seen(data.RunType, data.Metadata)
+	failure := troubleOf(data.Error, data.OutputSummary, data.Metadata)
 	switch data.Status() {
 	case events.RunInterrupted, events.RunUnknown:
 		f.cutOff(data.Status())
 		return nil
-	case events.RunCompleted, events.RunFailed:
+	case events.RunFailed:
+		if failure.byPerson() {
+			f.cutOff(events.RunInterrupted)
+			return nil
+		}
+	case events.RunCompleted:
 	}
 	success := data.Status() == events.RunCompleted
 	if late := f.recorder.ended(success); late {
@@ -197,7 +206,7 @@ func (f *fold) runFinished() error {
 	target := metadata.Name(data.Metadata["target"])
 	f.settle(cause{
 		rule: "finished", end: true, success: success, name: "the run", target: target,
-		failure: troubleOf(data.Error, data.OutputSummary, data.Metadata), critical: metadata.IsCritical(data.Metadata),
+		failure: failure, critical: metadata.IsCritical(data.Metadata),
 	})
 	left := leftover{Name: "the run", Target: target}
 	if !success {

@@ -1,7 +1,5 @@
 package rules
 
-import "github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
-
 type outageDetector struct {
 	draft *draft
 	facts facts
@@ -15,7 +13,7 @@ func (o *outageDetector) covers(why cause) bool {
 	if run.Begun || why.good() {
 		return false
 	}
-	if fingerprint.Class(why.failure.Class, d.config.Ordinary) == "" {
+	if d.config.infrastructure(why.failure) == "" {
 		first, found := o.facts.firstFailing(run)
 		if !found || !o.facts.isInfrastructure(first.Failure) || why.bad() && !why.end {
 			return false

@@ -7,68 +7,75 @@ import (
 	"unicode"
 )
 
-// Ordinary returns words that mark an error as caused by the work instead of the infrastructure.
-func Ordinary() []string {
-	return []string{
-		// the code under work
-		"test", "tests", "lint", "compile", "compiler", "compilation", "build", "syntax", "type", "merge", "conflict",
-		"validation", "assertion", "assert", "review", "logic", "parse", "parser", "parsing", "decode", "patch", "git",
-		// people and policies
-		"policy", "denied", "user", "permission", "rejected", "blocked", "interrupted", "cancelled", "canceled",
-		// one run: its limits, requests and tools
-		"iterations", "turns", "max_steps", "max_cost", "context_length", "context_window", "prompt",
-		"invalid_request", "invalid_argument", "invalid_input", "bad_request", "400", "404", "409", "422",
-		"tool", "agent_error", "command", "exit", "exec", "file", "path_error", "panic",
-		// exception types
-		"value_error", "key_error", "index", "lookup_error", "attribute_error", "import_error", "name_error",
-		"module_not_found", "null", "pointer", "reference_error", "runtime_error", "range_error", "recursion",
-		"arithmetic", "division", "overflow", "unicode", "illegal", "not_implemented", "error_string", "wrap_error", "join_error",
+// Identity returns the normal form of an error of the work, which identifies it together with its
+// run type, role and target.
+func Identity(class, text string) string {
+	words := classWords(class)
+	switch {
+	case slices.ContainsFunc(noisy, func(n string) bool { return contains(words, n) }),
+		slices.Contains(timeouts, strings.Join(words, " ")):
+		return strings.Join(words, " ")
 	}
+	form := Normalise(text)
+	if test := failedTest(text); test != "" {
+		form = "test " + test + " failed"
+	} else if named(words) && !strings.HasPrefix(form, strings.Join(words, "")) {
+		form = strings.Join(words, " ") + ": " + form
+	}
+	return form
 }
+
+// noisy are classes whose text is mostly a model's output, which differs each time.
+var noisy = []string{"parse", "parser", "parsing", "json decode", "decode error", "output parser", "zod", "pydantic", "structured output", "invalid json"}
+
+// timeouts are classes without which the text would say only that something took too long.
+var timeouts = []string{"timeout", "timed out", "deadline exceeded"}
 
 var vague = []string{"error", "errors", "err", "exception", "failure", "failed", "fail", "fatal", "other", "unknown", "none", "generic", "general"}
 
-// Class returns the normalised class of an infrastructure error, or "" for errors of the work and
-// vague classes.
-func Class(class string, ordinary []string) string {
-	words := classWords(class)
-	named := slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(vague, w) })
-	if !named || slices.ContainsFunc(ordinary, func(o string) bool { return inRow(words, classWords(o)) }) {
+func named(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(vague, w) })
+}
+
+// testName matches the name of a test as pytest, unittest, Go and JUnit print it.
+var testName = regexp.MustCompile(`\b(test_\w+|Test[A-Z]\w+|\w+Test#\w+)(\.(?:py|go|rb|[jt]sx?)\b)?`)
+
+// failedTest returns the name of the only test in text, or "". Reports of one broken test share
+// little else.
+func failedTest(text string) string {
+	var names []string
+	for _, m := range testName.FindAllStringSubmatch(cut(text, maxRaw), -1) {
+		if file := m[2] != ""; !file && !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	if len(names) != 1 {
 		return ""
 	}
-	for i, w := range words {
-		if hexWord.MatchString(w) && strings.ContainsAny(w, "0123456789") || len(w) >= 12 && mixed.MatchString(w) {
-			words[i] = "#"
-		}
-	}
-	return strings.Join(words, "_")
+	return strings.ToLower(names[0])
 }
 
-// ClassInText returns the class in an error message of a model provider's API, or "". Texts such as
-// "expected 200, got 503" may be about the work.
-func ClassInText(text string) string {
-	text = cut(text, 1000)
-	for _, form := range providerErrors {
-		if m := form.FindStringSubmatch(text); m != nil {
-			return "api_error_" + strings.ToLower(m[1])
-		}
+// ByPerson reports whether an error says that the user interrupted or refused the work.
+func ByPerson(class, text string) bool {
+	switch strings.Join(classWords(class), " ") {
+	case "keyboard interrupt", "user interrupt", "user interrupted", "user aborted", "user abort", "user cancelled", "user canceled",
+		"cancelled by user", "canceled by user", "interrupted by user", "aborted by user":
+		return true
 	}
-	return ""
+	return byPerson.MatchString(cut(text, 500))
 }
 
-var providerErrors = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)^\W{0,3}api error\W{1,4}(429|5\d\d)\b`),
-	regexp.MustCompile(`(?i)^\W{0,3}api error\W{1,4}(connection error|request timed out|overloaded|rate limit)`),
-	regexp.MustCompile(`^(?:openai|anthropic|litellm)(?:\.\w+)*\.(RateLimitError|APIConnectionError|APITimeoutError|Timeout|InternalServerError|ServiceUnavailableError|OverloadedError)\b`),
-	regexp.MustCompile(`^(?:Error code: )?(?:\d{3} )?(?:- )?\{["']type["']: ?["']error["'], ?["']error["']: ?\{.{0,200}?["'](overloaded_error|rate_limit_error)["']`),
-}
+var byPerson = regexp.MustCompile(`(?i)^\W{0,3}(?:error: |aborterror: |the )?(?:` +
+	`(?:request|task|turn|run|step|session|operation|command|tool call|tool use|execution|conversation|agent)?\W{0,2}(?:was |has been |were )?` +
+	`(?:interrupted|aborted|cancell?ed|stopped|rejected|denied|refused)\W(?:\w+ ){0,3}?by (?:the )?(?:user|human|operator|person)\b` +
+	`|(?:the )?user (?:interrupted|aborted|cancell?ed|stopped|rejected|denied|refused|pressed (?:escape|esc|ctrl.c))\b` +
+	`|the user doesn't want to (?:proceed|take this action)|keyboardinterrupt\b|\^c$)`)
 
-func inRow(words, sequence []string) bool {
-	if len(sequence) == 0 {
-		return false
-	}
+// contains reports whether the words of phrase follow each other in words.
+func contains(words []string, phrase string) bool {
+	sequence := classWords(phrase)
 	for i := 0; i+len(sequence) <= len(words); i++ {
-		if slices.Equal(words[i:i+len(sequence)], sequence) {
+		if len(sequence) > 0 && slices.Equal(words[i:i+len(sequence)], sequence) {
 			return true
 		}
 	}

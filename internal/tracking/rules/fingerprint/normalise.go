@@ -14,39 +14,83 @@ const (
 	maxRaw    = 4000 // maximum length of the input
 )
 
-// variable matches the parts of an error that differ between occurrences. The replacement must not
-// match again.
+// kept matches numbers that name the error itself. Different numbers are different errors.
+var kept = regexp.MustCompile(strings.Join([]string{
+	`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]*\d{1,3}\b`,
+	`\breturned(?: code| status)? \d{1,3}\b`,
+	`\b(?:http|status|code|error)(?:[ _]code|/[\d.]+)?[ :=]*[1-5]\d\d\b`,
+	`\b[45]\d\d (?:not found|bad request|unauthorized|forbidden|conflict|gone|internal|bad gateway|service|gateway|too many)`,
+	`\bcve-\d{4}-\d+\b`,
+	`\bsqlstate[ :=(\[]*[0-9a-z]{5}\b`,
+	`\b(?:[efwcdgrn]|ts|cs|fs|bc|ca|sa|sc|dl|nu|msb|lnk|ora-|pls-|tns-)\d{3,5}\b`,
+	`\b(?:python|node|nodejs|go|java|jdk|ruby|php|perl|gcc|clang|rust|rustc|postgres|postgresql|mysql|redis|npm|dotnet|debian|ubuntu|version|release)[ @=-]?v?\d+(?:\.\d+)*\b`,
+	`\b\w*(?:test|case|spec|scenario)\w*\d\w*`,
+}, `|`))
+
+// variable matches the parts of an error that differ between occurrences.
 var variable = []*regexp.Regexp{
-	regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
-	regexp.MustCompile(`\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d([.,]\d+)?)?(z|[+-]\d\d:?\d\d)?)?`),
+	regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
+	regexp.MustCompile(`(?i)\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?z\b| ?[+-]\d\d:?\d\d)?)?`),
+	regexp.MustCompile(`(?i)\b((mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?(\d{1,2} )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* +\d{1,4}(,? \d{4})? \d\d:\d\d(:\d\d)?( \d{4}| gmt| utc)?\b`),
 	regexp.MustCompile(`\b\d\d:\d\d(:\d\d([.,]\d+)?)?\b`),
-	regexp.MustCompile(`\b\d+([.,]\d+)? ?(ns|µs|us|ms|s|m|h|d|secs?|seconds?|mins?|minutes?|hours?|days?)\b`),
+	regexp.MustCompile(`(?i)[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,}\b`),
+	regexp.MustCompile(`(?i)\[?(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}\]?|\[?\b(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}\]?|\[?\b(?:[0-9a-f]{1,4}:){2,6}:|\[::1\]`),
+	regexp.MustCompile(`(?i)\b(\d+([.,]\d+)?(h|m|s|ms))+\b`),
+	regexp.MustCompile(`(?i)\b\d+([.,]\d+)? ?(ns|µs|us|ms|s|m|h|d|secs?|seconds?|mins?|minutes?|hours?|days?)\b`),
+	regexp.MustCompile(`(?i)\b\d+([.,]\d+)? ?([kmgt]i?b|bytes?)\b`),
 	regexp.MustCompile("\"[^\"\\s]*\\d[^\"\\s]*\"|'[^'\\s]*\\d[^'\\s]*'|`[^`\\s]*\\d[^`\\s]*`"),
 }
 
-var word = regexp.MustCompile(`[0-9a-z_]*\d[0-9a-z_]*`)
+// names matches temporary and random names. The replacement keeps the part that tells what it is.
+var names = []struct {
+	form *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`(?i)\b(worktrees?[/-])[\w.-]+`), "$1#"},
+	{regexp.MustCompile(`\b(tmp\.)[A-Za-z0-9]{6,}`), "$1#"},
+	{regexp.MustCompile(`(/tmp/[\w-]*\.)[A-Za-z0-9]{6,}\b`), "$1#"},
+	{regexp.MustCompile(`\b(tmp)[a-z0-9_]{6,10}\b`), "$1#"},
+	{regexp.MustCompile(`\b([a-z][a-z0-9]*(?:-[a-z0-9]+)*?)-[a-f0-9]{7,10}-[a-z0-9]{5}\b`), "$1-#"},
+	{regexp.MustCompile(`\b(req|request|call|toolu|msg|chatcmpl|run|resp|thread|trace|span|job|task|sess|session)([-_])[A-Za-z0-9]{6,}\b`), "$1$2#"},
+	{regexp.MustCompile(`(?i)\b[0-9a-f]*\d[0-9a-f]*(\.[a-z]{1,4})\b`), "#$1"},
+}
+
+var word = regexp.MustCompile(`[0-9A-Za-z_]*\d[0-9A-Za-z_]*`)
 
 var (
+	colour  = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 	hexWord = regexp.MustCompile(`^(0x[0-9a-f]+|[0-9a-f]{6,})$`)
 	mixed   = regexp.MustCompile(`\d[a-z_]+\d+[a-z_]+\d`)
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )
 
+// Digits of kept numbers are moved out of the way of the other forms, and back in the end.
+var (
+	hide = strings.NewReplacer("0", "\ue000", "1", "\ue001", "2", "\ue002", "3", "\ue003", "4", "\ue004",
+		"5", "\ue005", "6", "\ue006", "7", "\ue007", "8", "\ue008", "9", "\ue009")
+	show = strings.NewReplacer("\ue000", "0", "\ue001", "1", "\ue002", "2", "\ue003", "3", "\ue004", "4",
+		"\ue005", "5", "\ue006", "6", "\ue007", "7", "\ue008", "8", "\ue009", "9")
+)
+
 // Normalise returns the same form for all reports of an error, one line of at most 300 characters.
-// Normalising it again changes nothing.
+// It keeps numbers that name the error, such as exit codes.
 func Normalise(text string) string {
-	s := strings.ToLower(deferred.Clean(text, maxRaw))
+	s := deferred.Clean(colour.ReplaceAllString(cut(text, maxRaw), ""), maxRaw)
+	s = kept.ReplaceAllStringFunc(s, hide.Replace)
 	for _, v := range variable {
 		s = v.ReplaceAllString(s, "#")
 	}
+	for _, n := range names {
+		s = n.form.ReplaceAllString(s, n.with)
+	}
 	s = word.ReplaceAllStringFunc(s, func(w string) string {
-		if hexWord.MatchString(w) || len(w) >= 12 && mixed.MatchString(w) {
+		if low := strings.ToLower(w); hexWord.MatchString(low) || len(w) >= 12 && mixed.MatchString(low) {
 			return "#"
 		}
 		return w
 	})
 	s = numbers.ReplaceAllString(s, "#")
-	return cut(strings.Join(strings.Fields(s), " "), maxNormal)
+	return cut(strings.Join(strings.Fields(strings.ToLower(show.Replace(s))), " "), maxNormal)
 }
 
 func cut(s string, limit int) string {

@@ -106,7 +106,21 @@ func (c *Config) infrastructure(t trouble) string {
 	return fingerprint.Infrastructure(t.Class, t.Text, c.Infrastructure, c.Ordinary)
 }
 
-func (t trouble) byPerson() bool { return fingerprint.ByPerson(t.Class, t.Text) }
+// ofStep and ofRun return the status of work that failed with t. Work that a person interrupted has
+// not failed.
+func (t trouble) ofStep(status events.StepStatus) events.StepStatus {
+	if status == events.StepFailed && fingerprint.ByPerson(t.Class, t.Text) {
+		return events.StepInterrupted
+	}
+	return status
+}
+
+func (t trouble) ofRun(status events.RunStatus) events.RunStatus {
+	if status == events.RunFailed && fingerprint.ByPerson(t.Class, t.Text) {
+		return events.RunInterrupted
+	}
+	return status
+}
 
 type identity struct {
 	Type   string

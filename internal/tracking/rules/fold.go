@@ -144,10 +144,8 @@ func (f *fold) stepFinished() error {
 	if err != nil {
 		return fmt.Errorf("read data: %w", err)
 	}
-	status, failure := data.StepStatus, troubleOf(data.Error, data.OutputSummary, data.Metadata)
-	if status == events.StepFailed && failure.byPerson() {
-		status = events.StepInterrupted
-	}
+	failure := troubleOf(data.Error, data.OutputSummary, data.Metadata)
+	status := failure.ofStep(data.StepStatus)
 	f.recorder.seen(data.RunType, data.Metadata)
 	role := strings.ToUpper(clean(cmp.Or(data.AgentRole, d.event.AgentRole), 60))
 	late := f.recorder.step(role, status, data)
@@ -182,16 +180,11 @@ func (f *fold) runFinished() error {
 	}
 	f.recorder.seen(data.RunType, data.Metadata)
 	failure := troubleOf(data.Error, data.OutputSummary, data.Metadata)
-	switch data.Status() {
+	switch status := failure.ofRun(data.Status()); status {
 	case events.RunInterrupted, events.RunUnknown:
-		f.cutOff(data.Status())
+		f.cutOff(status)
 		return nil
-	case events.RunFailed:
-		if failure.byPerson() {
-			f.cutOff(events.RunInterrupted)
-			return nil
-		}
-	case events.RunCompleted:
+	case events.RunCompleted, events.RunFailed:
 	}
 	success := data.Status() == events.RunCompleted
 	if late := f.recorder.ended(success); late {
@@ -205,8 +198,7 @@ func (f *fold) runFinished() error {
 	d.say(rule, reason)
 	target := metadata.Name(data.Metadata["target"])
 	f.settle(cause{
-		rule: "finished", end: true, success: success, name: "the run", target: target,
-		failure: failure, critical: metadata.IsCritical(data.Metadata),
+		rule: "finished", end: true, success: success, name: "the run", target: target, failure: failure, critical: metadata.IsCritical(data.Metadata),
 	})
 	left := leftover{Name: "the run", Target: target}
 	if !success {

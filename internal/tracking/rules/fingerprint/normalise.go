@@ -19,7 +19,7 @@ var kept = regexp.MustCompile(strings.Join([]string{
 	`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]*\d{1,3}\b`,
 	`\breturned(?: code| status)? \d{1,3}\b`,
 	`\b(?:http|status|code|error)(?:[ _]code|/[\d.]+)?[ :=]*[1-5]\d\d\b`,
-	`\b[45]\d\d (?:not found|bad request|unauthorized|forbidden|conflict|gone|internal|bad gateway|service|gateway|too many)`,
+	`\b[45]\d\d (?:not found|bad request|unauthori|forbidden|conflict|gone|internal|bad gateway|service|gateway|too many)`,
 	`\bcve-\d{4}-\d+\b`,
 	`\bsqlstate[ :=(\[]*[0-9a-z]{5}\b`,
 	`\b(?:[efwcdgrn]|ts|cs|fs|bc|ca|sa|sc|dl|nu|msb|lnk|ora-|pls-|tns-)\d{3,5}\b`,

@@ -1,6 +1,9 @@
 package events
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // RunStartedData is the payload of run.started.
 type RunStartedData struct {
@@ -32,6 +35,15 @@ const (
 
 // Open reports whether a step with this status continues.
 func (s StepStatus) Open() bool { return s == StepPending || s == StepRunning }
+
+// Stronger returns the status that counts if a step has two ends with the same time.
+func (s StepStatus) Stronger(t StepStatus) StepStatus {
+	order := []StepStatus{StepPending, StepRunning, StepSkipped, StepUnknown, StepCompleted, StepInterrupted, StepFailed}
+	if slices.Index(order, t) > slices.Index(order, s) {
+		return t
+	}
+	return s
+}
 
 // StepFinishedData is the payload of step.finished.
 type StepFinishedData struct {

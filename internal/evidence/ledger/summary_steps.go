@@ -18,8 +18,11 @@ type stepEnd struct {
 func (f *runFold) stepFinished(e events.Event, d events.StepFinishedData) {
 	key := f.key(e.Step)
 	end := f.steps[key]
-	if !e.Time.Before(end.at) {
+	switch {
+	case e.Time.After(end.at) || end.status == "":
 		end.status, end.at = d.StepStatus, e.Time
+	case e.Time.Equal(end.at):
+		end.status = end.status.Stronger(d.StepStatus)
 	}
 	if d.TokensUsed != nil {
 		end.tokens = d.TokensUsed

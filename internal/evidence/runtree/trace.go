@@ -104,6 +104,7 @@ type Step struct {
 
 	n        int  // order of its first event, see fact.n
 	finished bool // step.finished was seen
+	endedAt  time.Time
 	counts   bool // step.finished has token counts
 }
 

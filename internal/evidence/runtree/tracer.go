@@ -163,12 +163,16 @@ func (t *tracer) stepFinished(x *fact) {
 		return
 	}
 	s := t.step(x)
-	s.Status, s.Output, s.Failure = p.StepStatus, p.OutputSummary, p.Error
-	s.finished, s.Input = true, cmp.Or(s.Input, p.InputSummary)
-	if p.DurationMS != 0 {
+	weaker := s.finished && x.at.Equal(s.endedAt) && (s.Status != p.StepStatus && s.Status.Stronger(p.StepStatus) == s.Status ||
+		s.Status == p.StepStatus && s.Output >= p.OutputSummary)
+	if !weaker {
+		s.Status, s.Output, s.Failure = p.StepStatus, p.OutputSummary, p.Error
+	}
+	s.finished, s.endedAt, s.Input = true, x.at, cmp.Or(s.Input, p.InputSummary)
+	if p.DurationMS != 0 && (!weaker || s.DurationMS == 0) {
 		s.DurationMS = p.DurationMS
 	}
-	if p.TokensUsed != nil {
+	if p.TokensUsed != nil && (!weaker || !s.counts) {
 		s.Tokens, s.counts = *p.TokensUsed, true
 	}
 }

@@ -1,0 +1,3 @@
+// Package outcomes compares the outcomes and costs of imported runs with a reader in Python that
+// shares no code with the import.
+package outcomes

@@ -93,7 +93,7 @@ func (t *tracer) dropStarts() {
 // countResponses adds the tokens of responses to steps without token counts. Telemetry counts only
 // if nothing else has tokens.
 func (t *tracer) countResponses() {
-	t.countCost()
+	t.trace.Cost = paid(t.trace.Cost, t.responses)
 	others := slices.ContainsFunc(t.trace.Steps, func(s *Step) bool { return s.counts })
 	for _, x := range t.responses {
 		others = others || !isTelemetry(x)
@@ -112,11 +112,11 @@ func (t *tracer) countResponses() {
 	}
 }
 
-// countCost sets the cost of the run. The total that the source states counts most. Costs that
-// telemetry states count more than an estimate, if telemetry reports as many responses as the others.
-func (t *tracer) countCost() {
+// paid returns the cost of a run. The total that the source states counts most. Costs that telemetry
+// states count more than an estimate, if telemetry reports as many responses as the others.
+func paid(total *events.Cost, responses map[string]*fact) *events.Cost {
 	told, others := map[string]*fact{}, map[string]*fact{}
-	for key, x := range t.responses {
+	for key, x := range responses {
 		if isTelemetry(x) {
 			told[key] = x
 		} else {
@@ -124,13 +124,14 @@ func (t *tracer) countCost() {
 		}
 	}
 	telemetry := costOf(told)
-	switch total := t.trace.Cost; {
+	switch {
 	case total != nil && !total.Estimated:
 	case telemetry != nil && len(told) >= len(others):
-		t.trace.Cost = telemetry
+		return telemetry
 	case total == nil:
-		t.trace.Cost = costOf(others)
+		return costOf(others)
 	}
+	return total
 }
 
 // costOf returns the sum of the costs that responses state, or nil.

@@ -157,14 +157,24 @@ func (t *tracer) prompted(x *fact) {
 	s.Input = cmp.Or(s.Input, p.text)
 }
 
+// outweighs reports whether the end of the step counts more than another one with the same time.
+func (s *Step) outweighs(at time.Time, p events.StepFinishedData) bool {
+	switch {
+	case !s.finished || !at.Equal(s.endedAt):
+		return false
+	case s.Status == p.StepStatus:
+		return s.Output >= p.OutputSummary
+	}
+	return s.Status.Stronger(p.StepStatus) == s.Status
+}
+
 func (t *tracer) stepFinished(x *fact) {
 	p, ok := x.data.(events.StepFinishedData)
 	if !ok {
 		return
 	}
 	s := t.step(x)
-	weaker := s.finished && x.at.Equal(s.endedAt) && (s.Status != p.StepStatus && s.Status.Stronger(p.StepStatus) == s.Status ||
-		s.Status == p.StepStatus && s.Output >= p.OutputSummary)
+	weaker := s.outweighs(x.at, p)
 	if !weaker {
 		s.Status, s.Output, s.Failure = p.StepStatus, p.OutputSummary, p.Error
 	}

@@ -8,6 +8,7 @@ package snippets
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -170,7 +171,7 @@ func TestBlocks(t *testing.T) {
 			e := all.of(b)
 			used[page+e.Block] = true
 			if _, ok := languages[strings.Fields(b.language + " -")[0]]; !ok {
-				t.Errorf("%v: the label %q is not one of %v", b, b.language, languages)
+				t.Errorf("%v: the label %q is not one of %q", b, b.language, slices.Sorted(maps.Keys(languages)))
 			}
 			if !b.kind().runs && e.By == "" && e.Why == "" {
 				t.Errorf("%v: no test has this block, and testdata/blocks.yaml names no reason: %s", b, b.first())

@@ -20,7 +20,8 @@ var (
 		`#?\b\d[\d,]*(\.\d+)?([hmsdwy]\d*)*\b|\S*[+/=…]\S*|"[^"]*"`)
 	// names are those that the documents invent.
 	names = regexp.MustCompile(`\b(acme|jdoe|amy|bob|mallory|toolu_01|r-\d+|(coder|http|pipe|import)-[0-9a-f]+|DSR-88|Example TSA|` +
-		`AI act, article|four eyes|every year|contract|subject request|lost in the stream|retention floor of the auditor)\b`)
+		`AI act, article|four eyes|every year|contract|subject request|erase, lift)\b`)
+	label    = regexp.MustCompile(`^([A-Z][A-Za-z ]*): {2,}`)
 	jsonName = regexp.MustCompile(`"([a-z_]+)": ?`)
 )
 
@@ -65,14 +66,16 @@ func sources(t *testing.T) map[string]bool {
 	return pieces
 }
 
-// covered reports whether words consist of texts of the code. A single word must be a whole text.
+// covered reports whether words consist of texts of the code. A single word must be a whole text, and
+// be next to a punctuation mark if there are more than three others.
 func covered(words []string, pieces map[string]bool, all string) bool {
 	from := make([]bool, len(words)+1) // whether words[i:] are covered
 	from[len(words)] = true
 	for i := len(words) - 1; i >= 0; i-- {
 		for j := i + 1; j <= len(words) && !from[i]; j++ {
 			text := strings.Join(words[i:j], " ")
-			from[i] = from[j] && (pieces[strings.Trim(text, " :;,.()")] || j > i+1 && strings.Contains(all, text))
+			whole := pieces[strings.Trim(text, " :;,.()")] && (j > i+1 || len(words) <= 4 || strings.ContainsAny(strings.Join(words[max(i-1, 0):j], " "), ":;,.()"))
+			from[i] = from[j] && (whole || j > i+1 && strings.Contains(all, text))
 		}
 	}
 	return from[0]
@@ -114,6 +117,9 @@ func checkWords(t *testing.T, b block, line string, pieces map[string]bool, all 
 	}
 	if strings.HasPrefix(line, "$ ") || line == "…" {
 		return
+	}
+	if m := label.FindStringSubmatch(line); m != nil && !pieces[m[1]] {
+		t.Errorf("%v: no code prints the label %q", b, m[1])
 	}
 	for _, fragment := range regexp.MustCompile(`\x00| {2,}`).Split(varying.ReplaceAllString(names.ReplaceAllString(line, "\x00"), "\x00"), -1) {
 		words := strings.Fields(strings.Trim(fragment, " :;,.()+-"))

@@ -67,7 +67,7 @@ of acknowledged events.`,
 			if opts.Hooks, err = hookFile.Load(cmd.Context(), opts.Logger); err != nil {
 				return err
 			}
-			return app.Run(cmd.Context(), opts)
+			return savingMemory(cmd.Context(), func() error { return app.Run(cmd.Context(), opts) })
 		},
 	}
 	flags := cmd.Flags()

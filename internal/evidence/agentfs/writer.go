@@ -49,7 +49,7 @@ type Options struct {
 	// RowsPerFile is the number of rows after which new runs go into the next file, 100,000 by
 	// default.
 	RowsPerFile int64
-	// ChunkEvents and ChunkBytes limit a commit, to 20,000 events and 32 MiB by default.
+	// ChunkEvents and ChunkBytes limit a commit, to 20,000 events and 8 MiB by default.
 	ChunkEvents int
 	ChunkBytes  int
 	Logger      *slog.Logger
@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 		o.ChunkEvents = 20_000
 	}
 	if o.ChunkBytes <= 0 {
-		o.ChunkBytes = 32 << 20
+		o.ChunkBytes = 8 << 20
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -12,7 +12,8 @@ import (
 const (
 	fetchWait      = 30 * time.Second
 	fetchHeartbeat = 5 * time.Second
-	fetchBytes     = 32 << 20 // half the unsent bytes at which the server disconnects a slow client
+	fetchBytes     = 16 << 20 // the server and each service have this much in memory, or one message
+	fetchCount     = 16 << 10 // fetch reserves memory for twice as many messages
 
 	replicatedFetch = 256 // messages per request, because a request to a replicated stream cannot limit bytes
 )
@@ -35,6 +36,7 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 		// the last messages.
 		count = min(count, replicatedFetch)
 	} else {
+		count = min(count, fetchCount)
 		options = append(options, jetstream.FetchMaxBytes(fetchBytes))
 	}
 	batch, err := consumer.Fetch(count, options...)

@@ -28,7 +28,7 @@ func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 		fmt.Fprintln(w, strings.Join(where, " · "))
 	}
 	fmt.Fprintln(w, strings.Join(traceTotals(t), " · "))
-	if t.Untimed > 0 {
+	if t.Untimed > 0 && !t.Timeless {
 		fmt.Fprintln(w, paint.Dim(fmt.Sprintf("the source has no times for %s: the last change of the file, or the import, is shown", plural(t.Untimed, "event"))))
 	}
 	writeAltered(w, t, paint)
@@ -36,12 +36,13 @@ func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	if t.ParentRun != "" {
 		fmt.Fprintf(w, "started by %s\n", shown(t.ParentRun, maxDetail))
 	}
-	p := page{w: w, tenant: t.Tenant, paint: paint, names: widestName(t), children: make(map[string]*runtree.Trace)}
+	p := page{w: w, tenant: t.Tenant, paint: paint, timeless: t.Timeless, names: widestName(t), children: make(map[string]*runtree.Trace)}
 	for i := range t.Children {
 		p.children[t.Children[i].Run] = &t.Children[i]
 	}
 	for i, s := range t.Steps {
 		p.writeStep(i+1, s)
+		p.prompt = cmp.Or(s.Input, p.prompt)
 	}
 	title := "\nsub-agents that nothing tells the start of\n"
 	for i := range t.Children {
@@ -58,6 +59,8 @@ type page struct {
 	w        io.Writer
 	tenant   string
 	paint    cli.Palette
+	prompt   string                    // of the latest step that has one
+	timeless bool                      // times are invented, so only stated durations count
 	names    int                       // columns for the names of tools
 	children map[string]*runtree.Trace // runs of sub-agents that are not written yet
 }
@@ -87,6 +90,9 @@ func heading(t runtree.Trace) []string {
 	state := cmp.Or(t.RemovedAs, endOf(t.RunStatus))
 	if t.Sealed {
 		state += ", sealed"
+	}
+	if t.Timeless {
+		return append(parts, "time "+unknown, state)
 	}
 	return append(parts, t.Started.UTC().Format("2006-01-02 15:04:05 UTC"), duration(t.Ended.Sub(t.Started).Milliseconds()), state)
 }
@@ -159,8 +165,8 @@ func tokens(u events.Tokens) string {
 }
 
 func (p page) writeStep(n int, s *runtree.Step) {
-	fmt.Fprintf(p.w, "\n%2d  %s %-9s %7s  %s\n", n, stepMark(s.Status, p.paint), s.Status, duration(s.DurationMS),
-		p.paint.Bold(shown(cmp.Or(s.Input, s.ID), inputWidth)))
+	fmt.Fprintf(p.w, "\n%2d  %s %-9s %7s  %s\n", n, stepMark(s.Status, p.paint), s.Status, p.lasted(s.DurationMS),
+		p.paint.Bold(shown(p.title(s), inputWidth)))
 	if s.Failure != nil {
 		fmt.Fprintf(p.w, "    %s\n", p.paint.Bad(shown(s.Failure.Message, nameWidth+detailWidth+barWidth)))
 	}
@@ -173,7 +179,7 @@ func (p page) writeStep(n int, s *runtree.Step) {
 }
 
 func (p page) writeRow(r *runtree.Row, s *runtree.Step) {
-	fmt.Fprintf(p.w, "    %s %s %s %7s\n", rowMark(r, p.paint), p.nameAndDetail(r), rowBar(r, s, p.paint), rowDuration(r))
+	fmt.Fprintf(p.w, "    %s %s %s %7s\n", rowMark(r, p.paint), p.nameAndDetail(r), rowBar(r, s, p.paint), p.rowDuration(r))
 	p.writeNotes("      ", r)
 	if child := p.children[r.Run]; child != nil {
 		p.writeChild(child)
@@ -194,13 +200,20 @@ func (p page) writeChild(t *runtree.Trace) {
 	p.writeLink(t.Run)
 	for _, s := range t.Steps {
 		for _, r := range s.Rows {
-			fmt.Fprintf(p.w, "      %s %s %7s\n", rowMark(r, p.paint), p.nameAndDetail(r), rowDuration(r))
+			fmt.Fprintf(p.w, "      %s %s %7s\n", rowMark(r, p.paint), p.nameAndDetail(r), p.rowDuration(r))
 			p.writeNotes("        ", r)
 		}
 	}
 }
 
-func rowDuration(r *runtree.Row) string {
+func (p page) lasted(ms int64) string {
+	if p.timeless && ms == 0 {
+		return unknown
+	}
+	return duration(ms)
+}
+
+func (p page) rowDuration(r *runtree.Row) string {
 	switch {
 	case r.Kind != events.ToolBefore && r.Kind != events.ToolResult:
 		return ""
@@ -209,9 +222,9 @@ func rowDuration(r *runtree.Row) string {
 	case r.Status == events.ToolInterrupted:
 		return "stopped"
 	case r.Status == "":
-		return "–"
+		return unknown
 	}
-	return duration(r.DurationMS)
+	return p.lasted(r.DurationMS)
 }
 
 func rowBar(r *runtree.Row, s *runtree.Step, paint cli.Palette) string {

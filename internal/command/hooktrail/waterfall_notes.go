@@ -22,6 +22,22 @@ func origin(t runtree.Trace) (parts []string) {
 	return parts
 }
 
+// madeUp matches the ids that imports give to steps by their place in the file.
+var madeUp = regexp.MustCompile(`^(message|line|step)-[0-9a-f]+$`)
+
+// title returns the prompt of a step. A step without one continues the work on an earlier prompt.
+func (p page) title(s *runtree.Step) string {
+	switch {
+	case s.Input != "":
+		return s.Input
+	case !madeUp.MatchString(s.ID):
+		return s.ID
+	case s.Output == "" && p.prompt != "":
+		return "… " + p.prompt
+	}
+	return cmp.Or(s.Output, unknown)
+}
+
 // widestName returns the width of the column for the names of tools. A longer name is not cut.
 func widestName(t runtree.Trace) int {
 	widest := nameWidth

@@ -30,6 +30,7 @@ type Trace struct {
 	Removed     int              `json:"removed,omitempty"`    // erased or pruned events; only Events includes them
 	RemovedAs   string           `json:"removed_as,omitempty"` // erased or pruned, if the end of the run was removed
 	Untimed     int              `json:"untimed,omitempty"`    // events without a time in the source, see [events.Common]
+	Timeless    bool             `json:"timeless,omitempty"`   // no event has one, so all times are invented
 	ToolCalls   int              `json:"tool_calls"`
 	ToolErrors  int              `json:"tool_errors"`    // tool calls that failed
 	Denied      int              `json:"denied"`         // tool calls, denied by our hooks or refused by others

@@ -52,7 +52,7 @@ func (t *tracer) fold(r *run) {
 			do(t, x)
 		}
 	}
-	t.trace.Untimed = r.untimed
+	t.trace.Untimed, t.trace.Timeless = r.untimed, r.untimed > 0 && r.untimed == len(r.facts)
 	t.trace.Events, t.trace.Sealed, t.trace.Altered, t.trace.Doubts = r.events, r.sealed, r.altered, r.doubts
 	t.finish()
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+// altered is the status of a record that differs from its leaf, and the state of its run.
+const altered = "ALTERED"
+
 // addAltered adds a record whose bytes were changed later. The id, kind, run and time come from the
 // signed leaf, the rest from these bytes.
 func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
@@ -79,7 +82,7 @@ func writeAltered(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	for one := range t.All() {
 		list := make([]runtree.Doubt, len(one.Altered))
 		for i, a := range one.Altered {
-			list[i] = runtree.Doubt{Leaf: a.Leaf, ID: a.ID, Kind: a.Kind, Status: "ALTERED", Reason: a.Reason}
+			list[i] = runtree.Doubt{Leaf: a.Leaf, ID: a.ID, Kind: a.Kind, Status: altered, Reason: a.Reason}
 		}
 		writeRecords(w, list, paint)
 	}

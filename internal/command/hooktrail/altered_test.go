@@ -3,6 +3,7 @@ package hooktrail
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,5 +161,46 @@ func TestRunShow_RowsRemoved(t *testing.T) {
 				t.Errorf("status %d, %v, got %+v", status, err, got)
 			}
 		})
+	}
+}
+
+// A list goes on behind an altered record, marks its run, and exits with 40.
+//
+//guarantee:readers-check
+func TestRunList_Altered(t *testing.T) {
+	f := ledgertest.NewFeed("acme")
+	for _, run := range []string{"r1", "r2", "r3"} {
+		f.Run("p", run, 2)
+	}
+	at := 0 // the first call of r2
+	for i, m := range f.Messages {
+		if m.Address.Run == "r2" && m.Address.Kind == events.ToolBefore {
+			at = i
+			break
+		}
+	}
+	for name, statement := range map[string]string{
+		"OneByte":    `UPDATE payloads SET bytes = CAST(replace(bytes, 'echo 0', 'echo 7') AS BLOB) WHERE leaf = %d`,
+		"Unreadable": `UPDATE payloads SET bytes = CAST('x' AS BLOB) WHERE leaf = %d`,
+		"Missing":    `DELETE FROM payloads WHERE leaf = %d`,
+		"Time":       `UPDATE leaves SET time = 'never' WHERE leaf = %d - 1`,
+	} {
+		dir := ledgerOf(t, f, fmt.Sprintf(statement, at))
+		for _, filter := range [][]string{nil, {"--tool", "Bash"}, {"--from", "2026-11-20", "--state", "completed"}} {
+			status, out, errs := execute(Command(), append([]string{"run", "list", "--data-dir", dir, "--tenant", "acme"}, filter...)...)
+			if status != verifier.ExitInvalid || !strings.Contains(errs, `run "r2"`) || strings.Count(out, " completed ") != 2 || strings.Count(out, " ALTERED ") != 1 {
+				t.Errorf("%s %v: status %d, said %q:\n%s", name, filter, status, errs, out)
+			}
+		}
+		status, out, _ := execute(Command(), "run", "list", "--data-dir", dir, "--tenant", "acme", "--json")
+		var list []ledger.RunSummary
+		if err := json.Unmarshal([]byte(out), &list); err != nil || status != verifier.ExitInvalid || len(list) != 3 {
+			t.Fatalf("%s: status %d, %v:\n%s", name, status, err, out)
+		}
+		for _, s := range list {
+			if (s.Altered > 0) != (s.Run == "r2") {
+				t.Errorf("%s: run %s has %d altered records", name, s.Run, s.Altered)
+			}
+		}
 	}
 }

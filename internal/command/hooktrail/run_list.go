@@ -1,6 +1,7 @@
 package hooktrail
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +49,10 @@ accepts. Without a terminal, ids are whole. --json prints all fields.
 The state of a run is ` + joined(stateWords()) + `.
 A run is open until an event tells its end, and erased or pruned if the record of its
 end was removed. Calls that hooks denied or the tool refused count as denied. An
-unknown value is "–".`,
+unknown value is "–", also for a run whose source states no times.
+
+The command compares each record with its leaf. The state of a run with an altered
+record is ALTERED, and the command exits with 40.`,
 		Example: `  hooktrail run list
   hooktrail run list --tenant '*' --from 7d --state failed,interrupted
   hooktrail run list --agent claude-code --tool Bash --text "flaky test"
@@ -91,7 +95,8 @@ func (f *listFlags) run(cmd *cobra.Command, shared *cli.Shared) error {
 		list = joinLists(list, one, f.limit)
 	}
 	bar.Finish()
-	return cli.Print(cmd, shared, list.Runs, func(out io.Writer) { writeRuns(out, list, cli.Columns(out)) })
+	err = cli.Print(cmd, shared, list.Runs, func(out io.Writer) { writeRuns(out, list, cli.Columns(out)) })
+	return cmp.Or(err, list.Altered)
 }
 
 // joinLists merges two lists of the latest runs.
@@ -108,7 +113,7 @@ func joinLists(a, b ledger.RunList, limit int) ledger.RunList {
 		}
 		runs = runs[:limit]
 	}
-	return ledger.RunList{Runs: runs, More: more}
+	return ledger.RunList{Runs: runs, More: more, Altered: cmp.Or(a.Altered, b.Altered)}
 }
 
 // chosenTenants returns the tenants of --tenant.

@@ -28,7 +28,7 @@ func hostileRuns() []ledger.RunSummary {
 		{
 			Run: "5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71", Tenant: "default", Agent: "claude-code", Model: "claude-opus-4-1-20250805",
 			User: "alice@example.com", Cwd: "/srv/work/a/very/long/path/to/the/project", Branch: "feature/日本語", State: ledger.RunInterrupted,
-			First: at, Last: at.Add(90 * time.Minute), ToolCalls: 1234, ToolDenied: 12, ToolErrors: 3, ToolInterrupted: 1,
+			Started: at, Ended: at.Add(90 * time.Minute), ToolCalls: 1234, ToolDenied: 12, ToolErrors: 3, ToolInterrupted: 1,
 			Tokens: events.Tokens{Input: 1_234_567, Output: 89_012}, Title: strings.Repeat("日本語のタイトル🙂", 20),
 		},
 		{Run: "5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71/a1b2c3d4e5f6", Tenant: "default", State: ledger.RunOpen, First: at, Last: at, Prompt: "\x1b[2Jevil\x1b]0;owned\a\u202eline\nbreak"},

@@ -47,7 +47,7 @@ func runColumns() []runColumn {
 		{"WHO", 6, 16, func(s ledger.RunSummary) string { return s.User }},
 		{"FOLDER", 5, 28, func(s ledger.RunSummary) string { return folder(s.Cwd) }},
 		{"BRANCH", 8, 20, func(s ledger.RunSummary) string { return s.Branch }},
-		{"STATE", essential, 11, func(s ledger.RunSummary) string { return string(s.State) }},
+		{"STATE", essential, 11, stateOf},
 		{"SEALED", 9, 6, func(s ledger.RunSummary) string { return yes(s.Sealed) }},
 		{"CALLS", 3, 9, func(s ledger.RunSummary) string { return count(int64(s.ToolCalls)) }},
 		{"DENIED", essential, 6, func(s ledger.RunSummary) string { return orDash(s.ToolDenied) }},
@@ -59,19 +59,26 @@ func runColumns() []runColumn {
 	}
 }
 
-// started returns when the run started, or "" if that is unknown.
+// started returns when the run started, or "" if the source states no time.
 func started(s ledger.RunSummary) string {
-	if s.First.IsZero() {
+	if s.Started.IsZero() {
 		return ""
 	}
-	return s.First.UTC().Format("2006-01-02 15:04")
+	return s.Started.UTC().Format("2006-01-02 15:04")
 }
 
 func lasted(s ledger.RunSummary) string {
-	if s.First.IsZero() {
+	if s.Started.IsZero() {
 		return ""
 	}
-	return duration(s.Last.Sub(s.First).Milliseconds())
+	return duration(s.Ended.Sub(s.Started).Milliseconds())
+}
+
+func stateOf(s ledger.RunSummary) string {
+	if s.Altered > 0 {
+		return altered
+	}
+	return string(s.State)
 }
 
 // spent returns the tokens, which are unknown if no event tells them.

@@ -16,8 +16,9 @@ import (
 
 // RunList is a part of a ledger's runs.
 type RunList struct {
-	Runs []RunSummary // the latest start first
-	More int          // matching runs beyond the limit, or -1 if there may be some
+	Runs    []RunSummary // the latest start first
+	Altered error        // about the first altered record, a [RecordError]
+	More    int          // matching runs beyond the limit, or -1 if there may be some
 }
 
 // runStart tells when a run started at the latest, which is fast to read for all runs.
@@ -41,11 +42,11 @@ func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func
 	list, waiting := RunList{Runs: []RunSummary{}}, []RunSummary(nil)
 	for rest := starts; len(rest) > 0 && (limit == 0 || len(list.Runs) < limit); {
 		n := min(runsPerChunk, len(rest))
-		found, err := matching(ctx, r, f, rest[:n])
+		found, altered, err := matching(ctx, r, f, rest[:n])
 		if err != nil {
 			return list, err
 		}
-		rest = rest[n:]
+		rest, list.Altered = rest[n:], cmp.Or(list.Altered, altered)
 		waiting = append(waiting, found...)
 		ready := sortStarted(waiting, rest)
 		list.Runs, waiting = append(list.Runs, waiting[:ready]...), waiting[ready:]
@@ -77,22 +78,27 @@ func sortStarted(runs []RunSummary, rest []runStart) int {
 // runsPerChunk limits the runs that one query reads.
 const runsPerChunk = 32
 
-func matching(ctx context.Context, r *Reader, f RunFilter, runs []runStart) (found []RunSummary, err error) {
+// matching returns the runs that match f. It includes those with altered records, because nobody knows
+// what these said.
+func matching(ctx context.Context, r *Reader, f RunFilter, runs []runStart) (found []RunSummary, altered, err error) {
 	if kinds := f.kinds(); len(kinds) > 0 {
 		if runs, err = r.source.candidates(ctx, f, runs, kinds); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for _, s := range runs {
-		sum, err := r.Summary(ctx, s.run)
+		sum, wrong, err := r.summary(ctx, s.run)
 		if err != nil {
-			return nil, fmt.Errorf("run %q: %w", s.run, err)
+			return nil, nil, fmt.Errorf("run %q: %w", s.run, err)
 		}
-		if f.startsIn(sum.First) && f.matches(sum) {
+		if wrong != nil && altered == nil {
+			altered = fmt.Errorf("run %q: %w", s.run, wrong)
+		}
+		if wrong != nil || f.startsIn(sum.First) && f.matches(sum) {
 			found = append(found, sum)
 		}
 	}
-	return found, nil
+	return found, altered, nil
 }
 
 // runStarts returns all runs, the latest bound first.
@@ -106,15 +112,21 @@ func (s *source) runStarts(ctx context.Context) (starts []runStart, err error) {
 			&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) (err error) {
 				one := runStart{run: stmt.ColumnText(0), number: stmt.ColumnInt64(1), first: stmt.ColumnInt64(2), last: stmt.ColumnInt64(3)}
 				if text := stmt.ColumnText(4); text != "" {
-					one.bound, err = time.Parse(timeLayout, text)
+					if one.bound, err = time.Parse(timeLayout, text); err != nil {
+						one.bound = unreadable
+					}
 				}
 				starts = append(starts, one)
-				return err
+				return nil
 			}})
 	})
 	slices.SortFunc(starts, func(a, b runStart) int { return cmp.Or(b.bound.Compare(a.bound), cmp.Compare(b.last, a.last)) })
 	return starts, err
 }
+
+// unreadable is the bound of a run whose first time was altered. It makes List look at the run, and
+// report that.
+var unreadable = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ofAgents is true for events that are not service records, see [IsServiceRecord].
 const ofAgents = `l.class = 'event' AND l.kind NOT IN ('run.sealed', 'gap.recorded', 'issue.decided', 'issue.edited',
@@ -125,9 +137,10 @@ const ofAgents = `l.class = 'event' AND l.kind NOT IN ('run.sealed', 'gap.record
 type candidate struct {
 	runStart
 
-	fold  *runFold
-	seal  int64 // leaf of the last seal, or -1
-	named bool  // the first event has the agent
+	fold       *runFold
+	unreadable bool  // a record was altered
+	seal       int64 // leaf of the last seal, or -1
+	named      bool  // the first event has the agent
 }
 
 func (c *candidate) add(e Entry) error {
@@ -143,6 +156,9 @@ func (c *candidate) add(e Entry) error {
 
 // canMatch returns false if the run cannot match, whatever its other events are.
 func (c *candidate) canMatch(f RunFilter) bool {
+	if c.unreadable {
+		return true
+	}
 	if f.Sealed != nil && (*f.Sealed && c.seal < 0 || !*f.Sealed && c.seal == c.last) {
 		return false
 	}
@@ -174,11 +190,13 @@ func (s *source) candidates(ctx context.Context, f RunFilter, runs []runStart, k
 			CROSS JOIN leaves l INDEXED BY leaves_run ON l.run = j.value ->> 0 `+entryJoins+`
 			WHERE l.class = 'event' AND (l.kind IN (SELECT value FROM json_each(?2)) OR l.leaf = j.value ->> 1)`,
 			&sqlitex.ExecOptions{Args: []any{string(chosen), string(wanted)}, ResultFunc: func(stmt *sqlite.Stmt) error {
+				c := byNumber[stmt.ColumnInt64(runColumn)]
 				e, err := scanEntry(stmt)
-				if err != nil {
-					return &RecordError{Leaf: e.Leaf, ID: e.ID, Err: err}
+				if err == nil {
+					err = c.add(e)
 				}
-				return byNumber[stmt.ColumnInt64(runColumn)].add(e)
+				c.unreadable = c.unreadable || err != nil
+				return nil
 			}})
 	})
 	for _, run := range runs {

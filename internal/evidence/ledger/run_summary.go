@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -24,12 +26,22 @@ type RunSummary struct {
 
 	State RunState `json:"state"`
 
-	First time.Time `json:"first,omitzero"` // time of the first event that is not a service record, see [IsServiceRecord]
-	Last  time.Time `json:"last,omitzero"`
+	// Started and Ended are the first and the last time that the source stated, absent if it stated
+	// none.
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+	Untimed int       `json:"untimed,omitempty"` // events without a time in the source, see [events.Common]
+
+	// First is the time of the first event that is not a service record, see [IsServiceRecord]. The
+	// import made it up if Started is absent.
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"` // likewise
 
 	Events  int                 `json:"events"`
 	Removed int                 `json:"removed,omitempty"` // erased or pruned events; only Events and Kinds include them
 	Kinds   map[events.Kind]int `json:"kinds"`
+
+	Altered int `json:"altered,omitempty"` // records that differ from their leaves, so other fields may be wrong
 
 	Steps map[events.StepStatus]int `json:"steps"` // counts steps by the status of their last step.finished event
 
@@ -53,18 +65,34 @@ type RunSummary struct {
 	Sealed   bool                    `json:"sealed"` // nothing but service records follows the seal
 }
 
-// Summary reads the events of a run and summarises them.
+// Summary reads the events of a run and summarises them. It returns a [RecordError] if a record was
+// altered.
 func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
+	s, altered, err := r.summary(ctx, run)
+	if err = cmp.Or(err, altered); err != nil {
+		return RunSummary{}, err
+	}
+	return s, nil
+}
+
+// summary is like Summary, but continues behind altered records and returns the error about the
+// first one.
+func (r *Reader) summary(ctx context.Context, run string) (s RunSummary, altered, err error) {
 	f := newRunFold(r.Tenant(), run)
 	for entry, err := range r.Run(ctx, run) {
-		if err != nil {
-			return RunSummary{}, err
+		if _, ok := errors.AsType[*RecordError](err); ok {
+			altered = cmp.Or(altered, err)
+			f.addAltered(entry)
+			continue
 		}
-		if err := f.addEntry(entry); err != nil {
-			return RunSummary{}, err
+		if err == nil {
+			err = f.addEntry(entry)
+		}
+		if err != nil {
+			return s, altered, err
 		}
 	}
-	return f.summary(), nil
+	return f.summary(), altered, nil
 }
 
 // IsServiceRecord reports whether Hooktrail's own services write events of kind k. A sealed run

@@ -103,14 +103,19 @@ func decoded[T any](add func(*runFold, events.Event, T)) func(*runFold, events.E
 	}
 }
 
+// addAltered adds a record that differs from its leaf, of which only the leaf counts.
+func (f *runFold) addAltered(e Entry) {
+	f.sum.Altered++
+	f.sum.Events++
+	f.sum.Kinds[e.Kind]++
+	if !IsServiceRecord(e.Kind) {
+		f.attributes(events.Event{Time: e.Time})
+	}
+}
+
 func (f *runFold) attributes(e events.Event) {
 	s := &f.sum
-	if !e.Time.IsZero() && (s.First.IsZero() || e.Time.Before(s.First)) {
-		s.First = e.Time
-	}
-	if e.Time.After(s.Last) {
-		s.Last = e.Time
-	}
+	s.addTime(e)
 	for _, a := range [...]struct {
 		have *string
 		from string
@@ -121,6 +126,26 @@ func (f *runFold) attributes(e events.Event) {
 			*a.have = a.from
 		}
 	}
+}
+
+func (s *RunSummary) addTime(e events.Event) {
+	s.First, s.Last = span(s.First, s.Last, e.Time)
+	if e.Untimed() {
+		s.Untimed++
+		return
+	}
+	s.Started, s.Ended = span(s.Started, s.Ended, e.Time)
+}
+
+// span extends the time from first to last to at.
+func span(first, last, at time.Time) (from, to time.Time) {
+	if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+		first = at
+	}
+	if at.After(last) {
+		last = at
+	}
+	return first, last
 }
 
 func (f *runFold) runStarted(_ events.Event, d events.RunStartedData) {

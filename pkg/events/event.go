@@ -81,7 +81,7 @@ func New(k Kind, source string, payload any) (Event, error) {
 // denial or a success in it, see [Event.Denies] and [Event.CallSucceeded]. An unknown status of a
 // run or step reads as unknown.
 //
-// Payload returns at most 1,000 executions and redactions, because long lists need much memory.
+// Payload returns at most 2,000 executions and redactions, because long lists need much memory.
 func Payload[T any](e Event) (T, error) {
 	var p T
 	var err error

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	maxListed = 1000
+	maxListed = 2000     // more than package redact lists
 	smallData = 16 << 10 // too small for long lists
 )
 

@@ -10,10 +10,10 @@ import (
 func (t *tracer) called(x *fact) {
 	p, _ := x.data.(call)
 	if row := t.calls[x.call]; row != nil && x.call != "" {
-		row.again(x, p, t.relative(p.detail))
+		row.again(x, p, relative(p.detail, t.trace.Cwd))
 		return
 	}
-	row := t.row(x, Row{Name: p.name, Detail: t.relative(p.detail), Verdict: p.verdict, Hook: p.hook, Reason: reasonOf(p), patched: p.patched})
+	row := t.row(x, Row{Name: p.name, Detail: relative(p.detail, t.trace.Cwd), Verdict: p.verdict, Hook: p.hook, Reason: reasonOf(p), patched: p.patched})
 	t.addUnanswered(row)
 	if x.call != "" {
 		t.calls[x.call] = row
@@ -65,11 +65,11 @@ func reasonOf(c call) string {
 	return ""
 }
 
-func (t *tracer) relative(detail string) string {
-	if t.trace.Cwd == "" {
+func relative(detail, cwd string) string {
+	if cwd == "" {
 		return detail
 	}
-	return strings.ReplaceAll(detail, strings.TrimSuffix(t.trace.Cwd, "/")+"/", "")
+	return strings.ReplaceAll(detail, strings.TrimSuffix(cwd, "/")+"/", "")
 }
 
 // approved applies a person's answer about a call. If a hook asked and the answer does not allow

@@ -42,7 +42,7 @@ func (t *tracer) addUnanswered(row *Row) {
 // unansweredCall finds the call of a question without a call id by tool and arguments. Questions
 // must come in the order of time.
 func (t *tracer) unansweredCall(x *fact, p call) *Row {
-	u := t.alike[likenessOf(p.name, t.relative(p.detail))]
+	u := t.alike[likenessOf(p.name, relative(p.detail, t.trace.Cwd))]
 	if u == nil {
 		return nil
 	}

@@ -69,6 +69,9 @@ func (l lines) facts(f daily.Facts) {
 	if n := f.Finished.CutOff; n > 0 {
 		finished += fmt.Sprintf(", %s interrupted or cut off", thousands(n))
 	}
+	if n := f.Finished.NotCounted; n > 0 {
+		finished += fmt.Sprintf(", %s not counted, because their records were erased, pruned or are unreadable", thousands(n))
+	}
 	l.print("Finished", "", finished)
 	l.print("Removed", "", fmt.Sprintf("of these records %s erased, %s pruned, %s on hold", thousands(f.Erased), thousands(f.Pruned), thousands(f.Held)))
 	l.print("Holds", "", fmt.Sprintf("%s in force", thousands(int64(f.InForce))))

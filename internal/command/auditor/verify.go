@@ -1,13 +1,12 @@
 package auditor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,10 +61,8 @@ func verifyCommand(shared *cli.Shared) *cobra.Command {
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case len(args) > 0 && slices.ContainsFunc(notOfBundles, func(flag string) bool { return cli.Given(cmd, flag) }):
-				return cli.Usage("--%s are not for a bundle", strings.Join(notOfBundles, ", --"))
 			case len(args) > 0:
-				if err := notABundle(args[0]); err != nil {
+				if err := cmp.Or(checkBundleFlags(cmd), notABundle(args[0])); err != nil {
 					return err
 				}
 				return v.runBundle(cmd, shared, args[0])

@@ -1,6 +1,7 @@
 package auditor
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
@@ -17,6 +18,22 @@ import (
 )
 
 var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event", "report", "run", "from", "to", "max-age"} //nolint:gochecknoglobals // a constant
+
+func checkBundleFlags(cmd *cobra.Command) error {
+	for _, flag := range notOfBundles {
+		if !cli.Given(cmd, flag) {
+			continue
+		}
+		switch flag {
+		case "max-age":
+			return cli.Usage("--max-age is not for a bundle, which does not change; give it for the ledger")
+		case "run", "from", "to":
+			return cli.Usage("--%s is not for a bundle; auditor export --%[1]s selects what is in one", flag)
+		}
+		return cli.Usage("--%s is not for a bundle", flag)
+	}
+	return nil
+}
 
 // otherFiles maps the first bytes of other evidence files to the flag that verifies them.
 var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof", "hooktrail/report/v1\n": "report"} //nolint:gochecknoglobals // a constant
@@ -37,7 +54,13 @@ func notABundle(path string) (err error) {
 			return cli.Usage("%s is not a bundle: verify it with --%s %[1]s", path, flag)
 		}
 	}
-	return nil
+	if bytes.HasPrefix(begin[:n], []byte("PK")) {
+		return nil // possibly a damaged bundle
+	}
+	if z, err := zip.OpenReader(path); err == nil {
+		return z.Close()
+	}
+	return fmt.Errorf("%s is not a bundle, which is a zip file of auditor export", path)
 }
 
 func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path string) error {

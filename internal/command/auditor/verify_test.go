@@ -1,6 +1,7 @@
 package auditor
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,6 +38,10 @@ func TestVerify_Mistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	half := filepath.Join(t.TempDir(), "half.zip")
+	if err := os.WriteFile(half, auditortest.ReadFile(t, bundle)[:1000], 0o600); err != nil {
+		t.Fatal(err)
+	}
 	// The variable is for auditor serve and for verify of a ledger.
 	t.Setenv("HOOKTRAIL_CHECKPOINT_FILE", filepath.Join(t.TempDir(), "{tenant}.checkpoint"))
 	for _, tt := range []struct {
@@ -47,6 +52,10 @@ func TestVerify_Mistakes(t *testing.T) {
 	}{
 		{"Bundle", []string{bundle}, 0, "run r1 of tenant acme"},
 		{"BundleAndCheckpointFile", []string{bundle, "--checkpoint-file", bundle}, 2, "not for a bundle"},
+		{"BundleAndMaxAge", []string{bundle, "--max-age", "1d"}, 2, "--max-age is not for a bundle, which does not change"},
+		{"BundleAndRun", []string{bundle, "--run", "r1"}, 2, "auditor export --run selects"},
+		{"NoBundle", []string{filepath.Join(dir, "keys", "ledger.pub")}, 1, "is not a bundle, which is a zip file of auditor export"},
+		{"HalfABundle", []string{half}, 40, "INVALID"},
 		{"LedgerAsBundle", []string{auditortest.LedgerFile(t, dir, "acme")}, 2, "--ledger"},
 		{"ProofAsBundle", []string{proof}, 2, "--proof"},
 		{"OtherKey", []string{"--proof", proof, "--key", other.Public()}, 40, "it is signed by " + ledger.KeyID(signer)},

@@ -63,14 +63,23 @@ func (s Statement) compareSame(now Report) (Compared, error) {
 	if now.Verdict.Completeness == verifier.Empty && s.Exit == verifier.ExitIncomplete && now.Exit == verifier.ExitVerified {
 		now.Exit, now.Verdict.Exit = s.Exit, s.Exit
 	}
-	data, err := now.JSON()
-	if err != nil {
+	same, err := s.has(now)
+	if !same && err == nil && now.Facts != nil && now.Facts.Finished.NotCounted > 0 {
+		now.Facts.Finished.NotCounted = 0 // earlier versions did not state it
+		same, err = s.has(now)
+	}
+	switch {
+	case err != nil:
 		return "", err
+	case same:
+		return Same, nil
 	}
-	if events.HashOf(data) != s.JSON {
-		return Differs, nil
-	}
-	return Same, nil
+	return Differs, nil
+}
+
+func (s Statement) has(r Report) (bool, error) {
+	data, err := r.JSON()
+	return events.HashOf(data) == s.JSON, err
 }
 
 func (s Statement) compareLasting(ctx context.Context, r *ledger.Reader, verified verifier.Report) (Compared, error) {

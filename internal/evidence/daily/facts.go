@@ -41,6 +41,9 @@ func (f *Facts) count(ctx context.Context, r *ledger.Reader, during ledger.Store
 		f.Records += k.Count
 		if k.Class == ledger.ClassEvent {
 			f.Events += k.Count
+			if k.Kind == events.RunFinished {
+				f.Finished.NotCounted = k.Count // until read counts them
+			}
 		}
 		if len(f.Kinds) < maxKinds {
 			f.Kinds = append(f.Kinds, k)
@@ -62,7 +65,7 @@ func (f *Facts) read(ctx context.Context, r *ledger.Reader, during ledger.Stored
 		switch {
 		case err != nil:
 		case e.Kind == events.RunFinished:
-			f.finished(event)
+			f.Finished.add(event)
 		case event.Denies():
 			counted[callID{e.Run, event.ToolCall}] = event.ToolCall != ""
 			f.deny(e, event, "", maxCalls)
@@ -95,15 +98,19 @@ func (f *Facts) refused(e ledger.Entry, counted map[callID]bool, limit int) {
 	}
 }
 
-func (f *Facts) finished(event events.Event) {
-	switch d, err := events.Payload[events.RunFinishedData](event); {
-	case err != nil:
-	case d.Status() == events.RunCompleted:
-		f.Finished.Succeeded++
-	case d.Status() == events.RunFailed:
-		f.Finished.Failed++
-	default:
-		f.Finished.CutOff++
+func (f *Finished) add(event events.Event) {
+	d, err := events.Payload[events.RunFinishedData](event)
+	if err != nil {
+		return
+	}
+	f.NotCounted--
+	switch d.Status() {
+	case events.RunCompleted:
+		f.Succeeded++
+	case events.RunFailed:
+		f.Failed++
+	case events.RunInterrupted, events.RunUnknown:
+		f.CutOff++
 	}
 }
 

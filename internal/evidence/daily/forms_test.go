@@ -73,3 +73,13 @@ func factsOfForms(t *testing.T, forms []ledgertest.Form) *Facts {
 	}
 	return rep.Facts
 }
+
+// The report says how many ends of runs it could not read. Erased ones have no status either.
+func TestOf_FinishedNotCounted(t *testing.T) {
+	finished := factsOfForms(t, []ledgertest.Form{
+		{Kind: events.RunFinished, Data: `{"success":true}`}, {Kind: events.RunFinished, Data: `{"success":"yes"}`}, {Kind: events.RunFinished, Data: `[]`},
+	}).Finished
+	if finished != (Finished{Succeeded: 1, NotCounted: 2}) {
+		t.Errorf("got %+v", finished)
+	}
+}

@@ -84,6 +84,8 @@ type Finished struct {
 	Succeeded int64 `json:"succeeded"`
 	Failed    int64 `json:"failed"`
 	CutOff    int64 `json:"cut_off,omitempty"` // interrupted, or with an unknown end
+	// NotCounted events have no status, because they were erased or pruned, or are unreadable.
+	NotCounted int64 `json:"not_counted,omitempty"`
 }
 
 // Denied is an action, such as a call, that a hook or a person refused.

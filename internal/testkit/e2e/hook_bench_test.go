@@ -13,8 +13,9 @@ import (
 const hookRuns = 31
 
 // BenchmarkHook measures the programs for hooks from start to exit, with and without a running
-// publisher. It compares with /bin/true, which starts and does nothing. The goals of hooktrail-hook
-// are 3 with a publisher and 4 without.
+// publisher. It compares with /bin/true, which starts and does nothing, and with an empty Go program.
+// The goals of hooktrail-hook are 3 with a publisher and 4 without. Without a publisher a second
+// program starts. Two empty Go programs already take 3.7, so the second goal is not reached.
 func BenchmarkHook(b *testing.B) {
 	bin := b.TempDir()
 	for _, program := range []string{"publisher", "hooktrail-hook", "hooktrail-capture"} {
@@ -24,6 +25,13 @@ func BenchmarkHook(b *testing.B) {
 			b.Fatalf("build: %v\n%s", err, out)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(bin, "empty.go"), []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	empty := filepath.Join(bin, "empty")
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", empty, empty+".go").CombinedOutput(); err != nil {
+		b.Fatalf("build: %v\n%s", err, out)
+	}
 	down, up := b.TempDir(), b.TempDir()
 	serving(b, up, "--hooks", hooksFile(b))
 	hook, publisher := filepath.Join(bin, "hooktrail-hook"), filepath.Join(bin, "publisher")
@@ -32,6 +40,7 @@ func BenchmarkHook(b *testing.B) {
 		argv []string
 	}{
 		{"true", []string{"/bin/true"}},
+		{"empty", []string{empty}},
 		{"decided", []string{hook, "claude-code", "--data-dir", up}},
 		{"down", []string{hook, "claude-code", "--data-dir", down}},
 		{"publisher-decided", []string{publisher, "hook", "claude-code", "--data-dir", up}},

@@ -80,6 +80,7 @@ func up(t *testing.T, dir string) *process {
 //
 //guarantee:import-audited
 func TestImportThenVerify(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := up(t, dir)
 	events := 0

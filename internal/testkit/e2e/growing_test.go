@@ -18,6 +18,7 @@ import (
 //
 //guarantee:import-again
 func TestGrowing(t *testing.T) {
+	t.Parallel()
 	var chain []oracle
 	for _, o := range oracles(t) {
 		if strings.Contains(o.File, "growing") {

@@ -59,6 +59,7 @@ func failedRun(t *testing.T) (list []events.Event) {
 //
 //guarantee:answer-lost
 func TestHook_AnswerLost(t *testing.T) {
+	t.Parallel()
 	dir, other := t.TempDir(), t.TempDir()
 	p := serving(t, dir)
 	target := addressOf(t, p)

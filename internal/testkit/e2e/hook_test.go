@@ -136,6 +136,7 @@ func once(t testing.TB, all map[events.Kind]map[string]int) (count int) {
 //
 //guarantee:hook-offline
 func TestHook_EverythingDown(t *testing.T) {
+	t.Parallel()
 	for capture, tool := range captures {
 		t.Run(strings.ReplaceAll(capture, "/", "_"), func(t *testing.T) {
 			dir := t.TempDir()
@@ -208,6 +209,7 @@ func call(event string, n int) []byte {
 //
 //guarantee:hook-offline
 func TestHook_KilledServer(t *testing.T) {
+	t.Parallel()
 	const calls, atATime, lives = 60, 6, 5
 	dir, hooks := t.TempDir(), hooksFile(t)
 	p := serving(t, dir, "--hooks", hooks)

@@ -23,6 +23,7 @@ var kills = race.Size(60, 8)
 //
 //guarantee:consumer-killed
 func TestStorm(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("kills processes for half a minute")
 	}

@@ -17,6 +17,7 @@ func drawn(all []oracle) (some []oracle) {
 // Every recorded session, imported into a separate tenant, gives a verified ledger with the
 // oracle's values.
 func TestOracle(t *testing.T) {
+	t.Parallel()
 	all := drawn(oracles(t))
 	dir := t.TempDir()
 	server := start(t, nil, "server", "--data-dir", dir)

@@ -12,6 +12,7 @@ import (
 
 // The README shows examples/quickstart. It compiles, and its events reach the ledger.
 func TestQuickstart(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join("..", "..", "..")
 	program, err := os.ReadFile(filepath.Join(root, "examples", "quickstart", "main.go"))
 	if err != nil {

@@ -45,6 +45,7 @@ func TestFullStream(t *testing.T) {
 //
 //guarantee:broker-down
 func TestServerStopped(t *testing.T) {
+	t.Parallel()
 	const count = 10_000
 	server := natstest.Listen(t, filepath.Join(t.TempDir(), "server"))
 	dir := t.TempDir()

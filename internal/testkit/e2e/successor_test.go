@@ -13,6 +13,7 @@ import (
 //
 //guarantee:server-ends
 func TestImportsAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	files := []string{"tool_heavy.jsonl", "short.jsonl", "subagent.jsonl", "ae4a77f8-aedd-4bc1-888f-c94edc91af04.jsonl"}
 	var imports []*process

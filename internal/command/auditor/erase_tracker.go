@@ -100,7 +100,7 @@ func (t *trackerAnswers) to(ctx context.Context, r *ledger.Reader, done []ledger
 			return TrackerMissing, err
 		}
 		t.after = entry.Leaf
-		if entry.Kind != events.IssueDecided || entry.Producer != t.producer || entry.Class != ledger.ClassEvent || !bytes.Contains(entry.Bytes, []byte("order")) {
+		if !t.mayAnswer(entry) {
 			continue
 		}
 		e, err := events.Decode(entry.Bytes)
@@ -121,4 +121,8 @@ func (t *trackerAnswers) to(ctx context.Context, r *ledger.Reader, done []ledger
 		}
 	}
 	return TrackerErased, nil
+}
+
+func (t *trackerAnswers) mayAnswer(e ledger.Entry) bool {
+	return e.Kind == events.IssueDecided && e.Producer == t.producer && e.Class == ledger.ClassEvent && bytes.Contains(e.Bytes, []byte("order"))
 }

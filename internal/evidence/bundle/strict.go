@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // maxEntries limits the entries of all lists in bundle.json, because a short entry can need much
@@ -56,6 +58,7 @@ func escapesSurrogate(text []byte) bool {
 type shape struct {
 	members map[string]*shape // nil if it is not an object
 	entry   *shape            // nil if it is not a list
+	hash    bool              // 64 lower-case hex digits
 }
 
 func shapeOf(t reflect.Type) *shape {
@@ -71,6 +74,7 @@ func shapeOf(t reflect.Type) *shape {
 	for _, f := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && name != "" && name != "-" {
 			s.members[name] = shapeOf(f.Type)
+			s.members[name].hash = name == "sha256"
 		}
 	}
 	return s
@@ -93,6 +97,10 @@ func (s *strictReader) value(want *shape) error {
 		return s.members(want.members)
 	case token == json.Delim('[') && want.entry != nil:
 		return s.list(want.entry)
+	case want.hash:
+		text, _ := token.(string) // an empty text is no hash
+		_, err := events.ParseHash(text)
+		return err
 	case token == nil && want.entry != nil:
 		return nil // an empty list
 	case token == nil, token == json.Delim('{'), token == json.Delim('['), token == json.Number("-0"):

@@ -42,6 +42,7 @@ func TestVerifier_BundleHasOneReading(t *testing.T) {
 		"TooLarge":      {`"in_flight":`, `"in_flight_events":18446744073709551616,"in_flight":`},
 		"Surrogate":     {before, `"times":"\ud800","leaves":`},
 		"NotUTF8":       {before, "\"times\":\"\xff\",\"leaves\":"},
+		"UpperCaseHash": {`"sha256": "`, `"sha256": "A`},
 		"NoTime":        {before, `"from":"","leaves":`},
 		"More":          {"\n}", "\n}{}"},
 		"ManyEntries":   {before, `"pending":[` + strings.Repeat("{},", 100_000) + `{}],"leaves":`},

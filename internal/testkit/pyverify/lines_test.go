@@ -36,6 +36,7 @@ func TestVerifier_LinesHaveOneReading(t *testing.T) {
 		"AgainCase":    {"again.jsonl", `"producer":`, `"Producer":`},
 		"AgainTwice":   {"again.jsonl", `"producer":`, `"producer":"x","producer":`},
 		"AgainNull":    {"again.jsonl", `"producer":`, `"kind":null,"producer":`},
+		"AgainHash":    {"again.jsonl", `"sha256":"`, `"sha256":"\u0020`},
 		"AgainNothing": {"again.jsonl", "", "null\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,15 +1,15 @@
 """bundle.json, which has one meaning for all readers of JSON."""
 import json, re
 from notes import need
-from records import event_time
+from records import HASH, event_time
 
-TEXT, FLAG, TIME, NUMBER, COUNT = "text", "flag", "time", range(-2**63, 2**63), range(2**64)
+TEXT, FLAG, TIME, SHA256, NUMBER, COUNT = "text", "flag", "time", "hash", range(-2**63, 2**63), range(2**64)
 LOST = {"leaf": NUMBER, "by": TEXT, "time": TIME, "outbox": TEXT, "last": COUNT, "key": TEXT}
 GAP = {"producer": TEXT, "first": COUNT, "last": COUNT, "cause": TEXT, "reason": TEXT, "run": TEXT}
 PRODUCER = {"producer": TEXT, "sent": COUNT, "held": COUNT, "listed": COUNT, "manifests": NUMBER, "in_flight": FLAG, "in_flight_events": COUNT, "in_flight_since": TIME,
             "unchecked": FLAG, "unheard": FLAG, "state": TEXT, "interval": COUNT, "heard": TIME, "silent": FLAG, "lost": LOST, "unsigned_before": TIME,
             "enrolled": FLAG, "issuer": TEXT, "enrolled_from": TIME, "grant_fault": TEXT}
-RECORD = {"leaf": NUMBER, "class": TEXT, "producer": TEXT, "sequence": COUNT, "stream_sequence": COUNT, "sha256": TEXT}
+RECORD = {"leaf": NUMBER, "class": TEXT, "producer": TEXT, "sequence": COUNT, "stream_sequence": COUNT, "sha256": SHA256}
 ACKNOWLEDGED = {"leaf": NUMBER, "order": TEXT, "by": TEXT, "reason": TEXT, "ticket": TEXT, "time": TIME}
 MATTER = {"id": TEXT, "kind": TEXT, "producer": TEXT, "run": TEXT, "first": COUNT, "last": COUNT, "reason": TEXT, "acknowledged": ACKNOWLEDGED}
 WINDOW = {"completeness": TEXT, "producers": [PRODUCER], "gaps": [GAP], "runs": {"sealed": NUMBER, "open": NUMBER, "unsealed": NUMBER},
@@ -18,7 +18,7 @@ WINDOW = {"completeness": TEXT, "producers": [PRODUCER], "gaps": [GAP], "runs": 
           "denied_results": [{"denied": NUMBER, "result": NUMBER, "run": TEXT, "tool_call": TEXT, "producer": TEXT}], "denied_result_count": NUMBER,
           "acknowledged": {"findings": [MATTER], "acknowledged_count": NUMBER, "unacknowledged_count": NUMBER, "exit": NUMBER}}
 ABOUT = {"format": TEXT, "tenant": TEXT, "run": TEXT, "from": TIME, "to": TIME, "times": TEXT, "leaves": NUMBER, "size": NUMBER, "stamped": FLAG, "unheard": [TEXT],
-         "seals": [{"producer": TEXT, "sequence": COUNT, "sha256": TEXT}], "gaps": [GAP], "acknowledged": [{"leaf": NUMBER, "order": TEXT}],
+         "seals": [{"producer": TEXT, "sequence": COUNT, "sha256": SHA256}], "gaps": [GAP], "acknowledged": [{"leaf": NUMBER, "order": TEXT}],
          "absent": [{"producer": TEXT, "heard": TIME, "lost": LOST}], "unsealed": FLAG, "pending": [{"order": TEXT, "checkpoint": TEXT, "proof": [TEXT]}], "window": WINDOW}
 
 
@@ -48,4 +48,5 @@ def shaped(value, shape, entries):
         need(type(value) is int and value in shape, "bundle.json: not a number")
     else:
         need(isinstance(value, bool if shape == FLAG else str) and (shape != TIME or event_time(value) and "T" in value), "bundle.json: not a %s", shape)
+        need(shape != SHA256 or re.fullmatch(HASH, value), "bundle.json: not a hash")
     return value

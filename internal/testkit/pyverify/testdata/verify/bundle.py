@@ -8,7 +8,7 @@ from ledger import digest_of
 from notes import Bad, Checkpoint, Incomparable, Key, Tree, lines, need, ns, open_note, sha, token
 from orders import Issuers, Orders, has, key_change, notes_of, word
 from page import page
-from records import LEAF, Row, event_time, leaf_text, members, parse
+from records import HASH, LEAF, Row, event_time, leaf_text, members, parse
 
 
 SELECTION = ["origin", "tree", "run", "from", "to", "times", "leaves", "again", "checkpoint", "bundle", "page"]
@@ -82,6 +82,7 @@ def bundle_leaves(files, tenant):
     again = []
     for line in split(files["again.jsonl"], "again.jsonl"):
         j = json_line(line, ["leaf", "run", "kind", "producer", "sequence", "sha256", "epoch", "stream", "stored"])
+        need(re.fullmatch(HASH, j["sha256"]), "again.jsonl: not a hash")
         again.append(Row(index=j["leaf"], producer=j["producer"].encode(), sequence=j["sequence"], hash=bytes.fromhex(j["sha256"]), run=j.get("run", "").encode(),
                          kind=j.get("kind", "").encode(), at=(j["epoch"], j["stream"]), stored=ns(j["stored"]) if "stored" in j else 0))
     arrivals, rest = [], list(again)

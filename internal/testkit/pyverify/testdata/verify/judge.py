@@ -149,7 +149,7 @@ class Facts:
 
 def said_record(x):
     """A record that bundle.json names in a finding."""
-    r = Row(index=x["leaf"], cls=x["class"].encode(), producer=x["producer"].encode(), sequence=x.get("sequence", 0), hash=bytes.fromhex(x["sha256"]), finding=x.get("finding", "").encode())
+    r = Row(index=x["leaf"], cls=x["class"].encode(), producer=x["producer"].encode(), sequence=x.get("sequence", 0), hash=bytes.fromhex(x.get("sha256", "")), finding=x.get("finding", "").encode())
     r.manifest = {"last": r.sequence} if r.cls == b"manifest" else None
     return r
 

@@ -41,8 +41,8 @@ func New(opts Options) (*Redactor, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := Personal()
-	for _, r := range book.rules {
+	known := append(Personal(), natsSeed)
+	for _, r := range slices.Concat(book.rules, book.own) {
 		known = append(known, r.id)
 	}
 	for _, id := range slices.Concat(opts.Only, opts.Without) {

@@ -18,6 +18,10 @@ type rule struct {
 	keywords []string
 	allow    []*allowlist
 
+	own       bool                     // not of gitleaks, whose global allow-lists do not apply
+	plausible func(secret string) bool // can be nil
+	word      bool                     // a match must not follow a letter, digit or underscore
+
 	once    sync.Once // guards pattern, paths and near
 	pattern *regexp.Regexp
 	paths   *regexp.Regexp
@@ -60,6 +64,12 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 	secret := match[from:to]
 	if r.entropy != 0 && entropy(secret) <= r.entropy {
 		return finding{}, false
+	}
+	if r.plausible != nil && !r.plausible(secret) || r.word && start > 0 && isWord(in.text[start-1]) {
+		return finding{}, false
+	}
+	if r.own {
+		global = nil
 	}
 	for _, lists := range [...][]*allowlist{global, r.allow} {
 		for _, a := range lists {

@@ -13,10 +13,17 @@ import (
 
 type rulebook struct {
 	rules []*rule
+	own   []*rule
 	allow []*allowlist
 }
 
-var shipped = sync.OnceValues(func() (*rulebook, error) { return readRules(config.DefaultConfig) })
+var shipped = sync.OnceValues(func() (*rulebook, error) {
+	book, err := readRules(config.DefaultConfig)
+	if err == nil {
+		book.own = ownRules()
+	}
+	return book, err
+})
 
 // ruleFile is a configuration file of gitleaks. An unknown key is an error, because a rule may need
 // it.

@@ -12,6 +12,7 @@ type detector struct {
 	global []*allowlist
 	words  *automaton
 	users  [][]int32 // for each word, the indexes of its rules
+	seeds  bool      // finds NATS seeds
 	always []int32   // indexes of the rules without keywords
 	pool   sync.Pool // of *positions
 }
@@ -23,10 +24,10 @@ type positions struct {
 }
 
 func newDetector(book *rulebook, on func(id string) bool) *detector {
-	d := &detector{global: book.allow}
+	d := &detector{global: book.allow, seeds: on(natsSeed)}
 	number := map[string]int{}
 	var words []string
-	for _, r := range book.rules {
+	for _, r := range slices.Concat(book.rules, book.own) {
 		if r.regex == "" || !on(r.id) {
 			continue // matches only file names, which are not redacted
 		}
@@ -95,6 +96,9 @@ func (d *detector) find(list []finding, in *subject) []finding {
 			slices.Sort(at)
 		}
 		list = d.rules[user].apply(list, in, at, d.global)
+	}
+	if d.seeds {
+		list = findSeeds(list, in.text)
 	}
 	return list
 }

@@ -78,6 +78,7 @@ func (c *cleaner) find(in *subject, name string) []finding {
 	if name != "" {
 		found = r.findNamed(found, in, name)
 	}
+	found = c.findEncoded(found, in)
 	for _, f := range found {
 		c.known.add(f.rule, in.text[f.start:f.end])
 	}
@@ -85,6 +86,30 @@ func (c *cleaner) find(in *subject, name string) []finding {
 		return found
 	}
 	return outside(r.personal.find(nil, in.text), in.text)
+}
+
+// genericKey is the rule of gitleaks for members such as api_key.
+const genericKey = "generic-api-key"
+
+// findEncoded appends secrets between ANSI sequences and JSON escapes.
+func (c *cleaner) findEncoded(list []finding, in *subject) []finding {
+	var v *view
+	text := in.text
+	for range maxViews {
+		if v = v.next(text); v == nil {
+			break
+		}
+		text = v.text
+		for _, f := range c.redactor.secrets.find(nil, &subject{text: text, path: in.path}) {
+			if f.rule == genericKey && isHash(text, f.start, f.end) {
+				continue
+			}
+			c.known.add(f.rule, text[f.start:f.end])
+			f.start, f.end = v.original(f.start, f.end)
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 const maxNamed = 1 << 10

@@ -1,0 +1,40 @@
+package redact
+
+const natsSeed = "own-nats-seed"
+
+// seedSize is the length of a seed. It begins with an S and the type of the key.
+const seedSize = 58
+
+// findSeeds appends the seeds of NATS keys. It looks at one byte of 58 in most texts, because a
+// keyword as short as "su" is in every text.
+func findSeeds(list []finding, text string) []finding {
+	for end := seedSize; end <= len(text); {
+		start := end - seedSize
+		wrong := end - 1
+		for wrong >= start && isBase32(text[wrong]) {
+			wrong--
+		}
+		if wrong >= start {
+			end = wrong + 1 + seedSize
+			continue
+		}
+		for end < len(text) && isBase32(text[end]) {
+			end++
+		}
+		if seed := text[start:end]; len(seed) == seedSize && seed[0] == 'S' && isKeyType(seed[1]) && (start == 0 || !isWord(text[start-1])) && (end == len(text) || !isWord(text[end])) {
+			list = append(list, finding{rule: natsSeed, start: start, end: end, secret: true})
+		}
+		end += 1 + seedSize
+	}
+	return list
+}
+
+func isBase32(c byte) bool { return 'A' <= c && c <= 'Z' || '2' <= c && c <= '7' }
+
+func isKeyType(c byte) bool {
+	switch c {
+	case 'A', 'C', 'N', 'O', 'U', 'X': // account, cluster, server, operator, user, curve
+		return true
+	}
+	return false
+}

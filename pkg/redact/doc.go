@@ -8,9 +8,21 @@
 //
 //   - The marker "gitleaks:allow" in a comment has no effect, because text from an agent must
 //     not be able to disable redaction.
-//   - A rule for certain file names applies to a string if an earlier member of the same
-//     object, such as "file_path", contains such a name.
+//   - A rule for certain file names applies to the strings of an object, and of the values in
+//     it, if a member such as "file_path" contains such a name.
 //   - A file name never makes an allow-list apply.
+//
+// Rules of this package find more. Their ids begin with "own-", and they describe
+//
+//   - passwords in URLs, assignments, commands, .netrc and .pgpass files
+//   - Bearer tokens, Basic authentication, session cookies, registry and Azure keys
+//   - tokens with the prefix of a vendor, such as "sk-or-v1-", "gsk_" and "xai-"
+//   - seeds of NATS keys, and private keys without an end
+//
+// They ignore placeholders such as "changeme" and "${PASSWORD}". All rules also search the text
+// without ANSI sequences, and with decoded JSON escapes, up to six times. So they find secrets
+// between colours, and in JSON inside of JSON strings. Everything outside of a finding keeps its
+// bytes.
 //
 // A string can also be a secret because of the name of its member, such as {"api_key": "…"}, or
 // because it is a copy of a secret elsewhere in the same event.
@@ -35,7 +47,7 @@
 // The package does not find:
 //
 //   - secrets that no rule describes, such as a password in prose
-//   - encoded text, such as base64, percent escapes and JSON inside of JSON strings
+//   - encoded text, such as base64 and percent escapes
 //   - secrets that are spread over two strings or two events
 //   - anything in names of members, numbers or attributes of an event
 //   - national phone numbers of other countries, names, addresses, birthdays

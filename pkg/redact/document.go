@@ -17,6 +17,9 @@ type document struct {
 	pos     int
 	skip    string // this member of the outermost object stays unchanged
 
+	paths map[int]string // for objects by their start, the file name that an earlier pass found
+	late  map[int]string // the same for the next pass
+
 	trail    []step
 	edits    []edit // in the order of the text
 	found    []fieldSpan
@@ -88,10 +91,14 @@ const files = " file_path filePath path notebook_path filename "
 
 func (d *document) members(path string) error {
 	start, depth := d.pos, len(d.trail)
+	first, known := d.paths[start]
+	if known {
+		path = first
+	}
 	if depth >= maxDepth {
 		return d.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
 	}
-	err := d.list('}', func(int) error {
+	err := d.list('}', func(i int) error {
 		if d.peek() != '"' {
 			return d.fail("want a name in quotes")
 		}
@@ -108,8 +115,11 @@ func (d *document) members(path string) error {
 		from := d.pos
 		err = d.member(name, path)
 		d.trail = d.trail[:depth]
-		if text := strings.TrimSpace(d.text[from:d.pos]); strings.Contains(files, " "+name+" ") && len(text) > 2 && text[0] == '"' {
-			path = unescape(text[1 : len(text)-1])
+		if file := d.fileName(name, from); file != "" && !known {
+			path = file
+			if i > 0 && d.cleaner.redactor.secrets.ofFile(path) {
+				d.late[start] = path
+			}
 		}
 		return err
 	})
@@ -117,6 +127,15 @@ func (d *document) members(path string) error {
 		d.object = region{start: start, end: d.pos}
 	}
 	return err
+}
+
+// fileName returns the value of a member that names a file, from its text before the position.
+func (d *document) fileName(name string, from int) string {
+	text := strings.TrimSpace(d.text[from:d.pos])
+	if !strings.Contains(files, " "+name+" ") || len(text) < 3 || text[0] != '"' {
+		return ""
+	}
+	return unescape(text[1 : len(text)-1])
 }
 
 func (d *document) member(name, path string) error {

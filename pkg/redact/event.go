@@ -92,13 +92,22 @@ func (r *Redactor) JSON(data json.RawMessage) (json.RawMessage, []events.Redacti
 
 func (r *Redactor) search(text, skip string) (*document, error) {
 	c := &cleaner{redactor: r, known: &known{}}
-	d := &document{cleaner: c, text: text, skip: skip}
-	if err := d.clean(); err != nil || len(c.known.texts) == 0 {
+	var paths map[int]string
+	pass := func() (*document, error) {
+		d := &document{cleaner: c, text: text, skip: skip, paths: paths, late: map[int]string{}}
+		return d, d.clean()
+	}
+	d, err := pass()
+	if err == nil && len(d.late) > 0 {
+		// The name of a file can follow its text.
+		paths = d.late
+		d, err = pass()
+	}
+	if err != nil || len(c.known.texts) == 0 {
 		return d, err
 	}
-	// The second pass redacts copies of a secret that only a later value revealed.
-	d = &document{cleaner: c, text: text, skip: skip}
-	return d, d.clean()
+	// This pass redacts copies of a secret that only a later value revealed.
+	return pass()
 }
 
 func (d *document) redactions() []events.Redaction {

@@ -48,8 +48,32 @@ func checkText(t testing.TB, r *Redactor, text string) {
 			t.Errorf("what %s found is still there", s.Rule)
 		}
 	}
+	checkOutside(t, text, got, spans)
 	if again, spans := r.Text(got); again != got || len(spans) > 0 {
 		t.Errorf("again: %q to %q, %v", got, again, spans)
+	}
+}
+
+// checkOutside checks that only spans changed, and that markers replace them.
+func checkOutside(t testing.TB, text, got string, spans []Span) {
+	t.Helper()
+	at := 0
+	for i := 0; i < len(spans); {
+		start, end := spans[i].Start, spans[i].End
+		for ; i < len(spans) && spans[i].Start <= end; i++ {
+			end = max(end, spans[i].End)
+		}
+		rest, ok := strings.CutPrefix(got, text[at:start])
+		found := markersIn(rest)
+		if !ok || len(found) == 0 || found[0].start != 0 {
+			t.Fatalf("bytes %d to %d changed, or no marker follows", at, start)
+		}
+		for got, at = rest, end; len(found) > 0 && found[0].start == 0 && !strings.HasPrefix(text[at:], got); found = markersIn(got) {
+			got = got[found[0].end:]
+		}
+	}
+	if got != text[at:] {
+		t.Fatalf("bytes %d to %d changed", at, len(text))
 	}
 }
 
@@ -61,6 +85,52 @@ func withoutMarkers(text string) string {
 		at = m.end
 	}
 	return b.String() + text[at:]
+}
+
+// planted are secrets of rules that no other text in the neighbourhood turns off.
+var planted = []struct{ before, secret string }{
+	{"OPENROUTER_API_KEY=", "sk-or-" + "v1-f5e65854588f3cdaef5c738dec20d275c155bd4cc1a16f8587d06ba40a9ae2ad"},
+	{"groq ", "gsk_" + "6nzFQ6RBsaQ9y6dr7v3hWGdyb3FYGQZSootV0dF1lEi6EI8IQGyr"},
+	{"seed ", "SUAMNDORCG7WT7LLZZ2C" + "PIFIEGYNAHX3W44TCV3NZNGVW6I77JXN5JVXEE"},
+	{"mysql://root:", "siZFXmR7q" + "i17OPsAD"},
+	{"db_password: ", "ember.willow" + "43!"},
+	{"Authorization: Bearer ", "mmNKSWsJLGWmjnSh" + "zIUjE1MU-gB2Lz4yqk6vLzwD"},
+}
+
+// FuzzEncoded checks that a secret is found between colours and inside of JSON in JSON strings.
+func FuzzEncoded(f *testing.F) {
+	for i := range planted {
+		f.Add("password: ", uint8(i), uint8(i))
+		f.Add("\x1b]8;;\\\"", uint8(i), uint8(7*i))
+	}
+	r := mustNew(f, Options{})
+	f.Fuzz(func(t *testing.T, noise string, which, how uint8) {
+		p := planted[int(which)%len(planted)]
+		if strings.Contains(noise, p.secret) {
+			return
+		}
+		text := p.before + p.secret
+		if how&1 != 0 {
+			half := len(p.before) / 2
+			text = "\x1b[35m" + p.before[:half] + "\x1b[0m\x1b[01;31m\x1b[K" + p.before[half:] + "\x1b[m\x1b[K" + p.secret
+		}
+		if strings.HasSuffix(p.before, "root:") {
+			text += "@db:3306/shop"
+		}
+		text = noise + "\n" + text + "\n" + noise
+		for range how >> 1 % 4 {
+			data, err := json.Marshal(map[string]string{"out": text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(data)
+		}
+		got, _ := r.Text(text)
+		if strings.Contains(got, p.secret) {
+			t.Errorf("the secret is still in %q", got)
+		}
+		checkText(t, r, text)
+	})
 }
 
 // FuzzRedact checks that JSON keeps its form, a valid event stays valid, a second redaction changes

@@ -94,6 +94,9 @@ const ibanLengths = "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BI27BR29BY28CH21CR22CY2
 	"MT31MU30NI28NL18NO15OM23PK24PL28PS29PT25QA29RO24RS22RU33SA24SC31SD18SE24SI19SK24SM27SO23ST25SV28TL23TN24TR26UA29VA22VG24XK20YE30"
 
 func ibanLength(country string) int {
+	if country[0] < 'A' || country[0] > 'Z' || country[1] < 'A' || country[1] > 'Z' {
+		return 0
+	}
 	for i := 0; i < len(ibanLengths); i += 4 {
 		if ibanLengths[i:i+2] == country {
 			return int(ibanLengths[i+2]-'0')*10 + int(ibanLengths[i+3]-'0')

@@ -2,35 +2,92 @@ package redact
 
 import (
 	"encoding/base64"
+	"math"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
 // ownRules find secrets that the rules of gitleaks miss. Their ids begin with "own-".
 func ownRules() []*rule {
 	list := []*rule{
-		{id: "own-url-password", regex: `://[^\s:/?#@"'<>\\]{0,64}:([^\s/@"'<>\\]{2,200})@[\w.\[-]`, keywords: []string{"://"}, plausible: isNoPlaceholder},
+		{id: "own-url-password", regex: `://[^\s:/?#@"'<>\\]*:([^\s/@"'<>\\]{2,})@[\w.\[-]`, keywords: []string{"://"}, plausible: isNoPlaceholder},
 		{id: "own-bearer-token", regex: `(?i)bearer["']?[\s:=]{1,3}["']?([\w.~+/-]{16,}={0,2})`, keywords: []string{"bearer"}, entropy: 3, plausible: isToken},
 		{id: "own-basic-auth", regex: `(?i)authorization["']?\s{0,3}[:=]\s{0,3}["']?basic\s{1,3}([a-z0-9+/]{8,}={0,2})`, keywords: []string{"authorization"}, plausible: isUserAndPassword},
 		{id: "own-registry-auth", regex: `(?i)auth["']?\s{0,3}[:=]\s{0,3}["']?([a-z0-9+/]{12,}={0,2})`, keywords: []string{"auth"}, plausible: isUserAndPassword},
-		{id: "own-password", regex: passwordName + `["']?\s{0,3}(?:=>|:=|[:=])\s{0,3}(?:"([^"\r\n\\]{4,128})"|'([^'\r\n\\]{4,128})')`, keywords: passwordWords, plausible: isPassword},
-		{id: "own-password", regex: passwordName + `\s?[:=]\s{0,3}([^\s"'` + "`" + `,;&<>(){}\[\]\\]{6,128})(?:[\s"'` + "`" + `,;&<\\]|$)`, keywords: passwordWords, plausible: isBarePassword},
-		{id: "own-password", regex: `(?i)login\s{1,9}\S{1,100}\s{1,9}password\s{1,9}(\S{4,128})`, keywords: []string{"login"}, plausible: isPassword},
-		{id: "own-password", regex: `:(?:5432|\*):[\w*.-]{1,64}:[\w*.-]{1,64}:(\S{4,128})`, keywords: []string{":5432:", ":*:"}, plausible: isNoPlaceholder},
+		{id: "own-password", regex: passwordName + `["']?\s{0,3}(?:=>|:=|[:=])\s{0,3}(?:"([^"\r\n\\]{4,})"|'([^'\r\n\\]{4,})')`, keywords: passwordWords, plausible: isPassword},
+		{id: "own-password", regex: passwordName + `[ \t]?[:=][ \t]{0,3}([^\s"'` + "`" + `,;&<>(){}\[\]\\]{6,})(?:[\s"'` + "`" + `,;&<\\]|$)`, keywords: passwordWords, plausible: isBarePassword},
+		{id: "own-password", regex: `(?i)login\s{1,9}\S+\s{1,9}password\s{1,9}(\S{4,})`, keywords: []string{"login"}, plausible: isPassword},
+		{id: "own-password", regex: `:(?:5432|\*):[\w*.-]+:[\w*.-]+:(\S{4,})`, keywords: []string{":5432:", ":*:"}, plausible: isNoPlaceholder},
 		{id: "own-session-cookie", regex: `(?i)(?:` + strings.ReplaceAll(strings.Join(cookies, "|"), ".", `\.`) + `)([\w%.~+/-]{20,}={0,2})`, keywords: cookies, entropy: 3.5, plausible: isToken},
 		{id: "own-azure-key", regex: `(?i)(?:account|sharedaccess)key=([a-z0-9+/]{40,}={0,2})`, keywords: []string{"accountkey=", "sharedaccesskey="}},
 		{id: "own-azure-key", regex: `(?i)[?&]sig=([\w%+/-]{40,}={0,2})`, keywords: []string{"sig="}, entropy: 3.5},
 		{id: "own-aws-secret", regex: `(?i)secret_?(?:access_?)?key["']?\s{0,3}[:=]\s{0,3}["']?([a-z0-9+/]{40})`, keywords: []string{"secret"}, entropy: 3.5},
 		{id: "own-private-key", regex: `(?i)-----BEGIN[ A-Z0-9_-]{0,40}PRIVATE KEY[ A-Z]{0,10}-----\s{1,4}((?:[a-z0-9+/=]{16,}\s{0,4})+)`, keywords: []string{"-----begin"}},
-		{id: "own-telegram-token", regex: `[0-9]{8,10}:AA[\w-]{30,}`, keywords: []string{":aa"}, entropy: 3},
+		{id: "own-telegram-token", regex: `:(AA[\w-]{30,})`, keywords: []string{":aa"}, entropy: 3, before: endsInNumber},
 	}
 	list = append(list, commandRules()...)
 	list = append(list, vendorRules()...)
 	for _, r := range list {
 		r.own = true
+		if r.reach == 0 {
+			r.reach = 8 << 10
+		}
 	}
 	return list
+}
+
+// applyOwn tries a match at each keyword. A match that is not plausible can contain another one.
+func (r *rule) applyOwn(list []finding, in *subject, positions []int32) []finding {
+	if positions == nil {
+		positions = r.occurrences(in.text)
+	}
+	from := 0
+	for _, position := range positions {
+		p := int(position)
+		if p < from || r.before != nil && !r.before(in.text[:p]) {
+			continue
+		}
+		m := r.pattern.FindStringIndex(in.text[p:min(len(in.text), p+r.reach)])
+		if m == nil {
+			continue
+		}
+		f, ok := r.judge(in, p, p+m[1], nil)
+		if ok {
+			list = append(list, f)
+		}
+		if ok || m[1] > maxAgain {
+			from = p + m[1]
+		}
+	}
+	return list
+}
+
+// maxAgain limits the bytes that applyOwn reads again, so that the time stays linear.
+const maxAgain = 512
+
+func (r *rule) occurrences(text string) (positions []int32) {
+	low := lowerASCII(text)
+	for _, word := range r.keywords {
+		for i := 0; i < min(len(low), math.MaxInt32); i++ {
+			n := strings.Index(low[i:], word)
+			if n < 0 {
+				break
+			}
+			i += n
+			positions = append(positions, int32(i))
+		}
+	}
+	slices.Sort(positions)
+	return positions
+}
+
+func noWord(text string) bool { return text == "" || !isWord(text[len(text)-1]) }
+
+func endsInNumber(text string) bool {
+	return len(text) >= 8 && strings.Trim(text[len(text)-8:], "0123456789") == ""
 }
 
 const passwordName = `(?i)(?:password|passwd|passphrase|pwd)(?:_(?:prod|production|staging|dev|test|root|admin|old|new|\d{1,2}))?`
@@ -46,11 +103,11 @@ var cookies = []string{
 var commands = []struct{ programs, flag string }{
 	{"sshpass", `-p\s?`},
 	{"mysql mysqldump mysqladmin mariadb mariadb-dump", `(?:-p|--password[ =])`},
-	{"docker podman helm oras buildah skopeo", `login\s(?:[^\n|;&]{0,200}?\s)?(?:-p|--password)[ =]`},
+	{"docker podman helm oras buildah skopeo", `login\s(?:[^\n|;&]*?\s)?(?:-p|--password)[ =]`},
 	{"redis-cli", `(?:-a|--pass)\s`},
 	{"mongo mongosh mongodump mongorestore", `(?:-p|--password)[ =]`},
 	{"ldapsearch ldapmodify ldapadd ldapwhoami ldapdelete ldappasswd", `-w\s`},
-	{"curl wget", `(?:-u|--user|--proxy-user|-U)[ =]?["']?[\w.@+-]{1,64}:`},
+	{"curl wget", `(?:-u|--user|--proxy-user|-U)[ =]?["']?[\w.@+-]+:`},
 	{"psql wget svn cqlsh", `--password[ =]`},
 	{"sqlcmd", `-P\s?`},
 }
@@ -59,8 +116,8 @@ func commandRules() (list []*rule) {
 	for _, c := range commands {
 		programs := strings.Fields(c.programs)
 		list = append(list, &rule{
-			id: "own-command-password", regex: `(?:` + strings.Join(programs, "|") + `)\s(?:[^\n|;&]{0,200}?\s)?` + c.flag + `["']?([^\s"'|;&<>\\]{4,128})`,
-			keywords: programs, plausible: isNoPlaceholder, word: true,
+			id: "own-command-password", regex: `(?:` + strings.Join(programs, "|") + `)\s(?:[^\n|;&]*?\s)?` + c.flag + `["']?([^\s"'|;&<>\\]{4,})`,
+			keywords: programs, plausible: isNoPlaceholder, before: noWord, reach: 512,
 		})
 	}
 	return list
@@ -105,19 +162,19 @@ func vendorRules() (list []*rule) {
 		prefixes := strings.Fields(v.prefixes)
 		list = append(list, &rule{
 			id: "own-vendor-token", regex: `(?:` + strings.ReplaceAll(strings.Join(prefixes, "|"), ".", `\.`) + `)` + v.rest,
-			keywords: lowered(prefixes), entropy: 2.5, plausible: isToken, word: true,
+			keywords: lowered(prefixes), entropy: 2.5, plausible: isToken, before: noWord,
 		})
 	}
 	return list
 }
 
-var placeholder = regexp.MustCompile(`(?i)^(?:pass(?:word|wd|phrase)?|pwd|secret|token|user|key|none|null|true|false|string|undefined|\.+)$|^[$%]?[{<(\[]|^%[a-z]$|^\$[a-z_]|change.?me|your|example|placeholder|redacted|dummy|x{4}|\*{3}|\.{3}`)
+var placeholder = lazily(`(?i)^(?:pass(?:word|wd|phrase)?|pwd|secret|token|user|key|none|null|true|false|string|undefined|\.+)$|^[$%]?[{<(\[]|^%[a-z]$|^\$[a-z_]|change.?me|your|example|placeholder|redacted|dummy|x{4}|\*{3}|\.{3}`)
 
 // fillers are the parts of passwords in tests and examples, such as mysecretpassword123.
-var fillers = regexp.MustCompile(`(?i)my|the|super|secret|password|passwd|passphrase|pass|test|user|token|key|abc|def|foo|bar|123(?:4(?:5(?:6(?:7(?:89?0?)?)?)?)?)?|[_-]`)
+var fillers = lazily(`(?i)my|the|super|secret|password|passwd|passphrase|pass|test|user|token|key|abc|def|foo|bar|123(?:4(?:5(?:6(?:7(?:89?0?)?)?)?)?)?|[_-]`)
 
 func isNoPlaceholder(secret string) bool {
-	return !placeholder.MatchString(secret) && fillers.ReplaceAllString(secret, "") != ""
+	return !placeholder().MatchString(secret) && fillers().ReplaceAllString(secret, "") != ""
 }
 
 // isToken rejects words and shortened web tokens.
@@ -131,19 +188,24 @@ func isPassword(secret string) bool {
 		strings.ContainsAny(secret, "0123456789!@#$%^&*?+") && !strings.HasPrefix(secret, "/") && !strings.HasPrefix(secret, "~") && isNoPlaceholder(secret)
 }
 
-var variable = regexp.MustCompile(`^\w+(?:\??\.\w+)+$`)
+var variable = lazily(`^\w+(?:\??\.\w+)+$`)
 
-func isBarePassword(secret string) bool { return isPassword(secret) && !variable.MatchString(secret) }
+func isBarePassword(secret string) bool { return isPassword(secret) && !variable().MatchString(secret) }
 
 func isUserAndPassword(secret string) bool {
 	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(secret, "="))
 	return err == nil && strings.ContainsRune(string(text), ':') && !strings.ContainsFunc(string(text), unicode.IsControl)
 }
 
-var keyName = regexp.MustCompile(`(?i)(?:api|app|auth|access|account|admin|cred|pass|private|secret|token)[\w.-]*["'\s:=>]*$`)
+var keyName = lazily(`(?i)(?:api|app|auth|access|account|admin|cred|pass|private|secret|token)[\w.-]*["'\s:=>]*$`)
 
 // isHash reports whether the secret at start is a hash in a member such as cache_key. Nested JSON
 // has many.
 func isHash(text string, start, end int) bool {
-	return isHex(text[start:end]) && !keyName.MatchString(text[max(0, start-60):start])
+	return isHex(text[start:end]) && !keyName().MatchString(text[max(0, start-60):start])
+}
+
+// lazily compiles an expression at its first use, because most hook commands never need it.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -34,3 +34,23 @@ func TestSecrets_OfFiles(t *testing.T) {
 		}
 	})
 }
+
+// The name of a file can be before or after its text, also around it.
+func TestRedact_FileNames(t *testing.T) {
+	const text = `"password = \"x9Kq2mWz7Lp4\""`
+	for data, want := range map[string]bool{
+		`{"data":{"file_path":"main.tf","content":` + text + `}}`:                     true,
+		`{"data":{"content":` + text + `,"file_path":"main.tf"}}`:                     true,
+		`{"data":{"in":[{"content":` + text + `}],"path":"main.tf"}}`:                 true,
+		`{"data":{"path":"a.txt","content":` + text + `,"filename":"main.tf"}}`:       true,
+		`{"data":[{"content":` + text + `,"n":"a"},{"n":"b","file_path":"main.tf"}]}`: false,
+	} {
+		d, err := mustNew(t, Options{Only: []string{"hashicorp-tf-password"}}).search(data, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(d.found) > 0; got != want {
+			t.Errorf("%s: found %t, want %t", data, got, want)
+		}
+	}
+}

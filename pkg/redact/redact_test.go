@@ -3,6 +3,7 @@ package redact
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,16 @@ func TestText(t *testing.T) {
 		{"IPv6", "[2001:db8::1]:80 fe80::1%eth0", "[[IP_REDACTED]]:80 [IP_REDACTED]%eth0"},
 		{"NoIP", "127.0.0.1 0.0.0.0 v1.2.3.4 1.2.3.4.5 Chrome/120.0.0.0 ::1 std::vector dead::beef 12:34:56", "127.0.0.1 0.0.0.0 v1.2.3.4 1.2.3.4.5 Chrome/120.0.0.0 ::1 std::vector dead::beef 12:34:56"},
 		{"InvalidUTF8", "\xff\xfe " + awsKey + " \xff", "\xff\xfe [SECRET_REDACTED] \xff"},
+		{"URL", "mysql://root:pw@db redis://:pw@h/0", "mysql://root:[SECRET_REDACTED]@db redis://:[SECRET_REDACTED]@h/0"},
+		{"URLWithoutPassword", "redis://cache:6379/0 https://u@h postgres://USER:PASSWORD@HOST", "redis://cache:6379/0 https://u@h postgres://USER:PASSWORD@HOST"},
+		{"Bearer", "Authorization: Bearer 8hJ2kLmN4pQrStUvWx\n", "Authorization: Bearer [SECRET_REDACTED]\n"},
+		{"Password", "password=tr0ub4dor&x=1, password: ${PW}", "password=[SECRET_REDACTED]&x=1, password: ${PW}"},
+		{"PasswordAfterRejected", "passwd:\tdb_password: tr0ub4dor", "passwd:\tdb_password: [SECRET_REDACTED]"},
+		{"Colours", "\x1b[35mpass\x1b[0m\x1b[1mword\x1b[0m=\x1b[32mtr0ub\x1b[K4dor\x1b[0m end", "\x1b[35mpass\x1b[0m\x1b[1mword\x1b[0m=\x1b[32m[SECRET_REDACTED]\x1b[0m end"},
+		{"Link", "\x1b]8;;https://a.example/\x1b\\password\x1b]8;;\a=tr0ub4dor", "\x1b]8;;https://a.example/\x1b\\password\x1b]8;;\a=[SECRET_REDACTED]"},
+		{"JSON", `{"out":"A=1\npassword\u003dtr0ub4dor\nB"}`, `{"out":"A=1\npassword\u003d[SECRET_REDACTED]\nB"}`},
+		{"JSONInJSON", `"{\"a\":\"{\\\"password\\\":\\\"tr0ub\\u0034dor\\\"}\"}"`, `"{\"a\":\"{\\\"password\\\":\\\"[SECRET_REDACTED]\\\"}\"}"`},
+		{"ColoursInJSON", `\u001b[1mpassword\x1b[0m=\033[2mtr0ub4dor\e[0m`, `\u001b[1mpassword\x1b[0m=\033[2m[SECRET_REDACTED]\e[0m`},
 		{"AllowComment", "key " + awsKey + " # gitleaks:allow", "key [SECRET_REDACTED] # gitleaks:allow"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -123,9 +134,10 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	lists, near, exact := book.allow, 0, 0
-	for _, r := range book.rules {
+	for _, r := range slices.Concat(book.rules, book.own) {
 		lists = append(lists, r.allow...)
 		r.once.Do(r.compile)
+		r.ofFile("")
 		if r.pattern == everything || r.paths == everything {
 			t.Errorf("%s: its expression cannot be compiled", r.id)
 		}

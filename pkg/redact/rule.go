@@ -18,29 +18,42 @@ type rule struct {
 	keywords []string
 	allow    []*allowlist
 
-	own       bool                     // not of gitleaks, whose global allow-lists do not apply
+	own       bool                     // matches begin with a keyword
+	reach     int                      // maximum bytes of a match of an own rule
+	before    func(text string) bool   // judges the text before a match, can be nil
 	plausible func(secret string) bool // can be nil
-	word      bool                     // a match must not follow a letter, digit or underscore
 
-	once    sync.Once // guards pattern, paths and near
+	pathOnce sync.Once // guards paths
+	paths    *regexp.Regexp
+
+	once    sync.Once // guards pattern and near
 	pattern *regexp.Regexp
-	paths   *regexp.Regexp
 	near    *near
 }
 
 func (r *rule) compile() {
+	if r.own {
+		r.pattern = compile(`\A(?:`+r.regex+`)`, everything)
+		return
+	}
 	r.pattern = compile(r.regex, everything)
 	r.near = newNear(r.regex, r.keywords)
-	if r.path != "" {
-		r.paths = compile(r.path, everything)
-	}
+}
+
+// ofFile reports whether r applies to files of this name only.
+func (r *rule) ofFile(name string) bool {
+	r.pathOnce.Do(func() { r.paths = compile(r.path, everything) })
+	return r.paths.MatchString(name)
 }
 
 // apply appends the findings of r to list. positions are of keywords, or nil if unknown.
 func (r *rule) apply(list []finding, in *subject, positions []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
-	if r.paths != nil && !r.paths.MatchString(in.path) {
+	if r.path != "" && !r.ofFile(in.path) {
 		return list
+	}
+	if r.own {
+		return r.applyOwn(list, in, positions)
 	}
 	var matches [][]int
 	if r.near != nil && positions != nil {
@@ -65,11 +78,8 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 	if r.entropy != 0 && entropy(secret) <= r.entropy {
 		return finding{}, false
 	}
-	if r.plausible != nil && !r.plausible(secret) || r.word && start > 0 && isWord(in.text[start-1]) {
+	if r.plausible != nil && !r.plausible(secret) {
 		return finding{}, false
-	}
-	if r.own {
-		global = nil
 	}
 	for _, lists := range [...][]*allowlist{global, r.allow} {
 		for _, a := range lists {

@@ -74,6 +74,9 @@ func (d *detector) find(list []finding, in *subject) []finding {
 		d.pool.Put(p)
 	}()
 	add := func(word, start int) {
+		if in.view != nil && in.view.same(start) {
+			return
+		}
 		for _, user := range d.users[word] {
 			p.add(user, start)
 		}
@@ -84,6 +87,7 @@ func (d *detector) find(list []finding, in *subject) []finding {
 		folded = true
 		d.words.scan(strings.ToLower(in.text), add)
 	}
+	in.keywords = len(p.hit) > 0
 	for _, user := range d.always {
 		p.add(user, -1)
 	}
@@ -97,10 +101,19 @@ func (d *detector) find(list []finding, in *subject) []finding {
 		}
 		list = d.rules[user].apply(list, in, at, d.global)
 	}
-	if d.seeds {
-		list = findSeeds(list, in.text)
+	return d.findSeeds(list, in.text)
+}
+
+func (d *detector) findSeeds(list []finding, text string) []finding {
+	if !d.seeds {
+		return list
 	}
-	return list
+	return findSeeds(list, text)
 }
 
 func (d *detector) names(text string) bool { return d.words.contains(text) || hasFoldedLetter(text) }
+
+// ofFile reports whether a rule applies only to files of this name.
+func (d *detector) ofFile(name string) bool {
+	return slices.ContainsFunc(d.rules, func(r *rule) bool { return r.path != "" && r.ofFile(name) })
+}

@@ -21,12 +21,17 @@ func findSeeds(list []finding, text string) []finding {
 		for end < len(text) && isBase32(text[end]) {
 			end++
 		}
-		if seed := text[start:end]; len(seed) == seedSize && seed[0] == 'S' && isKeyType(seed[1]) && (start == 0 || !isWord(text[start-1])) && (end == len(text) || !isWord(text[end])) {
+		if isSeed(text, start, end) {
 			list = append(list, finding{rule: natsSeed, start: start, end: end, secret: true})
 		}
 		end += 1 + seedSize
 	}
 	return list
+}
+
+func isSeed(text string, start, end int) bool {
+	return end-start == seedSize && text[start] == 'S' && isKeyType(text[start+1]) &&
+		(start == 0 || !isWord(text[start-1])) && (end == len(text) || !isWord(text[end]))
 }
 
 func isBase32(c byte) bool { return 'A' <= c && c <= 'Z' || '2' <= c && c <= '7' }

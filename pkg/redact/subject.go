@@ -9,6 +9,9 @@ type subject struct {
 	text string
 	path string // name of the file that contains this text, if known
 
+	keywords bool  // find saw a keyword of a rule in the text
+	view     *view // nil if nothing was decoded
+
 	newlines *int // position of the last newline, nil if not computed yet
 	latest   lineMatch
 }

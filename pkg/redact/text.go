@@ -94,17 +94,22 @@ const genericKey = "generic-api-key"
 // findEncoded appends secrets between ANSI sequences and JSON escapes.
 func (c *cleaner) findEncoded(list []finding, in *subject) []finding {
 	var v *view
-	text := in.text
+	now := in
 	for range maxViews {
-		if v = v.next(text); v == nil {
+		if v = v.next(now.text); v == nil {
 			break
 		}
-		text = v.text
-		for _, f := range c.redactor.secrets.find(nil, &subject{text: text, path: in.path}) {
-			if f.rule == genericKey && isHash(text, f.start, f.end) {
+		keywords := now.keywords || v.joins
+		now = &subject{text: v.text, path: in.path, keywords: keywords, view: v}
+		find := c.redactor.secrets.find
+		if !keywords {
+			find = func(list []finding, in *subject) []finding { return c.redactor.secrets.findSeeds(list, in.text) }
+		}
+		for _, f := range find(nil, now) {
+			if f.rule == genericKey && isHash(v.text, f.start, f.end) {
 				continue
 			}
-			c.known.add(f.rule, text[f.start:f.end])
+			c.known.add(f.rule, v.text[f.start:f.end])
 			f.start, f.end = v.original(f.start, f.end)
 			list = append(list, f)
 		}

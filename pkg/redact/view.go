@@ -17,6 +17,7 @@ type view struct {
 	text   string
 	pieces []piece // in the order of the text
 	before *view   // nil for the first view
+	joins  bool    // can have keywords that the text before it does not have
 }
 
 // piece is a part of a view and of the text before it. Both have the same bytes if the sizes are
@@ -50,6 +51,7 @@ func (v *view) next(text string) *view {
 		if as != "" {
 			add(i, width, as)
 		}
+		decoded.joins = decoded.joins || width != 2 || as == "" || as == "/"
 		kept = i + width
 		i = nextEscape(text, kept)
 	}
@@ -85,6 +87,14 @@ func (v *view) piece(at int) piece {
 		i--
 	}
 	return v.pieces[i]
+}
+
+// same reports whether the text around a keyword is the same as in the text before v, where the
+// rules have searched it.
+func (v *view) same(at int) bool {
+	const before, behind = 256, 2048
+	p := v.piece(at)
+	return p.size == p.width && at-p.at >= before && p.at+p.size-at >= behind
 }
 
 const esc = '\x1b'
@@ -124,32 +134,47 @@ func decodeEscape(text string, i int) (as string, width int) {
 
 // ansiWidth returns the width of the ANSI sequence at the start of text, or 0.
 func ansiWidth(text string) int {
-	if len(text) < 2 {
+	if len(text) < 2 || !isBetween(text[1], '(', '~') {
 		return 0
 	}
-	switch c := text[1]; {
-	case c == '[': // colours and the cursor
-		i := 2
-		for i < len(text) && ' ' <= text[i] && text[i] <= '?' {
-			i++
+	switch text[1] {
+	case '[':
+		return colourWidth(text)
+	case ']':
+		return linkWidth(text)
+	case '(', ')': // character sets
+		if len(text) > 2 && isBetween(text[2], '0', '~') {
+			return 3
 		}
-		if i < len(text) && '@' <= text[i] && text[i] <= '~' {
-			return i + 1
-		}
-		return 2
-	case c == ']': // titles and links
-		i := 2 + strings.IndexAny(text[2:], "\a\x1b\n")
-		switch {
-		case i >= 2 && text[i] == '\a':
-			return i + 1
-		case i >= 2 && strings.HasPrefix(text[i:], "\x1b\\"):
-			return i + 2
-		}
-		return 2
-	case c == '(' || c == ')': // character sets
-		return min(3, len(text))
-	case '0' <= c && c <= '~':
+		return 0
+	}
+	return 2
+}
+
+func colourWidth(text string) int {
+	i := 2
+	for i < len(text) && isBetween(text[i], ' ', '?') {
+		i++
+	}
+	if i < len(text) && isBetween(text[i], '@', '~') {
+		return i + 1
+	}
+	return 2
+}
+
+// linkWidth returns the width of a link or title. It ends with a bell, or an escape and a backslash.
+func linkWidth(text string) int {
+	n := strings.IndexAny(text[2:], "\a\x1b\n")
+	if n < 0 {
 		return 2
 	}
-	return 0
+	switch end := text[2+n:]; {
+	case end[0] == '\a':
+		return 3 + n
+	case strings.HasPrefix(end, "\x1b\\"):
+		return 4 + n
+	}
+	return 2
 }
+
+func isBetween(c, first, last byte) bool { return first <= c && c <= last }

@@ -23,7 +23,7 @@ func ownRules() []*rule {
 		{id: "own-password", regex: `:(?:5432|\*):[\w*.-]+:[\w*.-]+:(\S{4,})`, keywords: []string{":5432:", ":*:"}, plausible: isNoPlaceholder},
 		{id: "own-session-cookie", regex: `(?i)(?:` + strings.ReplaceAll(strings.Join(cookies, "|"), ".", `\.`) + `)([\w%.~+/-]{20,}={0,2})`, keywords: cookies, entropy: 3.5, plausible: isToken},
 		{id: "own-azure-key", regex: `(?i)(?:account|sharedaccess)key=([a-z0-9+/]{40,}={0,2})`, keywords: []string{"accountkey=", "sharedaccesskey="}},
-		{id: "own-azure-key", regex: `(?i)[?&]sig=([\w%+/-]{40,}={0,2})`, keywords: []string{"sig="}, entropy: 3.5},
+		{id: "own-azure-key", regex: `(?i)sig=([\w%+/-]{40,}={0,2})`, keywords: []string{"sig="}, entropy: 3.5, before: noWord},
 		{id: "own-aws-secret", regex: `(?i)secret_?(?:access_?)?key["']?\s{0,3}[:=]\s{0,3}["']?([a-z0-9+/]{40})`, keywords: []string{"secret"}, entropy: 3.5},
 		{id: "own-private-key", regex: `(?i)-----BEGIN[ A-Z0-9_-]{0,40}PRIVATE KEY[ A-Z]{0,10}-----\s{1,4}((?:[a-z0-9+/=]{16,}\s{0,4})+)`, keywords: []string{"-----begin"}},
 		{id: "own-telegram-token", regex: `:(AA[\w-]{30,})`, keywords: []string{":aa"}, entropy: 3, before: endsInNumber},

@@ -57,6 +57,14 @@ var hostile = map[string]string{
 	"LongS":          "ſkey = ",
 	"Backslashes":    `\`,
 	"Quotes":         `"`,
+	"Passwords":      "password=",
+	"URLs":           "://a:bc",
+	"Commands":       "mysql ",
+	"Tokens":         "sk-proj-",
+	"Seeds":          "SU",
+	"Links":          "\x1b]",
+	"ColourEscapes":  `\u001b[`,
+	"PrivateKeys":    "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq",
 }
 
 // grows reports an error if do takes disproportionately long. An input of 16 times the size takes

@@ -86,10 +86,14 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 			if len(shared.Tenants) > 1 {
 				return serveTenants(cmd, shared, opts)
 			}
-			return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.AuditorRole), func(b *broker.Broker) error {
+			err = broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.AuditorRole), func(b *broker.Broker) error {
 				opts.Broker = b
 				return runServe(cmd, shared, opts)
 			})
+			if opts.Drain {
+				return err
+			}
+			return service.Stopped(cmd.Context(), err)
 		},
 	}
 	retention.Register(cmd)

@@ -46,8 +46,8 @@ func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) 
 				o.Broker = b
 				return auditor.Run(ctx, o)
 			})
-			if !o.Drain && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-				return // stopped while it connected
+			if !o.Drain {
+				err = service.Stopped(ctx, err)
 			}
 			if err != nil {
 				ended[i] = fmt.Errorf("tenant %q: %w", tenant, err)

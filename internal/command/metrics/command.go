@@ -47,10 +47,14 @@ With --drain, count the events that are in the stream now, print the counts and 
 			if err := opts.Access.Validate(); err != nil {
 				return cli.Usage("%w", err)
 			}
-			return broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.MetricsRole), func(b *broker.Broker) error {
+			err := broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.MetricsRole), func(b *broker.Broker) error {
 				opts.Broker = b
 				return runServe(cmd, shared, opts)
 			})
+			if opts.Drain {
+				return err
+			}
+			return service.Stopped(cmd.Context(), err)
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "count the events that are in the stream now, then exit")

@@ -2,6 +2,9 @@
 package service
 
 import (
+	"context"
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
@@ -16,4 +19,13 @@ func Broker(cmd *cobra.Command, shared *cli.Shared, role subjects.Role) broker.O
 		ConnectTimeout: shared.NATSTimeout,
 		Name:           string(role), Role: role, Tenant: shared.Tenant, Logger: shared.Logger(cmd),
 	}
+}
+
+// Stopped returns nil instead of an error with which a service ends because a signal stops it during
+// its start.
+func Stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }

@@ -75,12 +75,16 @@ the tracker stops reading the stream and loses nothing. A drain waits for
   tracker serve --config tracker.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return setup.connected(cmd, shared, &opts, func() error {
+			err := setup.connected(cmd, shared, &opts, func() error {
 				if err := warnWithoutKey(cmd, opts); err != nil {
 					return err
 				}
 				return serve(cmd, shared, opts)
 			})
+			if opts.Drain {
+				return err
+			}
+			return service.Stopped(cmd.Context(), err)
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle the events that are in the stream now, then exit")

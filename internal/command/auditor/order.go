@@ -95,7 +95,7 @@ func (f *orderFlags) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Rea
 				return nil, fmt.Errorf("the payloads can no longer be read, but are still in the ledger's file or log: the auditor rewrites the file, "+
 					"and retries while a reader or a full disk prevents that (see its log and readiness): %w", ctx.Err())
 			}
-			return nil, fmt.Errorf("wait until the auditor has sent the order and read it back: %w", ctx.Err())
+			return nil, fmt.Errorf("the auditor has not sent the order and read it back within %v, so see its log: %w", f.wait, ctx.Err())
 		case <-tick.C:
 		}
 	}

@@ -35,6 +35,7 @@ const (
 	DoubtTooLarge Doubt = "the text is too large or nested too deeply"
 	DoubtProgram  Doubt = "a program's name is only known when it runs"
 	DoubtCode     Doubt = "code that runs is only known when it runs"
+	DoubtRepeat   Doubt = "the same commands start again and again"
 	DoubtInput    Doubt = "each line of input is run as code"
 )
 
@@ -44,6 +45,8 @@ type Word struct {
 	Glob bool   // contains an unquoted *, ? or [
 	Fed  bool   // passed to the command by xargs, parallel, find or fd, and not in the text
 	Open bool   // contains a Hole whose text may contain slashes
+	Base string // known base name of a path that find puts in, or ""
+	From string // directory in which find starts, if it puts in this word
 	proc bool   // contains a process substitution such as <(cmd)
 }
 
@@ -52,15 +55,26 @@ func (w Word) Known() bool { return !strings.Contains(w.Text, Hole) }
 
 // Command is a program or builtin that the text would run.
 type Command struct {
-	Name string // base name of the program, in lower case and without .exe
-	Args []Word
-	Dir  string // working directory, "" for the initial one. It can contain [Hole]
+	Name  string // base name of the program, in lower case and without .exe
+	Path  string // the program as written, such as ./run.sh
+	Args  []Word
+	Dir   string // working directory, "" for the initial one. It can contain [Hole]
+	Piped bool   // the standard input is the unknown output of a program
+	Input string // text on the standard input, "" if there is none or if it is unknown
+}
+
+// File is a file that the text opens.
+type File struct {
+	Word
+	Dir string // working directory, "" for the initial one. It can contain [Hole]
 }
 
 // Analysis is the result of [Analyze].
 type Analysis struct {
 	Commands []Command // in the order of discovery
-	Writes   []Word    // files that receive redirected output
+	Writes   []File    // files that receive redirected output
+	Reads    []File    // files that are redirected to an input
+	Code     []string  // code in other languages, such as the value of "python -c"
 	Doubts   []Doubt   // each doubt once, in the order of discovery
 }
 

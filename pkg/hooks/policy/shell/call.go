@@ -29,14 +29,31 @@ func (w *walker) redirects(list []*syntax.Redirect, st *state, in input) input {
 		w.substitutions(r.Hdoc, st)
 		switch r.Op { //nolint:exhaustive // the others are output
 		case syntax.RdrIn, syntax.RdrInOut, syntax.WordHdoc, syntax.Hdoc, syntax.DashHdoc, syntax.DplIn:
+			if r.Op == syntax.RdrIn || r.Op == syntax.RdrInOut {
+				w.out.Reads = append(w.out.Reads, w.files(r, st)...)
+			}
 			if r.N == nil || r.N.Value == "0" { // standard input, the default
 				in = w.source(r, st, in)
 			}
+		case syntax.DplOut:
+			for _, f := range w.files(r, st) {
+				if strings.Trim(f.Text, "0123456789-") != "" { // not another descriptor, as in ">&2"
+					w.out.Writes = append(w.out.Writes, f)
+				}
+			}
 		default:
-			w.out.Writes = append(w.out.Writes, w.expander(st).fields(r.Word)...) // for ">&2", this adds a file "2", which is harmless
+			w.out.Writes = append(w.out.Writes, w.files(r, st)...)
 		}
 	}
 	return in
+}
+
+func (w *walker) files(r *syntax.Redirect, st *state) []File {
+	var files []File
+	for _, word := range w.expander(st).fields(r.Word) {
+		files = append(files, File{Word: word, Dir: st.dir})
+	}
+	return files
 }
 
 func (w *walker) source(r *syntax.Redirect, st *state, in input) input {
@@ -206,7 +223,7 @@ func (w *walker) run(argv []Word, st *state, in input) {
 	name, known := program(argv[0])
 	args := argv[1:]
 	if known {
-		w.out.Commands = append(w.out.Commands, Command{Name: name, Args: args, Dir: st.dir})
+		w.out.Commands = append(w.out.Commands, Command{Name: name, Path: argv[0].Text, Args: args, Dir: st.dir, Input: in.text, Piped: in.kind == inputPipe})
 	}
 	if !known || argv[0].Glob && name != "[" {
 		if argv[0].Fed {
@@ -223,6 +240,7 @@ func (w *walker) run(argv []Word, st *state, in input) {
 		w.run(args, st, in)
 		return
 	}
+	w.argumentCommands(args, st)
 	if !w.callFunction(argv[0].Text, args, st, in) {
 		follow(name)(&process{w: w, name: name, args: args, st: st, in: in})
 	}

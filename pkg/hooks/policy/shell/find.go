@@ -13,6 +13,11 @@ func (p *process) find() {
 				end++
 			}
 			inner, _ := feed(args[i+1:end], "{}", Hole)
+			for k := range inner {
+				if inner[k].Fed {
+					inner[k].From, inner[k].Base = findStart(args), findName(args[:i])
+				}
+			}
 			p.w.run(inner, p.st.child(), input{})
 			i = end
 		default:
@@ -21,6 +26,29 @@ func (p *process) find() {
 			}
 		}
 	}
+}
+
+// findStart returns the only directory in which find starts, or "".
+func findStart(args []Word) string {
+	paths, _ := FindDeletes(args)
+	if len(paths) != 1 || paths[0].Glob || !paths[0].Known() {
+		return ""
+	}
+	return paths[0].Text
+}
+
+// findName returns the base name of every file that args of find select, or "".
+func findName(args []Word) string {
+	name := ""
+	for i, a := range args {
+		switch {
+		case a.Text == "-o", a.Text == "-or", a.Text == "!", a.Text == "-not", a.Text == ",":
+			return ""
+		case a.Text == "-name" && i+1 < len(args) && args[i+1].Known() && !strings.ContainsAny(args[i+1].Text, "*?["):
+			name = args[i+1].Text
+		}
+	}
+	return name
 }
 
 var findOperand = set("-amin -anewer -atime -cmin -cnewer -ctime -fls -fprint -fprint0 -fprintf -fstype -gid -group " +

@@ -23,6 +23,26 @@ func Git(args []Word) (sub string, rest []Word) {
 func (p *process) git() {
 	p.st = p.st.child()
 	sub, rest := Git(p.args)
+	p.gitOptions()
+	if strings.Contains(sub, Hole) {
+		p.w.out.doubt(DoubtProgram)
+	}
+	switch {
+	case sub == "rebase":
+		p.rebase(rest)
+	case len(rest) == 0:
+	case sub == "config":
+		gitAliases(p, rest)
+	case sub == "submodule" && rest[0].Text == "foreach", sub == "bisect" && rest[0].Text == "run":
+		rest = rest[1:]
+		for more := true; more; {
+			_, rest, more = options{}.next(rest)
+		}
+		p.w.script(join(rest), p.st)
+	}
+}
+
+func (p *process) gitOptions() {
 	for args := p.args; ; {
 		opt, rest, ok := gitOptions.next(args)
 		if !ok {
@@ -32,19 +52,14 @@ func (p *process) git() {
 			p.gitConfig(opt.value.Text, rest)
 		}
 	}
-	if strings.Contains(sub, Hole) {
-		p.w.out.doubt(DoubtProgram)
-	}
-	switch {
-	case sub == "rebase":
-		p.rebase(rest)
-	case len(rest) == 0:
-	case sub == "submodule" && rest[0].Text == "foreach", sub == "bisect" && rest[0].Text == "run":
-		rest = rest[1:]
-		for more := true; more; {
-			_, rest, more = options{}.next(rest)
+}
+
+// gitAliases analyses the commands that "git config" stores as aliases.
+func gitAliases(p *process, args []Word) {
+	for _, a := range args {
+		if code, ok := strings.CutPrefix(a.Text, "!"); ok {
+			search{p.w, p.st}.command(code)
 		}
-		p.w.script(join(rest), p.st)
 	}
 }
 

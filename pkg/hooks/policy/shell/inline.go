@@ -17,6 +17,8 @@ var interpreters = map[string]interpreter{
 	"perl": {letters: "eE"}, "ruby": {letters: "e"}, "php": {letters: "r"},
 	"node": {letters: "ep", long: " --eval --print "}, "nodejs": {letters: "ep", long: " --eval --print "},
 	"bun": {letters: "e", long: " --eval "}, "lua": {letters: "e"}, "osascript": {letters: "e"},
+	"julia": {letters: "eE", long: " --eval --print "}, "elixir": {letters: "e"}, "tsx": {letters: "e", long: " --eval "}, "ts-node": {letters: "e", long: " --eval "},
+	"ipython": {letters: "c"}, "swift": {letters: "e"}, "scala": {letters: "e"}, "tclsh": {}, "expect": {letters: "c"},
 	"rscript": {letters: "e"}, "groovy": {letters: "e"},
 	"awk": {first: true}, "gawk": {first: true}, "mawk": {first: true}, "nawk": {first: true},
 }
@@ -27,30 +29,73 @@ func (p *process) interpreter() {
 		return
 	}
 	if code, ok := c.code(p.args); ok {
-		search{p.w, p.st}.foreign(code)
-	} else if p.in.kind == inputText && !c.first && c.reads(p.args) {
-		search{p.w, p.st}.foreign(p.in.text)
+		if code.Open && strings.HasPrefix(strings.TrimSpace(code.Text), Hole) { // as in python -c "$(cat file)"
+			p.w.out.doubt(DoubtCode)
+		}
+		search{p.w, p.st}.foreign(code.Text)
+		return
+	}
+	if len(p.args) > 1 && p.args[0].Text == "-m" && strings.HasPrefix(p.name, "py") { // a module with the name of its program
+		p.w.run(p.args[1:], p.st, p.in)
+		return
+	}
+	if slices.ContainsFunc(p.args, func(a Word) bool { return a.proc }) {
+		p.w.out.doubt(DoubtCode)
+	}
+	if !c.first && c.reads(p.args) {
+		p.readsForeign()
 	}
 }
 
-func (c interpreter) code(args []Word) (string, bool) {
+// readsForeign analyses code of another language on the standard input.
+func (p *process) readsForeign() {
+	switch p.in.kind {
+	case inputText:
+		search{p.w, p.st}.foreign(p.in.text)
+	case inputPipe:
+		p.w.out.doubt(DoubtCode)
+	case inputInherited, inputFile:
+	}
+}
+
+func (c interpreter) code(args []Word) (Word, bool) {
 	for i, a := range args {
 		code, attached, found := c.option(a.Text)
 		switch {
 		case attached:
-			return code, true
+			return Word{Text: code, Open: a.Open}, true
 		case found && i+1 < len(args):
-			return args[i+1].Text, true
+			return args[i+1], true
+		case i > 0 && takesValue[args[i-1].Text]:
 		case a.Text == "--" || c.operand(a.Text):
-			return a.Text, c.first && a.Text != "--"
+			return a, c.first && a.Text != "--"
 		}
 	}
-	return "", false
+	return Word{}, false
 }
 
+// reads reports whether the program reads its code from the standard input. An operand is a file
+// with code, unless it follows "-".
 func (c interpreter) reads(args []Word) bool {
-	return !slices.ContainsFunc(args, func(a Word) bool { return c.operand(a.Text) })
+	for i, a := range args {
+		switch {
+		case a.Text == "-":
+			return true
+		case onlyPrints[a.Text]:
+			return false
+		case c.operand(a.Text), strings.HasPrefix(a.Text, "-m"):
+			return stdinFiles[a.Text] && i == 0
+		}
+	}
+	return true
 }
+
+// takesValue lists the options of interpreters whose value is the next word.
+var takesValue = set("-W -X -r -I -d --require --import -M")
+
+var onlyPrints = set("--version --help -V -v -h --check --test -i")
+
+var stdinFiles = set("/dev/stdin /dev/fd/0 /proc/self/fd/0")
 
 func (interpreter) operand(text string) bool { return !strings.HasPrefix(text, "-") }
 

@@ -64,3 +64,23 @@ func forgetCall(c *syntax.CallExpr, st *state) {
 		forgetArgs(args, st)
 	}
 }
+
+// endless reports whether a loop without an end starts background jobs.
+func endless(loop *syntax.WhileClause) bool {
+	if len(loop.Cond) != 1 || loop.Until {
+		return false
+	}
+	call, ok := loop.Cond[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) != 1 {
+		return false
+	}
+	if word := call.Args[0].Lit(); word != "true" && word != ":" {
+		return false
+	}
+	for _, s := range loop.Do {
+		if s.Background {
+			return true
+		}
+	}
+	return false
+}

@@ -12,6 +12,9 @@ const (
 	psFile    = "file"
 )
 
+// windowsPaths makes the paths of Windows readable for a parser of POSIX shells.
+var windowsPaths = strings.NewReplacer(`\`, "/")
+
 var psSwitches = []string{"noprofile", "noninteractive", "nologo", "noexit", "sta", "mta", "login", "interactive"}
 
 func (p *process) powershell() {
@@ -34,7 +37,7 @@ func (p *process) powershell() {
 			}
 			return
 		case begins(psCommand), option == "cwa":
-			p.w.script(join(args[1:]), p.st)
+			p.w.script(windowsPaths.Replace(join(args[1:])), p.st)
 			return
 		case begins(psEncoded), option == "ec":
 			p.w.out.doubt(DoubtCode)

@@ -61,6 +61,9 @@ func followProgram(name string) func(*process) {
 	if _, ok := wrappers[name]; ok {
 		return (*process).unwrap
 	}
+	if f := followOther(name); f != nil {
+		return f
+	}
 	switch {
 	case forgets[name]:
 		return func(p *process) { forgetArgs(p.args, p.st) }
@@ -68,6 +71,19 @@ func followProgram(name string) func(*process) {
 		return (*process).shell
 	}
 	return (*process).interpreter
+}
+
+// followOther returns the function for programs that start commands later or on Windows, or nil.
+func followOther(name string) func(*process) {
+	switch name {
+	case "cmd":
+		return windowsShell
+	case "at", "batch":
+		return runLater
+	case "iex", "invoke-expression":
+		return func(p *process) { p.w.out.doubt(DoubtCode) }
+	}
+	return nil
 }
 
 // inShell analyses a command after exec, command, builtin or time. A builtin such as cd changes the

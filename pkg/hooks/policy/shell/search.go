@@ -44,10 +44,13 @@ func (s search) foreign(code string) {
 		s.w.out.doubt(DoubtTooLarge)
 		return
 	}
-	if removesTrees.MatchString(code) {
+	s.w.out.Code = append(s.w.out.Code, code)
+	if removesTrees.MatchString(code) || startsUnknown(code) {
 		s.w.out.doubt(DoubtCode)
 	}
+	writes, reads := s.w.out.Writes, s.w.out.Reads
 	s.command(code)
+	s.w.out.Writes, s.w.out.Reads = writes, reads // ">" and "<" compare numbers in other languages
 	if !callsOut.MatchString(code) {
 		return
 	}

@@ -54,7 +54,9 @@ func (w *walker) callFunction(name string, args []Word, st *state, in input) boo
 	if f == nil {
 		return false
 	}
-	if !f.active {
+	if f.active {
+		w.out.doubt(DoubtRepeat)
+	} else {
 		f.called, f.active = true, true
 		st.positional(args)
 		w.stmt(f.body, st, in)
@@ -110,6 +112,9 @@ func (w *walker) compound(cmd syntax.Command, st *state, in input) {
 	case *syntax.IfClause:
 		w.branch(cmd, st, in)
 	case *syntax.WhileClause:
+		if endless(cmd) {
+			w.out.doubt(DoubtRepeat)
+		}
 		forgetChanged(cmd, st)
 		w.stmts(cmd.Cond, st, in)
 		body := st.clone()

@@ -53,7 +53,15 @@ var policyKeys = []policyKey{
 		},
 	},
 	{
-		name: "allowedWritePaths", about: "patterns of the files that tools may write, and no others", schema: textList(),
+		name: "shellTools", about: "names of other tools that run shell commands", schema: textList(),
+		read: func(r *policyReader, n *yaml.Node, what string) { r.config.ShellTools = r.names(n, what) },
+	},
+	{
+		name: "writeTools", about: "names of other tools that write files", schema: textList(),
+		read: func(r *policyReader, n *yaml.Node, what string) { r.config.WriteTools = r.names(n, what) },
+	},
+	{
+		name: "allowedWritePaths", about: "patterns of the files that tools and shell commands may write, and no others", schema: textList(),
 		read: func(r *policyReader, n *yaml.Node, what string) {
 			r.config.AllowedWritePaths = r.each(n, what, func(c *policy.Config, s string) { c.AllowedWritePaths = []string{s} })
 		},
@@ -118,6 +126,16 @@ func (r *reader) policies(n *yaml.Node) *policy.Set {
 		r.wrong(n, "%v", err)
 	}
 	return set
+}
+
+func (r *policyReader) names(n *yaml.Node, what string) []string {
+	var list []string
+	for i, item := range r.items(n, what) {
+		if s, ok := r.text(item, fmt.Sprintf("%s[%d]", what, i)); ok {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 func (r *policyReader) each(n *yaml.Node, what string, set func(c *policy.Config, s string)) []string {

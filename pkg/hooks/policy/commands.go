@@ -60,21 +60,20 @@ func NewCommands(patterns []string, opts Options) (*Commands, error) {
 func (*Commands) Name() string { return "policy.blockedCommands" }
 
 // PreToolUse denies blocked commands.
-func (p *Commands) PreToolUse(_ context.Context, _ hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
+func (p *Commands) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	if len(p.patterns) == 0 {
 		return nil, nil
 	}
 	if p.opts.compat() {
 		return p.compat(call), nil
 	}
-	if CanonicalTool(call.Tool) != ToolShell {
+	if !p.opts.isShell(call) {
 		return nil, nil
 	}
-	texts, known := commandsOf(call.Args)
+	scripts, known := p.opts.scripts(meta, call)
 	var doubt shell.Doubt
-	for _, text := range texts {
-		a := shell.Analyze(text)
-		if blocked, ok := p.blocks(a); ok {
+	for _, a := range scripts {
+		if blocked, ok := p.blocks(a.Analysis); ok {
 			return p.denied(blocked), nil
 		}
 		if a.Dynamic() {

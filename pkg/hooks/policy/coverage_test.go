@@ -61,6 +61,12 @@ var destroyed = []example{
 	{"beyond", "gh repo delete me/repo"},
 	{"beyond", "redis-cli -n 1 FLUSHALL"},
 	{"beyond", "dropdb shop"},
+	{"beyond", "psql -c 'DROP TABLE users'"},
+	{"beyond", "echo 'delete from users' | mysql shop"},
+	{"beyond", "helm uninstall web"},
+	{"beyond", "gsutil rm -r gs://bucket"},
+	{"beyond", "aws ec2 terminate-instances --instance-ids i-1"},
+	{"beyond", "kubectl delete ns shop"},
 	{"input", "ls | xargs -I{} bash -c {}"},
 }
 
@@ -107,7 +113,7 @@ var notCovered = []uncovered{
 	},
 	{
 		"single files", "rm -f /opt/x/file", events.VerdictNone,
-		"This is ordinary work, like cp, mv, truncate, sed -i and redirections over a file. `allowedWritePaths` guards writing tools.", nil,
+		"This is ordinary work, like cp, mv, truncate, sed -i and redirections over a file. `allowedWritePaths` guards them.", nil,
 	},
 	{
 		"a branch or a file", "git checkout name", events.VerdictNone,
@@ -134,12 +140,12 @@ var notCovered = []uncovered{
 		"Also at, cron, editors, key bindings of fzf, git aliases and hooks that were configured before.", nil,
 	},
 	{
-		"options that run commands", "tar -xf a.tar --to-command='git reset --hard'", events.VerdictNone,
-		"So do rsync -e, ssh -o ProxyCommand, sed with e, and many others. The values of git -c and of variables such as GIT_PAGER are judged.", nil,
+		"options that run commands", "rsync -e 'sh -c \"git reset --hard\"' a b:c", events.VerdictNone,
+		"The usual ones are judged, such as those of tar, ssh and vim, the values of git -c, and variables such as GIT_PAGER.", nil,
 	},
 	{
-		"other programs that remove", "rsync -a --delete empty/ src/", events.VerdictNone,
-		"Only the programs of the table above are known, so npx rimraf, trash and truncate pass too.", nil,
+		"other programs that remove", "truncate -s 0 src/main.go", events.VerdictNone,
+		"Only the programs of the table above are known, and truncate passes too.", nil,
 	},
 	{
 		"inside of containers", "docker exec web rm -rf /srv", events.VerdictNone,
@@ -151,7 +157,7 @@ var notCovered = []uncovered{
 	},
 	{
 		"cmd.exe", "rd /s /q C:\\data", events.VerdictNone,
-		"Only POSIX shells are parsed, and Remove-Item of PowerShell.", nil,
+		"Of cmd.exe only `cmd /c` is parsed, and of PowerShell Remove-Item and downloads that run.", nil,
 	},
 	{
 		"links", "rm -rf link/", events.VerdictNone,

@@ -15,8 +15,9 @@ type finding struct {
 type rule func(cmd shell.Command, root string) finding
 
 var rules = map[string]rule{
+	"rimraf": removesAll, "trash": removesAll, "srm": removesAll, "wipe": removesAll, "rsync": mirrorsAway,
 	"rm": removes, "find": findDeletes, "git": gitDestroys,
-	"remove-item": removesItem, "ri": removesItem,
+	"remove-item": removesItem, "ri": removesItem, "rd": removesDirectory, "rmdir": removesDirectory, "del": removesDirectory,
 	"dd": overwritesDevice, "tee": overwritesDevice, "cp": overwritesDevice,
 	"shred":      always("shred makes files unrecoverable"),
 	"wipefs":     always("wipefs erases file systems"),
@@ -31,24 +32,27 @@ func always(what string) rule {
 	return func(shell.Command, string) finding { return finding{what: what} }
 }
 
-func destruction(a *shell.Analysis, root string) finding {
-	if a.Has(shell.DoubtInput) {
+func destruction(s *script) finding {
+	if s.Has(shell.DoubtInput) {
 		return finding{what: "input is run as code"}
 	}
 	var worst finding
-	for _, cmd := range a.Commands {
-		f := judge(cmd, root)
-		if f.what == "" {
-			continue
-		}
-		if !f.unknown {
+	for _, cmd := range s.Commands {
+		f := judge(cmd, s.root)
+		if f.what != "" && !f.unknown {
 			return f
 		}
-		if worst.what == "" {
-			worst = f
+		worst = worst.or(f)
+	}
+	for _, code := range s.Code {
+		worst = worst.or(codeDestroys(code, s.start, s.root))
+	}
+	for _, r := range s.Reads {
+		if isRiskyScript(r.Text) {
+			worst = worst.or(doubted("the name of the script says that it removes data"))
 		}
 	}
-	for _, w := range a.Writes {
+	for _, w := range s.Writes {
 		if isDevice(w.Text) {
 			return finding{what: "output overwrites a device"}
 		}
@@ -67,7 +71,7 @@ func judge(cmd shell.Command, root string) finding {
 	if r, ok := rules[name]; ok {
 		return r(cmd, root)
 	}
-	return destroysRemotely(cmd)
+	return destroysRemotely(cmd).or(destroysTables(cmd, root))
 }
 
 // asksForHelp reports whether cmd only prints its help. After an option, --help could be a value.

@@ -17,9 +17,28 @@ func removes(cmd shell.Command, root string) finding {
 		return finding{what: "rm --no-preserve-root removes the root directory"}
 	}
 	if !recursive {
-		return finding{}
+		return removesFound(args.operands, cmd.Dir, root)
 	}
 	return removesTrees(args.operands, args.has("f") || args.hasLong("force"), cmd.Dir, root)
+}
+
+// removesFound finds the removal of all files that find selects outside of the working directory.
+func removesFound(targets []shell.Word, dir, root string) finding {
+	for _, target := range targets {
+		if target.From == "" || target.Text != shell.Hole {
+			continue
+		}
+		switch locate(shell.Word{Text: target.From}, dir, root) {
+		case locationOutside:
+			return finding{what: "find removes files outside the working directory and temporary directories"}
+		case locationCritical:
+			if path.IsAbs(target.From) {
+				return finding{what: "find removes files outside the working directory and temporary directories"}
+			}
+		case locationInside, locationTemp, locationUnknown:
+		}
+	}
+	return finding{}
 }
 
 func removesTrees(targets []shell.Word, force bool, dir, root string) finding {
@@ -65,22 +84,79 @@ func removesItem(cmd shell.Command, root string) finding {
 	return removesTrees(targets, force, cmd.Dir, root)
 }
 
+func removesAll(cmd shell.Command, root string) finding {
+	return removesTrees(options(cmd.Args).operands, true, cmd.Dir, root)
+}
+
+// mirrorsAway finds a mirror that removes files outside of the working directory.
+func mirrorsAway(cmd shell.Command, root string) finding {
+	args := options(cmd.Args)
+	if n := len(args.operands); args.hasLong("delete") && n > 1 && !isTrial(cmd) && !args.has("n") {
+		if target := args.operands[n-1]; !strings.Contains(target.Text, ":") {
+			return removesTrees(args.operands[n-1:], true, cmd.Dir, root)
+		}
+		return doubted("rsync --delete removes files on another machine")
+	}
+	return finding{}
+}
+
+// removesDirectory finds the commands rd and del of cmd.exe with the option /s.
+func removesDirectory(cmd shell.Command, root string) finding {
+	var targets []shell.Word
+	recursive := false
+	for _, a := range cmd.Args {
+		switch strings.ToLower(a.Text) {
+		case "/s":
+			recursive = true
+		case "/q", "/f":
+		default:
+			targets = append(targets, a)
+		}
+	}
+	if !recursive {
+		return finding{}
+	}
+	return removesTrees(targets, true, cmd.Dir, root)
+}
+
 func findDeletes(cmd shell.Command, root string) finding {
 	paths, deletes := shell.FindDeletes(cmd.Args)
-	outside := func(p shell.Word) bool { return locate(p, cmd.Dir, root) != locationTemp }
+	outside := func(p shell.Word) bool {
+		at := locate(p, cmd.Dir, root)
+		return at != locationTemp && (at != locationInside || !selects(cmd.Args))
+	}
 	if deletes && (len(paths) == 0 || slices.ContainsFunc(paths, outside)) {
 		return finding{what: "find -delete removes what its tests happen to match"}
 	}
 	return finding{}
 }
 
+// selects reports whether find selects files by their name.
+func selects(args []shell.Word) bool {
+	return slices.ContainsFunc(args, func(a shell.Word) bool { return a.Text == "-name" || a.Text == "-iname" }) &&
+		!slices.ContainsFunc(args, func(a shell.Word) bool { return a.Text == "!" || a.Text == "-not" })
+}
+
 func overwritesDevice(cmd shell.Command, _ string) finding {
+	if cmd.Name == "dd" && fillsDisk(cmd.Args) {
+		return doubted("dd without count fills the disk")
+	}
 	for _, a := range cmd.Args {
 		if isDevice(strings.TrimPrefix(a.Text, "of=")) && (cmd.Name != "dd" || strings.HasPrefix(a.Text, "of=")) {
 			return finding{what: cmd.Name + " overwrites a device"}
 		}
 	}
 	return finding{}
+}
+
+func fillsDisk(args []shell.Word) bool {
+	endless, output, limited := false, false, false
+	for _, a := range args {
+		endless = endless || a.Text == "if=/dev/zero" || a.Text == "if=/dev/urandom" || a.Text == "if=/dev/random"
+		output = output || strings.HasPrefix(a.Text, "of=") && !strings.HasPrefix(a.Text, "of=/dev/")
+		limited = limited || strings.HasPrefix(a.Text, "count=")
+	}
+	return endless && output && !limited
 }
 
 var devices = []string{"sd", "hd", "vd", "xvd", "nvme", "disk", "rdisk", "mmcblk", "mapper/", "dm-", "md", "loop"}

@@ -12,7 +12,7 @@ type gitRule func(args []shell.Word) string
 
 var gitRules = map[string]gitRule{
 	"reset": gitReset, "checkout": gitCheckout, "switch": gitSwitch, "restore": gitRestore, "clean": gitClean,
-	"push": gitPush, "branch": gitBranch, "stash": gitStash, "worktree": gitWorktree, "rm": gitRm,
+	"push": gitPush, "tag": gitTag, "branch": gitBranch, "stash": gitStash, "worktree": gitWorktree, "rm": gitRm,
 	"reflog": gitReflog, "update-ref": gitUpdateRef, "gc": gitGC, "submodule": gitSubmodule,
 	"prune":         gitAlways("git prune removes what only the reflog still knew"),
 	"filter-branch": gitAlways("git filter-branch rewrites history"),
@@ -217,4 +217,12 @@ func gitSubmodule(args []shell.Word) string {
 	o := options(args)
 	return when(len(o.operands) > 0 && o.operands[0].Text == "deinit" && (o.has("f") || o.hasLong("force")),
 		"git submodule deinit -f removes uncommitted changes")
+}
+
+func gitTag(args []shell.Word) string {
+	opts := options(args)
+	if opts.has("d") || opts.exact("delete") {
+		return "git tag -d removes a tag"
+	}
+	return when(opts.has("f") || opts.exact("force"), "git tag -f moves a tag that others may use")
 }

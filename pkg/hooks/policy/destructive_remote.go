@@ -10,42 +10,50 @@ import (
 type remoteRule struct {
 	words   string // the first operands of the command
 	options string // options of which the command has at least one, or empty
-}
-
-var remoteRules = map[string][]remoteRule{
-	"terraform": {{words: "destroy"}, {words: "apply", options: "-destroy --destroy"}},
-	"tofu":      {{words: "destroy"}, {words: "apply", options: "-destroy --destroy"}},
-	"pulumi":    {{words: "destroy"}},
-	"kubectl": {
-		{words: "delete namespace"},
-		{words: "delete ns"},
-		{words: "delete pv"},
-		{words: "delete pvc"},
-		{words: "delete", options: "--all --all-namespaces -A"},
-	},
-	"docker":     {{words: "volume rm"}, {words: "volume prune"}, {words: "system prune", options: "--volumes"}},
-	"podman":     {{words: "volume rm"}, {words: "volume prune"}, {words: "system prune", options: "--volumes"}},
-	"aws":        {{words: "s3 rb"}, {words: "s3 rm", options: "--recursive"}, {words: "rds delete-db-instance"}, {words: "dynamodb delete-table"}},
-	"gcloud":     {{words: "projects delete"}, {words: "sql instances delete"}},
-	"az":         {{words: "group delete"}},
-	"gh":         {{words: "repo delete"}},
-	"redis-cli":  {{words: "flushall"}, {words: "flushdb"}},
-	"dropdb":     {{}},
-	"mysqladmin": {{words: "drop"}},
+	asks    bool   // the effect may be intended, so that the verdict is to ask
 }
 
 func destroysRemotely(cmd shell.Command) finding {
-	for _, r := range remoteRules[cmd.Name] {
+	if isTrial(cmd) {
+		return finding{}
+	}
+	if f := tableFinding(remoteRules, cmd, "removes data beyond the working directory"); f.what != "" {
+		return f
+	}
+	return destroysByVerb(cmd)
+}
+
+// tableFinding returns a finding if one of the rules for cmd applies.
+func tableFinding(table map[string][]remoteRule, cmd shell.Command, effect string) finding {
+	for _, r := range table[cmd.Name] {
 		if !leads(cmd.Args, strings.Fields(r.words)) {
 			continue
 		}
 		if r.options == "" || slices.ContainsFunc(cmd.Args, func(a shell.Word) bool {
-			return slices.Contains(strings.Fields(r.options), a.Text)
+			return isOption(a.Text, r.options)
 		}) {
-			return finding{what: strings.TrimSpace(cmd.Name+" "+r.words) + " removes data beyond the working directory"}
+			return finding{what: strings.TrimSpace(cmd.Name+" "+r.words) + " " + effect, unknown: r.asks}
 		}
 	}
 	return finding{}
+}
+
+// isOption reports whether text is one of options. An option that ends in * matches every text
+// that begins with it.
+func isOption(text, options string) bool {
+	for opt := range strings.FieldsSeq(options) {
+		if begin, ok := strings.CutSuffix(opt, "*"); text == opt || ok && strings.HasPrefix(text, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// isTrial reports whether cmd only shows what it would do.
+func isTrial(cmd shell.Command) bool {
+	return slices.ContainsFunc(cmd.Args, func(a shell.Word) bool {
+		return a.Text == "--dryrun" || a.Text == "--dry-run" || strings.HasPrefix(a.Text, "--dry-run=") && a.Text != "--dry-run=none"
+	})
 }
 
 // leads reports whether args begin with words, apart from options and their possible values.

@@ -18,6 +18,21 @@
 // The reason of a denial tells the agent how to continue. It names the rule and, for a write, the
 // path, but contains no command and no other arguments.
 //
+// # Files
+//
+//   - set.go, preset.go, option.go: configuration, presets and settings that policies share
+//   - tool.go, kind.go, match.go, command_pattern.go: names of tools, and matchers
+//   - argument.go, options.go, script.go, location.go: arguments of calls, options of programs, the
+//     analysed command, and directories
+//   - ask_limit.go, commands.go, lockout.go, scrub.go, write_paths.go: the policies with a key
+//   - written.go: the files that a command writes
+//   - destructive*.go, remote_rules.go: the preset destructive-commands
+//   - guard.go: the frame of the other presets
+//   - secret_*.go, remote_table.go: the preset secret-files
+//   - system_*.go: the preset system-changes
+//   - supply_chain.go: the preset supply-chain
+//   - safe.go: the preset ask-unless-safe
+//
 // All policies can be called concurrently. They do not access files, start programs or use the
 // network.
 package policy

@@ -26,6 +26,9 @@ var homes = []string{"/home", "/Users"}
 // locate classifies a path in a command that runs in dir. It reads no files, so symbolic links are
 // not resolved.
 func locate(word shell.Word, dir, root string) location {
+	if word.Text == shell.Hole && word.From != "" && word.Base != "" {
+		word = shell.Word{Text: path.Join(word.From, "x", word.Base)}
+	}
 	text, glob := word.Text, word.Glob
 	if i := strings.Index(text, shell.Hole); i >= 0 {
 		if i > 0 && !word.Open && locate(shell.Word{Text: path.Dir(text[:i] + "x")}, dir, root) == locationTemp {
@@ -65,7 +68,7 @@ func unknownDir(text string, glob bool) location {
 func locatePath(full string, glob bool, dir, root string) location {
 	relative := full
 	if path.IsAbs(full) {
-		if isTemp(full) {
+		if isTemp(full) || isCache(full) {
 			return locationTemp
 		}
 		if root == "" {
@@ -123,6 +126,16 @@ func isTemp(full string) bool {
 		_, ok := below(full, temp)
 		return ok
 	})
+}
+
+// isCache reports whether full is below a directory of a home that programs fill again.
+func isCache(full string) bool {
+	rest, ok := inHome(full)
+	return ok && slices.ContainsFunc([]string{".cache", ".npm/_cacache", "Library/Caches", ".gradle/caches", "Library/Developer/Xcode/DerivedData"},
+		func(cache string) bool {
+			inner, ok := below(rest, cache)
+			return ok && inner != "."
+		})
 }
 
 func matchesAll(pattern string) bool {

@@ -105,8 +105,11 @@ func (p *ReviewerLockout) PreToolUse(_ context.Context, meta hooks.Meta, call ho
 }
 
 func (p *ReviewerLockout) lockedBy(meta hooks.Meta, call hooks.ToolCall) (string, bool) {
+	if p.empty() {
+		return "", false
+	}
 	root := p.opts.root(meta)
-	paths := p.paths(call, root)
+	paths := p.paths(meta, call)
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	for _, l := range p.locks {
@@ -122,7 +125,13 @@ func (p *ReviewerLockout) lockedBy(meta hooks.Meta, call hooks.ToolCall) (string
 	return "", false
 }
 
-func (p *ReviewerLockout) paths(call hooks.ToolCall, root string) []string {
+func (p *ReviewerLockout) empty() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return len(p.locks) == 0
+}
+
+func (p *ReviewerLockout) paths(meta hooks.Meta, call hooks.ToolCall) []string {
 	if p.opts.compat() {
 		if name, ok := compatPath(call); ok {
 			return []string{name}
@@ -130,10 +139,17 @@ func (p *ReviewerLockout) paths(call hooks.ToolCall, root string) []string {
 		return nil
 	}
 	switch {
-	case writes(call):
+	case p.opts.isWrite(call):
 		return pathsOf(call.Args)
-	case CanonicalTool(call.Tool) == ToolShell:
-		return patchedByCommand(call.Args, root)
+	case p.opts.isShell(call):
+		scripts, _ := p.opts.scripts(meta, call)
+		paths := patchedByCommand(scripts)
+		for _, s := range scripts {
+			for _, file := range s.written() {
+				paths = append(paths, seenFrom(file.Dir, file.Text))
+			}
+		}
+		return paths
 	}
 	return nil
 }

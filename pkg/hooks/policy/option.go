@@ -25,6 +25,11 @@ type Options struct {
 	// Undetermined is the verdict on a command that is unknown until it runs, such as "$(cat x)".
 	// It is ask (the default), deny or none.
 	Undetermined events.Verdict
+	// ShellTools and WriteTools are the names of other tools that run shell commands or write files.
+	ShellTools []string
+	WriteTools []string
+
+	last *lastScript // shared by the policies of a set
 }
 
 func (o Options) validate() error {

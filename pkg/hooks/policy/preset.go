@@ -5,19 +5,29 @@ import (
 	"fmt"
 
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
 // DestructiveCommands is the name of the preset that [NewDestructive] returns.
 const DestructiveCommands = "destructive-commands"
 
 // Presets returns the names of all presets.
-func Presets() []string { return []string{DestructiveCommands} }
+func Presets() []string {
+	return []string{DestructiveCommands, SecretFiles, SystemChanges, SupplyChain, AskUnlessSafe}
+}
 
 // NewPreset returns the preset with the given name.
 func NewPreset(name string, opts Options) (hooks.PreToolUser, error) {
-	if name == DestructiveCommands {
+	switch name {
+	case DestructiveCommands:
 		return NewDestructive(opts)
+	case SecretFiles:
+		return NewSecretFiles(opts)
+	case SystemChanges:
+		return NewSystemChanges(opts)
+	case SupplyChain:
+		return NewSupplyChain(opts)
+	case AskUnlessSafe:
+		return NewAskUnlessSafe(opts)
 	}
 	return nil, fmt.Errorf("preset %q: not one of %v", name, Presets())
 }
@@ -39,14 +49,13 @@ func (*Destructive) Name() string { return "policy." + DestructiveCommands }
 
 // PreToolUse denies destructive commands.
 func (p *Destructive) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
-	if CanonicalTool(call.Tool) != ToolShell {
+	if !p.opts.isShell(call) {
 		return nil, nil
 	}
-	texts, known := commandsOf(call.Args)
+	scripts, known := p.opts.scripts(meta, call)
 	var doubt *hooks.ToolDecision
-	root, dir := p.opts.root(meta), dirOf(call.Args)
-	for _, text := range texts {
-		d := p.judge(text, dir, root)
+	for _, s := range scripts {
+		d := p.judge(s)
 		if d != nil && d.Verdict == hooks.Deny {
 			return d, nil
 		}
@@ -60,18 +69,14 @@ func (p *Destructive) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.
 	return doubt, nil
 }
 
-func (p *Destructive) judge(text, dir, root string) *hooks.ToolDecision {
-	a := shell.Analyze(text)
-	for i := range a.Commands {
-		a.Commands[i].Dir = startedIn(dir, a.Commands[i].Dir, root)
-	}
-	switch f := destruction(a, root); {
+func (p *Destructive) judge(s *script) *hooks.ToolDecision {
+	switch f := destruction(s); {
 	case f.what != "" && !f.unknown:
 		return hooks.DenyTool("Destructive command blocked: " + f.what + ".")
 	case f.what != "":
 		return p.opts.doubtful("Shell command needs approval: " + f.what + ".")
-	case a.Dynamic():
-		return p.opts.doubtful(undeterminedReason(a.Doubts[0]))
+	case s.Dynamic():
+		return p.opts.doubtful(undeterminedReason(s.Doubts[0]))
 	}
 	return nil
 }

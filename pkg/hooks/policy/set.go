@@ -17,6 +17,9 @@ type Config struct {
 	Root         string         `json:"root,omitempty" yaml:"root,omitempty"`
 	Undetermined events.Verdict `json:"undetermined,omitempty" yaml:"undetermined,omitempty"`
 
+	ShellTools []string `json:"shellTools,omitempty" yaml:"shellTools,omitempty"` // other tools that run commands
+	WriteTools []string `json:"writeTools,omitempty" yaml:"writeTools,omitempty"` // other tools that write files
+
 	AllowedWritePaths    []string `json:"allowedWritePaths,omitzero" yaml:"allowedWritePaths,omitempty"` // nil allows any path, an empty list allows none
 	BlockedCommands      []string `json:"blockedCommands,omitzero" yaml:"blockedCommands,omitempty"`     // nil for the default, an empty list blocks none
 	MaxAskUserPerSession *int     `json:"maxAskUserPerSession,omitempty" yaml:"maxAskUserPerSession,omitempty"`
@@ -34,7 +37,10 @@ type Set struct {
 
 // New returns the policies that c configures, or all errors at once.
 func New(c Config) (*Set, error) {
-	opts := Options{Mode: c.Mode, Root: c.Root, Undetermined: c.Undetermined}
+	opts := Options{
+		Mode: c.Mode, Root: c.Root, Undetermined: c.Undetermined, ShellTools: c.ShellTools, WriteTools: c.WriteTools,
+		last: &lastScript{},
+	}
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("policies: %w", err)
 	}

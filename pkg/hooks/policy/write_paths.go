@@ -15,7 +15,7 @@ import (
 )
 
 // WritePaths is the policy allowedWritePaths. Tools can only write files whose path matches one of
-// the patterns. Files that a shell command writes are not checked, except files of a patch.
+// the patterns.
 //
 // Strict applies to the writing tools of every agent and to patches, even in a shell command. It
 // cleans each path and makes it relative to the root. "*" does not match "/", and "**/" matches any
@@ -56,22 +56,63 @@ func (p *WritePaths) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.T
 	if p.opts.compat() {
 		return p.compat(call), nil
 	}
-	var paths []string
 	root := p.opts.root(meta)
 	switch {
-	case writes(call):
-		if paths = pathsOf(call.Args); len(paths) == 0 {
+	case p.opts.isWrite(call):
+		paths := pathsOf(call.Args)
+		if len(paths) == 0 {
 			return p.denied("unknown"), nil
 		}
-	case CanonicalTool(call.Tool) == ToolShell:
-		paths = patchedByCommand(call.Args, root)
-	}
-	for _, name := range paths {
-		if !p.allows(name, root) {
-			return p.denied(name), nil
+		return p.judge(paths, root), nil
+	case p.opts.isShell(call):
+		scripts, _ := p.opts.scripts(meta, call)
+		if d := p.judge(patchedByCommand(scripts), root); d != nil {
+			return d, nil
 		}
+		return p.judgeScripts(scripts), nil
 	}
 	return nil, nil
+}
+
+func (p *WritePaths) judge(paths []string, root string) *hooks.ToolDecision {
+	for _, name := range paths {
+		if !p.allows(name, root) {
+			return p.denied(name)
+		}
+	}
+	return nil
+}
+
+// judgeScripts judges the files that shell commands write. Temporary directories are always
+// allowed.
+func (p *WritePaths) judgeScripts(scripts []*script) *hooks.ToolDecision {
+	var doubt *hooks.ToolDecision
+	for _, s := range scripts {
+		for _, file := range s.written() {
+			name := seenFrom(file.Dir, file.Text)
+			if p.allowsFile(file, name, s.root) {
+				continue
+			}
+			if file.Known() && !strings.Contains(file.Dir, shell.Hole) {
+				return p.denied(strings.Replace(name, shell.HomeDir, "~", 1))
+			}
+			if doubt == nil {
+				doubt = p.opts.doubtful("File write needs approval: the path is only known when the command runs.")
+			}
+		}
+	}
+	return doubt
+}
+
+// allowsFile is like allows for a file of a shell command.
+func (p *WritePaths) allowsFile(file shell.File, name, root string) bool {
+	if locate(file.Word, file.Dir, root) == locationTemp {
+		return true
+	}
+	if file.Glob { // "src/*" writes files of src
+		name = strings.NewReplacer("*", "x", "?", "x", "[", "x", "]", "x").Replace(name)
+	}
+	return file.Known() && !strings.Contains(name, shell.Hole) && p.allows(name, root)
 }
 
 func (p *WritePaths) denied(name string) *hooks.ToolDecision {
@@ -104,27 +145,24 @@ func (p *WritePaths) allows(name, root string) bool {
 
 func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
-// patchedByCommand returns the files that a shell command changes with apply_patch, an agent's
-// patch program.
-func patchedByCommand(args hooks.JSON, root string) []string {
-	texts, _ := commandsOf(args)
-	start := dirOf(args)
+// patchedByCommand returns the files that shell commands change with apply_patch, an agent's patch
+// program.
+func patchedByCommand(scripts []*script) []string {
 	var paths []string
-	for _, text := range texts {
-		if !strings.Contains(text, "*** ") {
+	for _, s := range scripts {
+		if !strings.Contains(s.text, "*** ") {
 			continue
 		}
-		for _, c := range shell.Analyze(text).Commands {
+		for _, c := range s.Commands {
 			if squash(c.Name) != "applypatch" {
 				continue
 			}
-			patched := patchedFiles(text)
+			patched := patchedFiles(s.text)
 			for _, a := range c.Args {
 				patched = append(patched, patchedFiles(a.Text)...)
 			}
-			dir := startedIn(start, c.Dir, root)
 			for _, name := range patched {
-				paths = append(paths, seenFrom(dir, name))
+				paths = append(paths, seenFrom(c.Dir, name))
 			}
 		}
 	}

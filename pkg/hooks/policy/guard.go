@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
+)
+
+// guard is a preset that judges each program and each file of a call. [Options.Mode] has no effect
+// on it.
+type guard struct {
+	name, title string
+	opts        Options
+
+	script func(s *script) finding
+	read   func(file shell.File, root string) finding // a file that a tool reads, nil to ignore it
+	write  func(file shell.File, root string) finding // a file that a tool or a command writes, nil to ignore it
+}
+
+func newGuard(g guard, opts Options) (*guard, error) {
+	if err := opts.validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", g.name, err)
+	}
+	g.opts = opts
+	return &g, nil
+}
+
+// Name returns the name of the policy.
+func (g *guard) Name() string { return "policy." + g.name }
+
+// PreToolUse denies a call with a certain finding and asks about an uncertain one.
+func (g *guard) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
+	f := g.judge(meta, call)
+	switch {
+	case f.what == "":
+		return nil, nil
+	case f.unknown:
+		return g.opts.doubtful(g.title + " needs approval: " + f.what + "."), nil
+	}
+	return hooks.DenyTool(g.title + " blocked: " + f.what + "."), nil
+}
+
+func (g *guard) judge(meta hooks.Meta, call hooks.ToolCall) finding {
+	root := g.opts.root(meta)
+	switch {
+	case g.opts.isShell(call):
+		var worst finding
+		scripts, _ := g.opts.scripts(meta, call)
+		for _, s := range scripts {
+			worst = worst.or(g.script(s))
+			if g.write != nil {
+				for _, file := range s.written() {
+					worst = worst.or(g.write(file, root))
+				}
+			}
+		}
+		return worst
+	case g.write != nil && g.opts.isWrite(call):
+		return eachPath(call, root, g.write)
+	case g.read != nil && isRead(call):
+		return eachPath(call, root, g.read)
+	}
+	return finding{}
+}
+
+func eachPath(call hooks.ToolCall, root string, judge func(shell.File, string) finding) finding {
+	var worst finding
+	for _, name := range pathsOf(call.Args) {
+		worst = worst.or(judge(shell.File{Word: shell.Word{Text: homed(slashes(name))}, Dir: dirOf(call.Args)}, root))
+	}
+	return worst
+}
+
+// or returns the worse finding of f and g.
+func (f finding) or(g finding) finding {
+	if f.what == "" || f.unknown && g.what != "" && !g.unknown {
+		return g
+	}
+	return f
+}
+
+func blocked(what string) finding { return finding{what: what} }
+
+func doubted(what string) finding { return finding{what: what, unknown: true} }
+
+// eachCommand returns the worst finding of a rule for the programs of s.
+func (s *script) eachCommand(judge rule) finding {
+	var worst finding
+	for _, cmd := range s.Commands {
+		if !asksForHelp(cmd) {
+			worst = worst.or(judge(cmd, s.root))
+		}
+	}
+	return worst
+}

@@ -1,0 +1,32 @@
+package policy
+
+// secretRules lists the commands that print credentials.
+var secretRules = map[string][]remoteRule{
+	"gcloud":                    {{words: "auth print-access-token"}, {words: "auth print-identity-token"}, {words: "auth application-default print-access-token"}, {words: "secrets versions access"}},
+	"gh":                        {{words: "auth token"}, {words: "auth status", options: "-t --show-token"}},
+	"glab":                      {{words: "auth status", options: "-t --show-token"}},
+	"az":                        {{words: "account get-access-token"}, {words: "keyvault secret show"}, {words: "storage account keys"}, {words: "acr credential show"}},
+	"aws":                       {{words: "secretsmanager get-secret-value"}, {words: "ssm get-parameter", options: "--with-decryption"}, {words: "ssm get-parameters", options: "--with-decryption"}, {words: "ssm get-parameters-by-path", options: "--with-decryption"}, {words: "sts get-session-token"}, {words: "sts assume-role"}, {words: "ecr get-login-password"}, {words: "configure export-credentials"}, {words: "configure get"}, {words: "iam create-access-key"}, {words: "kms decrypt"}},
+	"kubectl":                   {{words: "config view", options: "--raw"}, {words: "create token"}},
+	"security":                  {{words: "find-generic-password"}, {words: "find-internet-password"}, {words: "dump-keychain"}, {words: "export"}},
+	"op":                        {{words: "read"}, {words: "item get"}, {words: "document get"}, {words: "inject"}},
+	"bw":                        {{words: "get"}, {words: "export"}, {words: "list"}},
+	"pass":                      {{words: "show"}},
+	"lpass":                     {{words: "show"}, {words: "export"}},
+	"vault":                     {{words: "kv get"}, {words: "read"}, {words: "token create"}, {words: "print token"}},
+	"secret-tool":               {{words: "lookup"}, {words: "search"}},
+	"doppler":                   {{words: "secrets"}},
+	"heroku":                    {{words: "config"}, {words: "auth:token"}, {words: "config:get"}},
+	"gpg":                       {{options: "--export-secret-keys --export-secret-subkeys -d --decrypt"}},
+	"sops":                      {{options: "-d --decrypt"}, {words: "decrypt"}},
+	"ansible-vault":             {{words: "view"}, {words: "decrypt"}},
+	"terraform":                 {{words: "output", options: "-raw"}, {words: "state pull"}},
+	"npm":                       {{words: "token list"}, {words: "config get //registry.npmjs.org/:_authToken"}},
+	"git":                       {{words: "credential fill"}},
+	"docker-credential-desktop": {{words: "get"}}, "docker-credential-osxkeychain": {{words: "get"}},
+	"git-credential-osxkeychain": {{words: "get"}},
+	"keyring":                    {{words: "get"}},
+	"keytool":                    {{words: "-exportcert"}},
+	"fly":                        {{words: "auth token"}}, "flyctl": {{words: "auth token"}},
+	"vercel": {{words: "env pull"}},
+}

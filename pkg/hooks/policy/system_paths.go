@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
+)
+
+// Files in a home directory that programs read when they start.
+var startFiles = strings.Fields(".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout " +
+	".zshrc.d/ .bashrc.d/ .kshrc .cshrc .tcshrc .login .inputrc .xinitrc .xprofile .xsessionrc .pam_environment .vimrc .config/nvim/init.lua .emacs " +
+	".config/fish/ .ssh/ .gnupg/ .aws/ .kube/ .gitconfig .config/git/ .gitconfig.d/ .config/autostart/ .config/systemd/ .config/environment.d/ " +
+	"Library/LaunchAgents/ Library/LaunchDaemons/ .npmrc .yarnrc .yarnrc.yml .pypirc .pip/ .config/pip/ .pydistutils.cfg .cargo/config.toml " +
+	".docker/config.json .claude/settings.json .claude/settings.local.json .claude.json .claude/hooks/ .codex/config.toml .codex/hooks/ .gemini/settings.json " +
+	".cursor/ .config/opencode/ .copilot/ .hooktrail/ .config/hooktrail/ .local/bin/ bin/ .curlrc .wgetrc .netrc .sudo_as_admin_successful .config/PowerShell/ .config/powershell/")
+
+// Files in a project that decide which programs run without a question.
+var guardFiles = words(".claude/settings.json .claude/settings.local.json .codex/config.toml .gemini/settings.json .cursor/hooks.json .opencode/opencode.json " +
+	".git/config .git/info/attributes hooktrail.yaml hooktrail.yml .hooktrail/hooks.yaml .hooktrail.yaml")
+
+var systemDirs = strings.Fields("/etc /usr /bin /sbin /lib /lib32 /lib64 /boot /root /sys /proc /var /System /Library /Applications /opt /srv /private/etc /C:/Windows /dev")
+
+var openDevices = strings.Fields("/dev/shm/ /dev/fd/ /dev/pts/")
+
+// changesSystem reports whether a written file belongs to the system, starts programs or guards
+// the agent.
+func changesSystem(file shell.File, root string) finding {
+	full := fullPath(file.Text, file.Dir)
+	switch {
+	case strings.HasPrefix(full, "/dev/tcp/"), strings.HasPrefix(full, "/dev/udp/"):
+		return blocked("the shell opens a connection to another machine")
+	case strings.Contains(full, shell.Hole):
+		return unknownTarget(full)
+	case !path.IsAbs(full):
+		return changesGuard(full)
+	}
+	return changesAbsolute(full, file.Glob, root)
+}
+
+func changesAbsolute(full string, glob bool, root string) finding {
+	if rest, ok := below(full, root); ok {
+		return changesGuard(rest)
+	}
+	if isTemp(full) || isOpenDevice(full) {
+		return finding{}
+	}
+	if rest, ok := inHome(full); ok {
+		if f := changesHome(rest, glob); f.what != "" || !strings.HasPrefix(full, "/root/") {
+			return f
+		}
+	}
+	if full == "/" || inSystem(full) {
+		return blocked("the file belongs to the system")
+	}
+	return finding{}
+}
+
+func isOpenDevice(full string) bool {
+	return slices.ContainsFunc(openDevices, func(dir string) bool { return strings.HasPrefix(full, dir) })
+}
+
+func inSystem(full string) bool {
+	return slices.ContainsFunc(systemDirs, func(dir string) bool {
+		_, ok := below(full, dir)
+		return ok
+	})
+}
+
+func changesHome(rest string, glob bool) finding {
+	if listed(startFiles, rest) || glob && globs(rest, startFiles) {
+		return blocked("the file decides what runs at login, or guards the agent")
+	}
+	return changesGuard(rest)
+}
+
+func unknownTarget(full string) finding {
+	tail := full[strings.LastIndex(full, shell.Hole)+1:]
+	if listed(startFiles, strings.TrimPrefix(tail, "/")) && strings.HasPrefix(tail, "/.") {
+		return blocked("the file decides what runs at login, or guards the agent")
+	}
+	return finding{}
+}
+
+func globs(pattern string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	})
+}
+
+func changesGuard(rest string) finding {
+	if rest == ".git/hooks" || strings.HasPrefix(rest, ".git/hooks/") || strings.Contains(rest, "/.git/hooks/") {
+		if !strings.HasSuffix(rest, ".sample") {
+			return blocked("a git hook runs with later git commands")
+		}
+	}
+	for _, dir := range []string{".claude/hooks", ".codex/hooks", ".husky"} {
+		if inner, ok := below(rest, dir); ok && inner == "." {
+			return doubted("the directory contains hooks that guard the project")
+		}
+	}
+	for name := range guardFiles {
+		if rest == name || strings.HasSuffix(rest, "/"+name) {
+			return doubted("the file guards the agent")
+		}
+	}
+	return finding{}
+}

@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// readOrders reads new erasure orders and marks the files of the erased runs for catchUp.
 func (s *session) readOrders(ctx context.Context) error {
 	r := s.tenant.routes
 	last := r.orders
@@ -37,8 +36,7 @@ func (s *session) readOrders(ctx context.Context) error {
 	return r.commit()
 }
 
-// erase removes all erased data from f. It saves the last order at the end, so that a crash repeats
-// the erasure.
+// erase saves the last order at the end, so that a crash repeats the erasure.
 func (s *session) erase(ctx context.Context, f *file, state *fileState) error {
 	runs, err := s.erasedRuns(ctx, f.orders, state)
 	if err != nil {

@@ -130,8 +130,7 @@ func (f *file) commitOrder(order int64) error {
 	return f.commit()
 }
 
-// compact rewrites the file without free pages and empties its log. Containers may not allow a
-// temporary file in /tmp.
+// Some containers cannot write to /tmp, so the temporary file is created next to the database.
 func (f *file) compact() error {
 	paths, err := texts(f.conn, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 	if err != nil || len(paths) != 1 {

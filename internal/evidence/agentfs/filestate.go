@@ -106,7 +106,6 @@ func (r *routes) add(s *fileState, leaf int64, e events.Event) error {
 	return nil
 }
 
-// addFile registers a new file. All files of an agent list it, so their states change too.
 func (r *routes) addFile(name string) error {
 	n := parseName(name)
 	for part := 1; n.part > 1 && part <= n.part; part++ {
@@ -126,8 +125,7 @@ type partList struct {
 
 const partsKey = "hooktrail:parts"
 
-// listParts writes the list of an agent's files into f. Its time is 0, so that a rebuilt file is
-// identical.
+// The time of the list is 0, so that a rebuilt file is identical.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

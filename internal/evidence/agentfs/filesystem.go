@@ -44,8 +44,7 @@ func (f *fileSystem) truncate(ino int64) error {
 	return nil
 }
 
-// writeAt writes content at an offset, a multiple of [chunkSize]. The file may already have later
-// chunks.
+// offset must be a multiple of [chunkSize].
 func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) error {
 	size := offset + int64(len(content))
 	for index := offset / chunkSize; len(content) > 0; index++ {
@@ -61,7 +60,6 @@ func (f *fileSystem) writeAt(ino, offset int64, content []byte, at time.Time) er
 	return nil
 }
 
-// link makes path a second name of the file at target, so that a payload need not be copied.
 func (f *fileSystem) link(target, path string, at time.Time) error {
 	ino, ok, err := f.lookup(target)
 	if err != nil || !ok {
@@ -83,8 +81,7 @@ func (f *fileSystem) link(target, path string, at time.Time) error {
 	return f.addEntry(folder, name, ino, path)
 }
 
-// create returns an inode for new content at path. Old content stays readable under its other
-// names.
+// A file with several names gets a new inode, so that the old content stays under its other names.
 func (f *fileSystem) create(path string, at time.Time) (int64, error) {
 	ino, ok, err := f.lookup(path)
 	if err != nil {

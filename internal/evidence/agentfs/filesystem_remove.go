@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// unlink removes the name at path, and the content if this was its last name.
 func (f *fileSystem) unlink(path string) error {
 	ino, ok, err := f.lookup(path)
 	if err != nil || !ok {
@@ -38,7 +37,7 @@ func (f *fileSystem) unlink(path string) error {
 	return nil
 }
 
-// remove deletes the file at path and its content under all other names.
+// remove truncates the file first, so that its content is also gone under other names.
 func (f *fileSystem) remove(path string) error {
 	ino, ok, err := f.lookup(path)
 	if err != nil || !ok {

@@ -73,8 +73,7 @@ func Unchanged(ctx context.Context, path string, mark Mark) error {
 	return nil
 }
 
-// markOf returns the mark of the open file at path. Without the SQLite checkpoint, closing would
-// change the file.
+// Without the SQLite checkpoint, closing the file would change it and its mark.
 func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err
@@ -86,8 +85,6 @@ func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	return Mark{bytes: info.Size(), written: info.ModTime()}, nil
 }
 
-// strip removes the rows of this package from the file at path, and reports whether others are
-// left.
 func strip(ctx context.Context, path string) (left bool, err error) {
 	f, err := openFile(ctx, path)
 	if err != nil {

@@ -100,7 +100,6 @@ const (
 	withCapitals = "_xu"
 )
 
-// unescapeID reverses escapeID. A shortened id ends with "…", because its end is lost.
 func unescapeID(escaped string) string {
 	escaped, _, long := strings.Cut(escaped, shortened)
 	escaped, _, _ = strings.Cut(escaped, withCapitals)
@@ -136,7 +135,7 @@ var keyEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 func keyPart(id string) string { return keyEscaper.Replace(text(id)) }
 
-// text replaces invalid UTF-8 and NUL bytes, which SQLite and the AgentFS clients refuse.
+// SQLite and the AgentFS clients refuse invalid UTF-8 and NUL bytes.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -99,8 +99,6 @@ const maxMembers = 1000
 
 var errNoObject = errors.New("read payload: not a JSON object")
 
-// membersOf returns the members of a payload. If there are too many, it returns some of them, and
-// the whole payload as the member "payload".
 func membersOf(payload json.RawMessage) (map[string]json.RawMessage, error) {
 	if len(payload) > 0 && payload[0] != '{' && string(payload) != "null" {
 		return nil, errNoObject
@@ -116,7 +114,6 @@ func membersOf(payload json.RawMessage) (map[string]json.RawMessage, error) {
 	return data, nil
 }
 
-// field returns value as it is stored in a row, which can be a reference to a file at path.
 func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
 		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
@@ -139,7 +136,6 @@ func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, err
 	return object(ref), err
 }
 
-// errorText returns message as it is stored in a row. A long message goes into a file.
 func (p *payloads) errorText(message, path string, at time.Time) (string, error) {
 	if len(message) <= maxInline {
 		return message, nil
@@ -156,8 +152,6 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob returns a reference to a payload that arrived in chunks. If the file at chunksPath has the
-// wrong hash, the payload counts as missing.
 func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
 	ino, ok, err := p.files.lookup(chunksPath)
@@ -177,8 +171,7 @@ func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at tim
 	return ref, p.files.link(chunksPath, path, at)
 }
 
-// addChunk writes a chunk of a payload. blob checks the hash later, because the referring event
-// comes after all chunks.
+// addChunk does not check the hash, because blob does so when an event refers to the payload.
 func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil

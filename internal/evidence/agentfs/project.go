@@ -32,8 +32,7 @@ var projections = []projection{
 	{events.BlobChunk, decoded((*projector).blobChunk)},
 }
 
-// decoded returns a function that decodes the payload for apply. Invalid payloads are ignored,
-// because any producer can send one.
+// decoded ignores invalid payloads, because any producer can send one.
 func decoded[T any](apply func(*projector, events.Event, T) error) func(*projector, events.Event) error {
 	return func(p *projector, e events.Event) error {
 		payload, err := events.Payload[T](e)
@@ -126,7 +125,6 @@ func (p *projector) runFinished(e events.Event, data events.RunFinishedData) err
 func metaKey(run string) string       { return "runs:" + keyPart(run) + ":meta" }
 func stepKey(run, step string) string { return "steps:" + keyPart(run) + ":" + keyPart(step) }
 
-// mergeMeta merges the fields of the run's start and end. The end wins, because it is newer.
 func (p *projector) mergeMeta(e events.Event, change func(*sources)) error {
 	key := metaKey(e.Run)
 	s, err := p.values.sources(key)

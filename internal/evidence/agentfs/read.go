@@ -197,8 +197,7 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	return fn(r)
 }
 
-// notWritable replaces SQLite's vague error if this process may not write the file. Even readers
-// need write permission, to lock it.
+// SQLite's error is vague if the process may not write the file, which even readers must lock.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
@@ -227,8 +226,7 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	return false, nil
 }
 
-// hasBefore reports whether the file has data of the erased run from before the order. Row ids
-// contain the leaf.
+// Row ids contain the leaf, so hasBefore can compare them with the leaf of the order.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

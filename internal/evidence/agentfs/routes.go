@@ -48,8 +48,7 @@ var routesSchema = []string{
 
 var dropRoutes = []string{`DROP TABLE IF EXISTS state`, `DROP TABLE IF EXISTS runs`, `DROP TABLE IF EXISTS files`}
 
-// openRoutes opens or creates a tenant's routes database. It replaces a damaged one, which can be
-// rebuilt.
+// openRoutes replaces a damaged database, because it can be rebuilt.
 func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, error) {
 	folder := filepath.Join(dir, ".routes")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

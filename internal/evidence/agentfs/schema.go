@@ -64,7 +64,7 @@ func prepare(conn *sqlite.Conn) error {
 	return nil
 }
 
-// addOutcome adds a column that the files of earlier versions lack.
+// Files of earlier versions lack the column outcome.
 func addOutcome(conn *sqlite.Conn) error {
 	n, err := number(conn, `SELECT count(*) FROM pragma_table_info('hooktrail_rows') WHERE name = 'outcome'`)
 	if err != nil || n > 0 {

@@ -43,8 +43,7 @@ func texts(conn *sqlite.Conn, query string, args ...any) (all []string, err erro
 	return all, nil
 }
 
-// prefixed turns a prefix into a range from <= s < to, for an index. The prefix must not end in
-// 0xff.
+// The range is from <= s < to. The prefix must not end in 0xff.
 func prefixed(prefix string) (from, to string) {
 	last := len(prefix) - 1
 	return prefix, prefix[:last] + string(prefix[last]+1)

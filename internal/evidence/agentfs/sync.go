@@ -61,8 +61,7 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checkFiles clears the states of missing files. After a start, any file could be an old copy with
-// erased runs.
+// After a start, any file could be an old copy that still has erased runs.
 func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -122,8 +121,7 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	return order, false, nil
 }
 
-// decode returns false if a record has no event. The verifier reports unreadable ones, so they are
-// only logged.
+// decode only logs unreadable records, because the verifier reports them.
 func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) {
 	if entry.Event == nil {
 		return events.Event{}, false

@@ -15,7 +15,6 @@ func failureText(failure *events.Failure, others ...string) string {
 	return cmp.Or(others...)
 }
 
-// resultText returns the result of a tool as text. Some tools put their error message there.
 func resultText(result json.RawMessage) string {
 	if len(result) == 0 || bytes.Equal(result, []byte("null")) {
 		return ""
@@ -38,7 +37,7 @@ func raw(value json.RawMessage) any {
 	return value
 }
 
-// object encodes a value as JSON, which never fails for decoded JSON.
+// Encoding does not fail, because values come from decoded JSON.
 func object(value any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

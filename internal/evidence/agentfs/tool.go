@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolBefore writes the row of a tool call, which hooks and a transcript can both report. A denied
-// call stays failed.
+// Hooks and a transcript can both report a call. A call that hooks denied stays failed.
 func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
 	key := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID))
 	path := toolPath(e)
@@ -40,8 +39,6 @@ func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error
 	return p.calls.put(r)
 }
 
-// merge combines r with the stored row of the same call. If hooks changed the arguments, patched is
-// true and r keeps them.
 func (r *row) merge(old storedRow, patched bool) {
 	if !patched && len(old.parameters) > 0 {
 		r.parameters = old.parameters
@@ -86,8 +83,6 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 
 const deniedText = "denied"
 
-// isStronger reports whether the stored outcome of a call counts more than r. A denial by hooks
-// counts most.
 func isStronger(old storedRow, r row) bool {
 	if old.status == pending || old.outcome == deniedByHooks {
 		return old.status != pending
@@ -96,8 +91,7 @@ func isStronger(old storedRow, r row) bool {
 	return before != now && before.Stronger(now) == before
 }
 
-// outcomeOf returns the outcome of a row that an earlier version wrote without it, as far as its
-// error text tells it.
+// Rows of earlier versions have no outcome, so outcomeOf derives it from the error text.
 func outcomeOf(s status, failure string) string {
 	switch {
 	case s == success:
@@ -112,7 +106,6 @@ func outcomeOf(s status, failure string) string {
 	return string(events.ToolError)
 }
 
-// knownName returns one name for a call that two events name differently.
 func knownName(a, b string) string {
 	switch unknown := toolName(""); unknown {
 	case a:
@@ -123,8 +116,8 @@ func knownName(a, b string) string {
 	return events.ToolName(a, b)
 }
 
-// outcomeText returns the error text of a call. It begins with "denied" or "interrupted", for which
-// the format has no status.
+// The format has no status for denied and interrupted calls, so the error text begins with these
+// words.
 func outcomeText(data events.ToolResultData) string {
 	text := failureText(data.Error, resultText(data.Result), "tool failed")
 	switch data.Status {

@@ -108,7 +108,6 @@ func (t *toolCalls) put(r row) error {
 	return nil
 }
 
-// setCall sets the tool and the arguments of a row that already has an outcome.
 func (t *toolCalls) setCall(id int64, r row) error {
 	var parameters any
 	if len(r.parameters) > 0 {
@@ -151,7 +150,6 @@ func (t *toolCalls) removeAll() error {
 	})
 }
 
-// columns returns the columns after the id in the form that AgentFS clients expect.
 func (r row) columns() []any {
 	var parameters, result, failure any
 	if len(r.parameters) > 0 {

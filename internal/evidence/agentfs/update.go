@@ -6,8 +6,6 @@ import (
 	"time"
 )
 
-// update opens the file of state, calls change and commits. After a failure, Sync continues with
-// other files.
 func (s *session) update(ctx context.Context, state *fileState, change func(*file) error) error {
 	if err := s.pause(ctx, state.name); err != nil {
 		return err
@@ -50,7 +48,6 @@ func (s *session) commit(ctx context.Context, state *fileState, change func(*fil
 	return nil
 }
 
-// check resets f if it needs a rebuild or belongs to another ledger.
 func (s *session) check(ctx context.Context, f *file, state *fileState) error {
 	if state.rebuild {
 		return f.reset()

@@ -26,8 +26,7 @@ type origin struct {
 
 func originOf(e events.Event) origin { return origin{e.Producer, e.Sequence} }
 
-// isNewer reports whether o is a later event of the same producer. Otherwise the order in the
-// ledger decides.
+// Numbers of different producers cannot be compared, so their order in the ledger decides.
 func (o origin) isNewer(other origin) bool {
 	return o.producer == other.producer && o.sequence > other.sequence
 }

@@ -178,7 +178,6 @@ func (w *Writer) evict() error {
 	return errors.Join(errs...)
 }
 
-// open loads the stored routes of a tenant, unless they belong to another ledger.
 func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) error {
 	if t.routes != nil {
 		return nil
@@ -202,8 +201,7 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// rebuildIfErased marks all files for a rebuild after an erasure. Without its first event, a run
-// may belong in another file.
+// Without its erased first event, a run may belong in another file.
 func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {

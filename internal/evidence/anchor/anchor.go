@@ -84,8 +84,7 @@ func New(o Options) *Anchors {
 	return a
 }
 
-// holdTimestamps delays time stamps until the end of a drain, because a ledger gets only one per
-// interval.
+// A ledger gets only one time stamp per interval, so a drain requests it at the very end.
 func (a *Anchors) holdTimestamps() {
 	u := a.all[len(a.all)-1]
 	may := u.mayUpload

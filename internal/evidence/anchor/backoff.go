@@ -41,7 +41,6 @@ func newBackoff(o Options) *backoff {
 	return &backoff{now: o.Now, logger: o.Logger, sizes: make(map[target]int64), pauses: make(map[target]pause)}
 }
 
-// size returns how many leaves the witness has cosigned, or 0. During a pause it returns an error.
 func (b *backoff) size(of target) (size int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,15 +64,13 @@ func (b *backoff) succeeded(ctx context.Context, of target, size int64, name str
 	}
 }
 
-// failed pauses all requests to the witness, or only those for this ledger if the witness refused
-// it.
 func (b *backoff) failed(ctx context.Context, of target, err error, name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.sizes, of) // the next answer of the witness contains its size
 	t := target{witness: of.witness}
 	if errors.Is(err, witness.ErrForked) || errors.Is(err, witness.ErrUnknownLog) {
-		t = of
+		t = of // the witness refuses only this ledger
 	}
 	now := b.now()
 	p, ok := b.pauses[t]

@@ -50,8 +50,6 @@ func (b *bucketAnchor) run(ctx context.Context) {
 	}
 }
 
-// refresh refreshes the lease and reports whether this auditor has just taken it. After a change of
-// the holder, everything is uploaded again.
 func (b *bucketAnchor) refresh(ctx context.Context) (taken bool) {
 	changed, taken := b.leadership.refresh(ctx)
 	if changed {
@@ -129,8 +127,6 @@ func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.U
 	return batch
 }
 
-// compare checks that the ledger has the history of the checkpoint in the bucket. The ledger may be
-// behind.
 func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.storage.forget(tenant)
 	_, _, err := b.anchor.prepare(ctx, tenant)
@@ -140,7 +136,7 @@ func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
 	b.uploads.record(ctx, tenant, err)
 }
 
-// awaitLease refreshes the lease. A drain repeats this, because a stopped auditor may still hold
+// A drain refreshes the lease repeatedly, because an auditor that has just stopped may still hold
 // it.
 func (b *bucketAnchor) awaitLease(ctx context.Context) {
 	lease := b.leadership.lease

@@ -61,8 +61,7 @@ func (f File) load(_ context.Context, tenant string) ([]byte, uint64, error) {
 
 const maxNote = 1 << 20
 
-// readNote reads a file that other users may control, so it refuses large files, and pipes, which
-// could block.
+// Other users may control the file, so readNote refuses large files, and pipes, which could block.
 func readNote(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -79,7 +78,7 @@ func readNote(path string) ([]byte, error) {
 	return ledger.TrimNote(signed), errors.Join(err, f.Close())
 }
 
-// store ignores the revision, so only one process may call it.
+// store overwrites the file whatever its revision, so only one process may call it.
 func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) error {
 	path, err := f.path(tenant)
 	if err != nil {

@@ -23,15 +23,14 @@ type leadership struct {
 
 	mu       sync.Mutex // mu guards the fields below.
 	leading  bool       // the log says that this auditor holds the lease
-	yielded  bool       // the log already names the other holder
+	yielded  bool       // the log already names the auditor that took the lease
 	taken    int        // lease.Taken at the last change
 	known    bool       // the lease was read at least once
 	failures int        // failed refreshes in a row
 	failed   error      // of the last refresh
 }
 
-// allowsUploads reports whether this auditor may upload to other anchors. Without a bucket there is
-// no lease, so all except standbys may.
+// Without a bucket there is no lease, so every auditor except a standby may upload.
 func (l *leadership) allowsUploads() bool {
 	if l.lease.Held() {
 		return true

@@ -48,8 +48,7 @@ func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
 	return a.storage.store(ctx, tenant, newest, revision)
 }
 
-// prepare returns the ledger's newest checkpoint if it should replace the stored one, and the
-// revision of that.
+// newest is nil if the stored checkpoint should stay. revision is the one of the stored checkpoint.
 func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -78,7 +77,6 @@ var errBehind = errors.New("it is an older copy, or has to catch up")
 var errShort = errors.New("it is shorter at the same position of the stream: it was cut off, or did not begin with the stream " +
 	"(start a standby from a copy of the other auditor's ledger folder)")
 
-// next returns the checkpoint that should replace the stored note, or nil.
 func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote []byte) (newest []byte, err error) {
 	err = r.Tree().Read(ctx, func(signed []byte, hashes tlog.HashReader) error {
 		now, err := ledger.OpenCheckpoint(signed, a.keys)
@@ -111,7 +109,6 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote [
 	return newest, err
 }
 
-// continues returns an error if the newer tree does not begin with the older one.
 func continues(newer, older ledger.Checkpoint, hashes tlog.HashReader) error {
 	if newer.Tenant != older.Tenant {
 		return fmt.Errorf("%w: it is of tenant %q", ErrForked, older.Tenant)

@@ -119,19 +119,16 @@ func (a *timestampAnchor) dueAt(tenant string) (due time.Time, known bool) {
 	return due, known
 }
 
-// setDue sets when a ledger may get its next time stamp. last may be in the future, because clocks
-// differ.
 func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if now := a.now(); last.After(now) {
+	if now := a.now(); last.After(now) { // clocks differ
 		last = now
 	}
 	a.due[tenant] = last.Add(a.interval)
 }
 
-// next returns the newest checkpoint of a ledger and its size, or nil if the ledger has not grown
-// since the last time stamp.
+// newest is nil if the ledger has not changed since its last time stamp.
 func (a *timestampAnchor) next(ctx context.Context, tenant string, last timestamp.Stored) (newest []byte, size int64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -190,8 +187,7 @@ func (a *timestampAnchor) paused() error {
 	return nil
 }
 
-// record ends the pause after a success, and starts a longer one after a failure. Concurrent
-// requests fail together, which counts once.
+// Concurrent requests fail together, so only the first failure makes the next pause longer.
 func (a *timestampAnchor) record(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -119,7 +119,6 @@ func (u *uploads) round(ctx context.Context) {
 	_ = group.Wait() // record has stored the errors
 }
 
-// finish runs rounds until all checkpoints are uploaded, an upload fails or ctx ends.
 func (u *uploads) finish(ctx context.Context) {
 	u.round(ctx)
 	for u.isBehind() && u.failure() == nil && u.mayUpload() {
@@ -147,7 +146,6 @@ func (u *uploads) take() []string {
 	return slices.Concat(tenants[first:], tenants[:first])
 }
 
-// isLate reports whether the time of the round is over. It queues the tenants for the next round.
 func (u *uploads) isLate(ctx context.Context, tenants ...string) bool {
 	if ctx.Err() == nil || len(tenants) == 0 {
 		return false

@@ -112,8 +112,6 @@ func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	return w.store(tenant, path, cosigned, kept, errs)
 }
 
-// store writes the cosigned note to disk. A note with too few cosignatures never replaces one with
-// enough.
 func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, errs error) error {
 	found := w.policy.Check(cosigned)
 	if !bytes.Equal(cosigned, storedNote) && (found.Met() || !w.policy.Check(storedNote).Met()) {
@@ -128,8 +126,7 @@ func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, 
 	return nil
 }
 
-// ask adds the missing cosignatures to the note. The error is never nil, and does not matter if the
-// note meets the policy.
+// ask always returns an error. The caller ignores it if the cosigned note meets the policy.
 func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {

@@ -66,7 +66,7 @@ func Ask(ctx context.Context, o Options) *Question {
 	return q
 }
 
-// awaitLedger waits until the ledger has all messages up to q.end. Answer reports errors.
+// awaitLedger ignores errors, because Answer reports them.
 func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 	for asked := (ledger.Position{}); ; {
 		c, err := q.opts.Ledger.Newest(ctx)

@@ -59,8 +59,6 @@ func inspect(o Options) outboxes {
 
 func (b *outbox) counts() bool { return b.now.Events+b.now.Lost+b.now.Damaged > 0 }
 
-// inspect reads the state of the outbox. The first call sets b.last, and later calls ignore newer
-// events.
 func (b *outbox) inspect(tenant string) error {
 	name := filepath.Base(b.dir)
 	s, err := publish.Inspect(b.dir)
@@ -91,7 +89,6 @@ func (b *outbox) inspect(tenant string) error {
 	return nil
 }
 
-// await waits until all events are in the stream, except in outboxes that no process sends.
 func (o *outboxes) await(ctx context.Context, deadline time.Time) {
 	for i := range o.list {
 		b := &o.list[i]
@@ -117,8 +114,6 @@ func (o *outboxes) waiting() (list []verifier.Waiting, unread string) {
 	return list, unread
 }
 
-// missing returns the lost outboxes of the tenant, without those whose loss the ledger has
-// recorded.
 func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	if dataDir == "" {
 		return nil

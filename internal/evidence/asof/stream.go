@@ -54,8 +54,6 @@ func askStream(ctx context.Context, o Options) (*streamEnd, error) {
 	return e, nil
 }
 
-// isOther reports whether the ledger has read another stream, for example because this is the wrong
-// server.
 func (e *streamEnd) isOther(at ledger.Position) bool {
 	return !at.Stream.IsZero() && !at.Stream.Equal(e.created)
 }
@@ -83,8 +81,8 @@ func (e *streamEnd) later(ctx context.Context, at ledger.Position) (l verifier.L
 
 var errTooMany = errors.New("the stream has too many messages to compare them in time")
 
-// missing calls found for each message after at that is not in the ledger, until found returns
-// false. A restored stream repeats messages, so it is read from the start.
+// missing stops when found returns false. A restored stream repeats messages, so it is read from
+// the start.
 func (e *streamEnd) missing(ctx context.Context, at ledger.Position, found func(manifest bool) bool) error {
 	after := at.Sequence
 	if !at.Stream.Equal(e.created) {
@@ -129,8 +127,7 @@ func (e *streamEnd) get(ctx context.Context, from uint64, filter string) (*jetst
 	return msg, nil
 }
 
-// received reports whether the ledger has msg, and whether msg is a manifest. A copy does not
-// change the ledger's position, so the content decides.
+// A copy of a message does not change the position of the ledger, so received compares contents.
 func (e *streamEnd) received(ctx context.Context, msg *jetstream.RawStreamMsg) (has, manifest bool, err error) {
 	address, err := e.space.Parse(msg.Subject)
 	if err != nil {

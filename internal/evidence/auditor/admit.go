@@ -72,8 +72,8 @@ func newAdmissions(o Options) (*admissions, error) {
 	return a, nil
 }
 
-// readAgain reports whether a refused tenant is now accepted, so that the stream must be read
-// again.
+// readAgain reports whether the auditor now accepts a tenant that it refused before. The messages
+// of that tenant were skipped, so the stream must be read again.
 func (a *admissions) readAgain() bool {
 	again := a.file.More && (a.policy == "" || a.policy != a.file.Policy)
 	for tenant := range a.file.Tenants {
@@ -122,8 +122,8 @@ func (a *admissions) allows(ctx context.Context, l *ledgers, tenant string, sequ
 	return false
 }
 
-// save stores the refused tenants. Call it before committing the stream position, because otherwise
-// a crash could lose one.
+// save must be called before the stream position is committed. Otherwise a crash could lose a
+// refused tenant.
 func (a *admissions) save() error {
 	if !a.changed {
 		return nil
@@ -146,7 +146,6 @@ func (a *admissions) save() error {
 	return nil
 }
 
-// committed removes tenants that the previous start refused. Their messages will now be read.
 func (a *admissions) committed() error {
 	if a.before.Tenants == nil {
 		return nil

@@ -21,8 +21,8 @@ const (
 	syncLatest = 30 * time.Second // interval after a sync that took long
 )
 
-// syncWorkers is the number of tenants synced in parallel, so that a busy one does not delay the
-// others.
+// syncWorkers is the number of tenants synced in parallel, so that a busy tenant does not delay all
+// tenants.
 const syncWorkers = 4
 
 const logAgain = time.Minute
@@ -52,8 +52,6 @@ func (s *fileSync) changed(tenant string) {
 	s.pending[tenant] = true
 }
 
-// run syncs the files of changed ledgers until ctx ends. It also calls tick at the start and then
-// regularly.
 func (s *fileSync) run(ctx context.Context, tick func()) {
 	s.all(ctx)
 	tick()
@@ -102,8 +100,6 @@ func (s *fileSync) all(ctx context.Context) {
 	}
 }
 
-// sync writes the files of all pending tenants. After an error a tenant stays pending, unless its
-// ledger is damaged.
 func (s *fileSync) sync(ctx context.Context) error {
 	s.mu.Lock()
 	tenants := slices.Sorted(maps.Keys(s.pending))

@@ -60,7 +60,6 @@ func (q queued) target(tenant string) ledgerPosition {
 	return ledgerPosition{tenant: tenant, epoch: q.stream.Epoch, sequence: q.messages[len(q.messages)-1].Sequence}
 }
 
-// add queues messages, or returns false if the goroutine of the backlog has stopped.
 func (b *backlog) add(q queued) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,8 +70,8 @@ func (b *backlog) add(q queued) bool {
 	return true
 }
 
-// first returns the first queued messages. If there are none, it closes done, so that add queues no
-// more.
+// first closes done under the same lock as its check, so that add cannot queue messages that nobody
+// writes.
 func (b *backlog) first() (queued, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,8 +113,7 @@ func (b *backlog) isDone() bool {
 	}
 }
 
-// run writes the queued messages and retries while the file is locked. After other errors, flush
-// must write the rest.
+// After an error, messages can be left in the queue. The caller must write them with flush.
 func (b *backlog) run(ctx context.Context) error {
 	for {
 		q, ok := b.first()
@@ -140,8 +138,8 @@ func (b *backlog) run(ctx context.Context) error {
 	}
 }
 
-// flush writes the remaining messages. The caller must wait for b.done first, because the goroutine
-// uses the ledger until then.
+// flush must not be called before done is closed, because the backlog's goroutine uses the ledger
+// until then.
 func (b *backlog) flush(ctx context.Context) error {
 	for len(b.queue) > 0 {
 		if err := b.append(ctx, b.ledger, b.queue[0]); err != nil {

@@ -53,8 +53,6 @@ func (b *batch) write(ctx context.Context, stream ledger.Stream, messages []cons
 	})
 }
 
-// postpone moves messages to the backlogs of their tenants. If a backlog is full, it waits until
-// that is written.
 func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map[string][]ledger.Message) error {
 	if err := b.ledgers.attachDone(ctx); err != nil {
 		return err
@@ -77,8 +75,8 @@ func (b *batch) postpone(ctx context.Context, stream ledger.Stream, byTenant map
 	return nil
 }
 
-// writeOne writes messages to a ledger. If this takes too long, it returns a backlog, which
-// continues the write.
+// writeOne returns a backlog if the write takes too long. The write then continues in the
+// background.
 func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *budget) (ledgerPosition, *backlog, error) {
 	own, result := b.ledgers.newBacklog(l, q), make(chan error, 1)
 	b.ledgers.workers.Go(func() { result <- own.run(b.ledgers.workersCtx) })
@@ -101,8 +99,8 @@ func (b *batch) writeOne(ctx context.Context, l *writer.Ledger, q queued, left *
 	}
 }
 
-// each calls fn for all tenants in parallel. For a damaged ledger fn gets nil, so that the batch
-// does not fail.
+// For a damaged ledger, each calls fn with a nil ledger, so that one tenant cannot fail the whole
+// batch.
 func (b *batch) each(
 	ctx context.Context, tenants []string, fn func(string, *writer.Ledger) (ledgerPosition, *backlog, error),
 ) error {

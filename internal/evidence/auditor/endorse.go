@@ -104,14 +104,13 @@ func (k *otherKeys) give(f *os.File) error {
 	return f.Chown(int(k.owner.Uid), int(k.owner.Gid))
 }
 
-// issuer returns the public key of the issuer, and creates a missing key. A service may create one
-// at the same time.
 func (k *otherKeys) issuer(name string) (public string, err error) {
 	text, err := k.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if text, err = newIssuer(); err != nil {
 			return "", err
 		}
+		// A service may create the key at the same time. Link keeps the existing file.
 		if err = k.write(name, text, k.Link); err == nil || errors.Is(err, fs.ErrExist) {
 			text, err = k.ReadFile(name)
 		}
@@ -129,7 +128,6 @@ func (k *otherKeys) issuer(name string) (public string, err error) {
 	return pair.PublicKey()
 }
 
-// checkOwner returns an error if the data directory's owner may not be able to read the key.
 func (k *otherKeys) checkOwner(name string) error {
 	info, err := k.Lstat(name)
 	if err != nil || k.owner == nil {
@@ -149,7 +147,6 @@ func newIssuer() (seed []byte, err error) {
 	return pair.Seed()
 }
 
-// write stores data in a temporary file, and calls finish to rename or link it to name.
 func (k *otherKeys) write(name string, data []byte, finish func(from, to string) error) error {
 	tmp := ".new-" + rand.Text()
 	f, err := k.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

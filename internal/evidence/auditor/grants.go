@@ -13,8 +13,6 @@ import (
 
 const grantsWait = 5 * time.Second
 
-// sendGrants sends grants that outboxes could not send before the issuer was endorsed. Outboxes in
-// use send theirs themselves.
 func sendGrants(ctx context.Context, o Options) {
 	path := broker.Issuer(o.DataDir, o.Logger)
 	if path == "" {

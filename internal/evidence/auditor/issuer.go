@@ -24,7 +24,6 @@ func EndorseIssuer(ctx context.Context, o Options) error {
 	return err
 }
 
-// endorseIssuer endorses the issuer of the data directory, which enrols its new producers.
 func endorseIssuer(ctx context.Context, o Options, key *writer.Key) {
 	path, err := broker.IssuerKey(o.DataDir)
 	if err == nil {
@@ -57,7 +56,6 @@ func Endorse(path, tenant, public string, signer note.Signer) error {
 	return nil
 }
 
-// endorsement returns the endorsement had if it still counts, or a new one.
 func endorsement(had, issuer, tenant, public string, signer note.Signer) (signed string, err error) {
 	verifier, err := ledger.ParseKey(public)
 	if err != nil {

@@ -34,14 +34,12 @@ func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer strin
 	})
 }
 
-// newestOf returns the newest checkpoints of all readable ledgers. The auditor reports the others
-// at its next start.
 func newestOf(ctx context.Context, dataDir string, tenants []string) map[string][]byte {
 	newest := make(map[string][]byte)
 	for _, tenant := range tenants {
 		r, err := ledger.OpenTenant(LedgerDir(dataDir), tenant)
 		if err != nil {
-			continue
+			continue // the auditor reports it at its next start
 		}
 		signed, _, err := r.Signed(ctx)
 		if errors.Join(err, r.Close()) == nil {
@@ -65,8 +63,6 @@ func placeOfNext(dir, signer string) (place writer.Place, err error) {
 	return place, err
 }
 
-// sendKeyChanges sends key changes that a ledger lacks as access records. A second order has no
-// effect.
 func (l *ledgers) sendKeyChanges(ctx context.Context) error {
 	if l.opts.Standby {
 		return nil // the stream delivers the other auditor's orders

@@ -43,7 +43,7 @@ func openLedgers(ctx context.Context, o Options, s *state, key *writer.Key, a *a
 	return l
 }
 
-// suspend stops writes to a damaged ledger until the next start. The caller must hold l.mu.
+// The caller of suspend must hold l.mu.
 func (l *ledgers) suspend(ctx context.Context, tenant string, err error) {
 	if l.suspended[tenant] != nil {
 		return
@@ -106,8 +106,6 @@ func (l *ledgers) queuedBytes() (bytes int) {
 	return bytes
 }
 
-// detach takes a tenant's ledger out of the set for a scrub, which can take long. It returns nil
-// for a suspended ledger.
 func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +135,6 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	return b, nil
 }
 
-// attach puts detached ledgers back into the set if their backlogs have stopped.
 func (l *ledgers) attach(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,8 +152,7 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// attachOne writes the rest of a stopped backlog and puts its ledger back. The caller must hold
-// l.mu.
+// The caller of attachOne must hold l.mu, and the backlog must have stopped.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	tenant := b.ledger.Tenant()
 	err := b.flush(ctx)
@@ -182,7 +178,7 @@ func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	return nil
 }
 
-// await waits until a backlog has stopped and attaches its ledger. The caller must hold l.mu.
+// The caller of await must hold l.mu.
 func (l *ledgers) await(ctx context.Context, b *backlog) error {
 	select {
 	case <-b.done:
@@ -202,8 +198,7 @@ func (l *ledgers) awaitAll(ctx context.Context) error {
 	return nil
 }
 
-// finish waits for all backlogs and attaches their ledgers. It waits without l.mu, so that
-// readiness checks still work.
+// finish waits without holding l.mu, so that readiness checks are still answered.
 func (l *ledgers) finish(ctx context.Context) error {
 	l.mu.Lock()
 	rest := slices.Collect(maps.Values(l.backlogs))
@@ -245,7 +240,6 @@ func (l *ledgers) logAppended(ctx context.Context, tenant string, done writer.Ap
 		"leaves", done.Leaves, "seen_again", done.Repetitions, "copies", done.Copies)
 }
 
-// close closes all ledgers. It returns an error if messages of a backlog are not in their ledger.
 func (l *ledgers) close() error {
 	l.stopWorkers()
 	l.workers.Wait()

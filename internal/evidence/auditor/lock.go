@@ -24,7 +24,6 @@ func (t locks) Unlock() error {
 	return errs
 }
 
-// acquire waits for the locks of an auditor. It also finishes an interrupted rebuild.
 func acquire(ctx context.Context, o Options) (_ locks, err error) {
 	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
 		return nil, err
@@ -71,8 +70,7 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 
 func tenantLock(dataDir, tenant string) (string, error) { return ownFile(dataDir, tenant, ".lock") }
 
-// ownFile returns the path of a file of an auditor. The name has a dot, so it cannot be a ledger
-// folder.
+// The file name contains a dot, so that it cannot be the name of a ledger folder.
 func ownFile(dataDir, tenant, extension string) (string, error) {
 	name, err := subjects.Space{}.Durable(durable, tenant)
 	if err != nil {
@@ -81,8 +79,6 @@ func ownFile(dataDir, tenant, extension string) (string, error) {
 	return filepath.Join(LedgerDir(dataDir), name+extension), nil
 }
 
-// tryLock takes the lock of the auditor of all tenants. If another process has it, message is the
-// error.
 func tryLock(dataDir, message string) (*filelock.Lock, error) {
 	if err := makeDir(LedgerDir(dataDir)); err != nil {
 		return nil, err

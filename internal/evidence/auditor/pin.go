@@ -11,8 +11,7 @@ import (
 
 const pinTimeout = 5 * time.Second
 
-// pinKey pins the public key for the user. A failure is only logged, because verify reports an
-// unpinned key.
+// pinKey only logs a failure, because auditor verify reports a key that is not pinned.
 func pinKey(ctx context.Context, o Options, key *writer.Key) {
 	if o.KnownLedgers == "" {
 		return

@@ -60,12 +60,10 @@ func (p *projector) Apply(ctx context.Context, messages []consume.Message, next 
 	return nil
 }
 
-// write writes messages, and records holes in the stream. Each costs a commit in every ledger, so
-// only the first and last are recorded.
 func (p *projector) write(
 	ctx context.Context, b *batch, stream ledger.Stream, messages []consume.Message, holes []consume.Gap,
 ) error {
-	if len(holes) > 2 {
+	if len(holes) > 2 { // each record of a hole costs a commit in every ledger
 		holes = []consume.Gap{holes[0], holes[len(holes)-1]}
 	}
 	for _, h := range holes {
@@ -84,7 +82,7 @@ func (p *projector) write(
 	return b.write(ctx, stream, messages)
 }
 
-// recordBreak records a break in every ledger, because the lost messages could be of any tenant.
+// recordBreak writes to every ledger, because the lost messages could be of any tenant.
 func (p *projector) recordBreak(ctx context.Context, b *batch, at ledger.Position) error {
 	if err := p.ledgers.awaitAll(ctx); err != nil {
 		return err
@@ -109,7 +107,6 @@ func (p *projector) recordBreak(ctx context.Context, b *batch, at ledger.Positio
 	return err
 }
 
-// streamChanged implements consume.Options.OnStreamChanged.
 func (p *projector) streamChanged(reason string) error {
 	p.opts.Logger.Error("stream replaced or rolled back, ledgers continue after the last common message", "reason", reason)
 	p.tracker.replaced(reason)

@@ -78,8 +78,6 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 
 func (r *pruner) hasWork() bool { return len(r.opts.Retention) > 0 || r.opts.Floor > 0 }
 
-// orders returns an order that raises the ledger's retention floor, or orders to prune expired
-// records.
 func (r *pruner) orders(ctx context.Context, reader *ledger.Reader) ([]ledger.Order, error) {
 	in, err := reader.Orders().Rules(ctx)
 	if err != nil {

@@ -208,8 +208,6 @@ func (r *rebuilding) readStream(ctx context.Context) error {
 	return r.staging.add(filepath.Join("ledger", filepath.Base(s.state.db.Path())))
 }
 
-// oldStream returns the newest stream of the old ledgers, which gets the same epoch number in the
-// new ones.
 func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error) {
 	o := Options{DataDir: r.DataDir, Tenant: r.Tenant}
 	tenants, err := o.tenants()

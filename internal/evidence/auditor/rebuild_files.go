@@ -13,8 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// agentFiles writes the new AgentFS files from the ledgers in source. These are complete, so erased
-// payloads are left out.
 func (r *rebuilding) agentFiles(ctx context.Context, source string) (err error) {
 	tenants, err := Options{DataDir: source, Tenant: r.Tenant}.tenants()
 	if err != nil {
@@ -65,8 +63,6 @@ func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string,
 	return kept, nil
 }
 
-// unwritten returns an error if another tool has written to an AgentFS file since its rows were
-// copied.
 func (r *rebuilding) unwritten(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.marks)) {
 		if err := agentfs.Unchanged(ctx, filepath.Join(AgentFSDir(r.DataDir), name), r.marks[name]); err != nil {
@@ -76,8 +72,6 @@ func (r *rebuilding) unwritten(ctx context.Context) error {
 	return nil
 }
 
-// replaceFiles lists the replacements for a tenant's AgentFS files. Files that tools created
-// meanwhile stay.
 func (r *rebuilding) replaceFiles(tenant string) error {
 	made, err := agentfs.List(AgentFSDir(r.staging.fresh()), tenant)
 	if err != nil {
@@ -95,6 +89,7 @@ func (r *rebuilding) replaceFiles(tenant string) error {
 		return err
 	}
 	for _, f := range old {
+		// A tool has created a file without a mark meanwhile, so it stays.
 		if _, known := r.marks[f.Name]; known && !have[f.Name] {
 			r.staging.drop(filepath.Join("agentfs", f.Name))
 		}

@@ -77,8 +77,7 @@ func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
 	return s.finish(ctx, logger)
 }
 
-// finish applies the list of replacements, if any, and removes the staging folder. The caller must
-// have the auditor's lock.
+// The caller of finish must hold the auditor's lock.
 func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	text, err := os.ReadFile(s.list())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +99,7 @@ func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	return s.remove()
 }
 
-// replace moves a new file to its place. After a crash it can be repeated.
+// replace can be repeated, because a crash may interrupt it.
 func (s staging) replace(one replacement) error {
 	if !filepath.IsLocal(one.Path) {
 		return errors.New("path is not below the data directory")

@@ -13,8 +13,8 @@ const (
 	renewMargin = time.Minute // allows for clocks that differ
 )
 
-// renewIdle signs new checkpoints in quiet ledgers. Only a later checkpoint shows that a run or a
-// producer went silent.
+// Only a later checkpoint shows that a run or producer went silent, so renewIdle signs one in each
+// quiet ledger.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,8 +58,6 @@ func (l *ledgers) renew(ctx context.Context, tenant string, now time.Time) error
 	return l.state.setRenewed(ctx, tenant, now)
 }
 
-// awaitedUntil returns when all open producers of a tenant count as silent, which needs another
-// checkpoint.
 func (l *ledgers) awaitedUntil(ctx context.Context, tenant string) (until time.Time, err error) {
 	r, err := ledger.OpenTenant(LedgerDir(l.opts.DataDir), tenant)
 	if err != nil {

@@ -113,8 +113,6 @@ func (r *reporter) tenant(ctx context.Context, tenant string) (err error) {
 	return nil
 }
 
-// missingDays returns the days from the newest report in dir up to yesterday. Without a report, it
-// returns yesterday.
 func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 	last := now.UTC().Truncate(oneDay).Add(-oneDay)
 	entries, err := os.ReadDir(dir)
@@ -179,7 +177,7 @@ func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, f
 	return nil
 }
 
-// write writes the text file last, so that a report with a text is complete.
+// write writes the text file last, because its presence means that the report is complete.
 func write(path string, made daily.Made) error {
 	document, err := made.JSON()
 	if err == nil {
@@ -191,7 +189,7 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record records that a report uses the ledger. With that record, the checkpoint covers the whole
+// record waits for an access record about this report. The next checkpoint then covers the whole
 // reported day.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{

@@ -18,8 +18,7 @@ type resumption struct {
 	expected consume.Position
 }
 
-// resume decides where to continue reading the stream, which is earlier if a ledger is behind.
-// Ledgers skip messages that they have.
+// Reading may start too early, because ledgers skip messages that they already have.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
@@ -57,8 +56,7 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest sets r.stream to the newest stream of any ledger. With r.expected, a new state database
-// notices a replaced stream.
+// latest sets r.expected so that a replaced stream is noticed even with a new state database.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
 		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor ran later
@@ -86,8 +84,7 @@ func (r *resumption) goBack(have ledger.Position) {
 	}
 }
 
-// positions returns the positions of all ledgers. A deleted ledger has zero, so that its messages
-// are read again.
+// A deleted ledger gets the position zero, so that its messages are read again.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {

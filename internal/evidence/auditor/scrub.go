@@ -44,7 +44,6 @@ func (s *scrubber) run(ctx context.Context) {
 	}
 }
 
-// all scrubs each ledger whose scrub is due. After a failure, the ledger stays in the queue.
 func (s *scrubber) all(ctx context.Context) {
 	for _, tenant := range s.queue.due() {
 		err := s.scrub(ctx, tenant)
@@ -77,7 +76,6 @@ func (s *scrubber) finish(ctx context.Context) {
 	}
 }
 
-// scrub removes erased payloads from a ledger's files. Messages that arrive meanwhile are queued.
 func (s *scrubber) scrub(ctx context.Context, tenant string) error {
 	b, err := s.ledgers.detach(ctx, tenant)
 	if err != nil {

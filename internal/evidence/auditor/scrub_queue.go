@@ -31,8 +31,7 @@ type pendingScrub struct {
 	next  time.Time     // next attempt
 }
 
-// add queues a tenant for a scrub. After a failure it waits, because each attempt writes the whole
-// file.
+// add delays a scrub after a failure, because each attempt rewrites the whole file.
 func (s *scrubQueue) add(tenant string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +82,6 @@ func (s *scrubQueue) list() []string {
 	return slices.Sorted(maps.Keys(s.tenants))
 }
 
-// failure returns an error if a scrub failed or takes too long. Waiting for readers is no failure.
 func (s *scrubQueue) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

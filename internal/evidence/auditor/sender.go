@@ -30,7 +30,6 @@ type sender struct {
 
 func newSender(o Options) *sender { return &sender{opts: o} }
 
-// run sends records until ctx ends, and the rest for at most lastSync.
 func (s *sender) run(ctx context.Context) {
 	s.recordLost(ctx)
 	for pause := firstSendPause; ; pause = min(2*pause, maxSendPause) {
@@ -85,7 +84,6 @@ func (s *sender) set(p *publish.Publisher, failed error) {
 	s.outbox, s.failed = p, failed
 }
 
-// failure returns an error if access records cannot be sent until an operator repairs something.
 func (s *sender) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +100,6 @@ func (s *sender) failure() error {
 	return nil
 }
 
-// drain sends all access records, or waits until another process has sent them.
 func (s *sender) drain(ctx context.Context) error {
 	s.recordLost(ctx)
 	if err := publish.DrainShared(ctx, s.opts.Broker.Conn(), s.outboxOptions()); err != nil {

@@ -66,8 +66,7 @@ func open(ctx context.Context, o Options) (*service, error) {
 
 func (s *service) close() error { return errors.Join(s.ledgers.close(), s.state.db.Close()) }
 
-// name is the auditor's durable name. A standby uses the same name, so that both compete for one
-// lease.
+// A standby passes the same name as its auditor, so that both compete for one lease.
 func newAnchors(o Options, name string, key *writer.Key) *anchor.Anchors {
 	k := anchor.Options{
 		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
@@ -93,8 +92,6 @@ func CheckKey(dataDir string) error {
 	return err
 }
 
-// openKey opens the signing key. A new key could not continue ledgers, so it creates one only
-// without ledgers.
 func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 	dir := KeyDir(o.DataDir)
 	if o.Standby && !writer.HasKey(dir) {
@@ -181,8 +178,6 @@ func (s *service) run(ctx context.Context) error {
 	return errors.Join(err, unsent, s.ledgers.failure())
 }
 
-// finish completes the background work. Without Options.Drain, it takes at most lastSync and leaves
-// the rest to the next start.
 func (s *service) finish(ctx context.Context) error {
 	if s.opts.Drain && ctx.Err() == nil {
 		if err := s.ledgers.finish(ctx); err != nil {

@@ -122,7 +122,6 @@ func (s *state) setPosition(ctx context.Context, at ledgerPosition) error {
 	})
 }
 
-// idle returns the tenants that have been quiet since a time, and whose checkpoint was not renewed.
 func (s *state) idle(ctx context.Context, before time.Time) (tenants []string, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT tenant FROM ledger WHERE appended < ? AND renewed < appended",
@@ -147,7 +146,8 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 // latestPassed is the number of newest positions that storePassed never deletes.
 const latestPassed = 16
 
-// storePassed stores a position and deletes an older one, so that old positions become sparse.
+// For each new position, storePassed deletes an older one, so that the kept positions become
+// sparser with age.
 func storePassed(conn *sqlite.Conn, next consume.Position) error {
 	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
 		return nil
@@ -162,7 +162,6 @@ func storePassed(conn *sqlite.Conn, next consume.Position) error {
 		&sqlitex.ExecOptions{Args: []any{number - latestPassed*(number&-number)}})
 }
 
-// passed implements consume.Options.Passed.
 func (s *state) passed(ctx context.Context) (list []consume.Position, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT sequence, created, hash FROM passed ORDER BY number DESC", &sqlitex.ExecOptions{

@@ -30,7 +30,6 @@ func (t *streamTracker) replaced(reason string) {
 	t.broken = fmt.Errorf("%w: %s (auditor verify shows what is missing)", ErrStreamBroken, reason)
 }
 
-// hole notes lost messages. It implements consume.Options.OnGap.
 func (t *streamTracker) hole(h consume.Gap) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,7 +46,6 @@ func (t *streamTracker) lost(until uint64) {
 	}
 }
 
-// streamOf returns the stream of the position next, and whether it replaces another stream.
 func (t *streamTracker) streamOf(next consume.Position) (stream ledger.Stream, isNew bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

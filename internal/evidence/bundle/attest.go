@@ -44,8 +44,8 @@ func (s seals) list() []Seal {
 	return slices.SortedFunc(maps.Values(s), func(a, b Seal) int { return cmp.Compare(a.Producer, b.Producer) })
 }
 
-// verify checks the whole ledger before its key signs a statement, which would otherwise confirm
-// any changes.
+// A signed statement would confirm any change to the ledger, so verify first checks the whole
+// ledger.
 func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	if err := statement.InCharge(b.opts.Signer, b.opts.Key, signed); err != nil {
 		return err
@@ -137,7 +137,6 @@ const (
 	unsigned   = "the ledger's key did not sign it, so records may have been left out: verify the ledger, or export it where the key is"
 )
 
-// attested opens the signed statement and compares it with the files of the bundle.
 func (c *checker) attested() {
 	if c.report.Bundle.Format == formatV1 {
 		c.report.NotAttested = unsignedV1
@@ -181,8 +180,7 @@ func (c *checker) compareStatement(s Statement) {
 	}
 }
 
-// agrees compares the records with bundle.json, the HTML page and the statement. Call it after the
-// last leaf.
+// agrees must not be called before the last leaf.
 func (w *walk) agrees() error {
 	a := w.report.Bundle
 	if a.Format != formatV1 && !slices.Equal(w.seals.list(), a.Seals) {

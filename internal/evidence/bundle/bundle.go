@@ -205,8 +205,7 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 	return b.zip.Close()
 }
 
-// create begins a file in the zip, with the checkpoint's time, so that the same selection gives the
-// same bytes.
+// create uses the checkpoint's time, so that the same selection always gives the same bytes.
 func (b *bundle) create(name string) (io.Writer, error) {
 	modified := b.newest.Time.UTC().Truncate(time.Second)
 	return b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
@@ -243,7 +242,7 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// again writes the repetitions. A time range has none, because they only matter for completeness.
+// A bundle of a time range has no repetitions, because they only matter for completeness.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if b.about.extent() == verifier.TimeRange {
 		return nil

@@ -44,8 +44,7 @@ func (w *walk) complete() error {
 	return nil
 }
 
-// runAlone judges a run by its records and bundle.json. An unsigned bundle could contain a forged
-// verdict.
+// An unsigned bundle could contain a forged verdict, so runAlone judges the run by its records.
 func (w *walk) runAlone() {
 	r := &w.report
 	if w.silent(r.Bundle.SilentProducers); r.Attested {
@@ -61,8 +60,7 @@ func (w *walk) runAlone() {
 	r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
 }
 
-// runOfLedger uses the ledger's signed verdict. A thief of the ledger's key could forge it, but not
-// the producers' seals.
+// A thief of the ledger's key could forge the signed verdict, but not the seals of the producers.
 func (w *walk) runOfLedger() {
 	r := &w.report
 	own := r.Gaps
@@ -82,8 +80,7 @@ func (r *Report) doubt(isDoubtful bool) {
 	}
 }
 
-// silent marks producers that sent nothing after a break of the stream, so their events may be
-// missing.
+// The events of a producer that sent nothing since a break of the stream may be lost.
 func (w *walk) silent(names []string) {
 	r := &w.report
 	for i := range r.Producers {

@@ -13,8 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// open verifies the checkpoint's signature, by the given key or a later one in the bundle's signed
-// key changes.
 func (c *checker) open(key note.Verifier, signed []byte) error {
 	said, err := ledger.ReadCheckpoint(signed)
 	if err != nil {
@@ -44,16 +42,14 @@ func (c *checker) trustedByOther() string {
 	return cmp.Or(verifier.OtherKey(err, c.keys, c.trusted.Size), err.Error())
 }
 
-// mayBeOrder reports whether a line of leaves.jsonl can be about an order. Other records need not
-// be parsed.
+// mayBeOrder saves parsing most records. It may return true for a record without an order.
 func mayBeOrder(line []byte) bool {
 	return slices.ContainsFunc([]string{string(events.AuditAccessed), `\u`, "leaf_base64"}, func(text string) bool {
 		return bytes.Contains(line, []byte(text))
 	})
 }
 
-// keyOrders returns the orders about the key and about issuers. They are unverified, because the
-// walk needs them first.
+// The orders are not verified yet, because the walk that verifies them needs them first.
 func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	records, err := c.files[recordsFile].Open()
 	if err != nil {
@@ -86,8 +82,6 @@ func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	return keys, issuers, nil
 }
 
-// recordedOrder returns the order in a record, with its leaf and action. action is empty if there
-// is none.
 func recordedOrder(index, line []byte) (leaf int64, signed string, action events.AuditAction, err error) {
 	if !mayBeOrder(index) {
 		return 0, "", "", nil

@@ -164,8 +164,6 @@ func (w *walk) count(class ledger.Class) {
 	}
 }
 
-// selected reports whether the bundle should contain a leaf, by the selection or because every
-// bundle does.
 func (w *walk) selected(index int64, l ledger.Leaf, stored time.Time) bool {
 	a, at := w.report.Bundle, l.Time
 	if a.Times == storedTimes {
@@ -221,7 +219,6 @@ func (w *walk) compareHere() {
 	}
 }
 
-// end compares the root and the counts with the signed ones, and checks that no lines are left.
 func (w *walk) end() error {
 	if err := w.subtreesBefore(w.newest.Size); err != nil {
 		return err

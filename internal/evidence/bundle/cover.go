@@ -37,7 +37,6 @@ func appendSubtree(dst []byte, t subtree, hash tlog.Hash) []byte {
 
 var errSubtree = errors.New("not a line of a level, a number and a hash")
 
-// parseSubtree parses a canonical line of tree.txt, such as "3 5 CsUYapGG…".
 func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	fields := bytes.Split(line, []byte(" "))
 	if len(fields) != 3 {

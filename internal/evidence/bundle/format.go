@@ -147,7 +147,6 @@ func lineOfAgain(a ledger.Repetition) againLine {
 
 const noRecord = "null"
 
-// appendRecord appends a line of records.jsonl without the line feed. An erased record is null.
 func appendRecord(dst, record []byte) []byte {
 	if record == nil {
 		return append(dst, noRecord...)
@@ -166,7 +165,6 @@ func isLine(record []byte) bool {
 
 var errRecord = errors.New("neither a record nor the base64 of one")
 
-// parseRecord parses a canonical line of records.jsonl, and returns nil for an erased record.
 func parseRecord(line []byte) ([]byte, error) {
 	if isLine(line) {
 		return line, nil
@@ -195,8 +193,8 @@ var (
 func parseLeafLine(line []byte) (leafLine, error)   { return parseLine[leafLine](line, leafNames) }
 func parseAgainLine(line []byte) (againLine, error) { return parseLine[againLine](line, againNames) }
 
-// parseLine parses a line of a JSON object. Readers of JSON differ about names that are unknown, in
-// another case or there twice, about null, and about invalid text, so parseLine rejects all of these.
+// Readers of JSON disagree about unknown or repeated names, null and invalid text, so parseLine
+// rejects them.
 func parseLine[T any](line []byte, known map[string]*shape) (v T, err error) {
 	if !events.IsData(line) || bytes.TrimSpace(line)[0] != '{' {
 		return v, errors.New("not a line of it: not a JSON object")

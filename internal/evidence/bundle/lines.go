@@ -18,8 +18,7 @@ type lineReader struct {
 
 func newLineReader(in io.Reader) *lineReader { return &lineReader{in: bufio.NewReaderSize(in, 64<<10)} }
 
-// next returns the next line without its line feed, valid until the next call. ok is false at the
-// end.
+// The line is only valid until the next call.
 func (l *lineReader) next() (line []byte, ok bool, err error) {
 	l.line = l.line[:0]
 	for {

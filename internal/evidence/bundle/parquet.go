@@ -122,7 +122,6 @@ func parquetRowOf(e ledger.Entry) parquetRow {
 	}
 }
 
-// eventOf returns the event of an entry, or one with only the fields of the leaf.
 func eventOf(e ledger.Entry) events.Event {
 	event, err := events.Decode(e.Bytes)
 	if err != nil || e.Class == ledger.ClassQuarantine {

@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// pending lists key changes that the ledger had not recorded. They connect the new key with older
-// signatures.
+// Key changes that the ledger has not recorded yet connect the new key with older signatures.
 func (b *bundle) pending(ctx context.Context) error {
 	changes, err := b.reader.Orders().PendingKeys(ctx, b.newest.Tenant, b.opts.Changes, b.newest.Size)
 	if err != nil {
@@ -34,8 +33,8 @@ func (b *bundle) pending(ctx context.Context) error {
 	return nil
 }
 
-// withPending adds the pending key changes of bundle.json. The bundle must continue their
-// checkpoints. Otherwise a thief of the old key could sign another history.
+// The bundle must continue the checkpoint of each change. Otherwise a thief of the old key could
+// sign another history.
 func (r *Report) withPending(recorded []ledger.KeyOrder, said ledger.Checkpoint) []ledger.KeyOrder {
 	var pending []ledger.KeyOrder
 	for i, p := range r.Bundle.Pending {
@@ -53,7 +52,6 @@ func (r *Report) withPending(recorded []ledger.KeyOrder, said ledger.Checkpoint)
 	return all
 }
 
-// isContinued reports whether the lines prove that newest continues the checkpoint then.
 func isContinued(lines []string, then, newest ledger.Checkpoint) bool {
 	proof := make(tlog.TreeProof, len(lines))
 	for i, line := range lines {

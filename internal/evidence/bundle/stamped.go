@@ -10,8 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// stamped returns the newest time stamp for the bundle, or nil if none fits.
-//
 // Anyone who can write to the folder can add a time stamp, so a key of the ledger must have signed
 // its checkpoint.
 func (b *bundle) stamped(ctx context.Context) ([]byte, error) {
@@ -45,7 +43,6 @@ func (b *bundle) covers(c ledger.Checkpoint) bool {
 	return c.Tenant == b.newest.Tenant && c.Size >= 1 && c.Size <= b.newest.Size
 }
 
-// keys returns the keys of the ledger, as far as orders in the bundle prove them.
 func (b *bundle) keys(ctx context.Context) (ledger.Keys, error) {
 	key, _, err := ledger.ParseVerifier(b.opts.Key)
 	if err != nil {
@@ -64,13 +61,11 @@ func (b *bundle) keys(ctx context.Context) (ledger.Keys, error) {
 	return ledger.LinkKeys(key, b.newest.Tenant, orders), nil
 }
 
-// isSigned reports whether a key that was valid at size has signed the checkpoint.
 func isSigned(signed []byte, size int64, keys ledger.Keys) bool {
 	_, err := ledger.OpenCheckpoint(signed, keys.At(size))
 	return err == nil
 }
 
-// stamped checks timestamp.txt.
 func (c *checker) stamped() {
 	if c.opts.TSA != nil {
 		c.report.TimeStamps = &verifier.TimeStamps{Checked: true}

@@ -137,7 +137,6 @@ func parseCounted(value string) (c counted, err error) {
 	return c, err
 }
 
-// openStatement verifies and parses a statement that exactly one of the keys has signed.
 func openStatement(signed []byte, keys note.Verifiers) (Statement, error) {
 	text, err := statement.Open(signed, keys)
 	if err != nil {

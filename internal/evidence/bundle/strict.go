@@ -20,8 +20,7 @@ const maxEntries = 100_000
 
 var aboutShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[About]()) })
 
-// parseAbout parses bundle.json. It rejects forms that readers of JSON treat differently, such as
-// unknown or repeated names.
+// parseAbout rejects what readers of JSON treat differently, such as unknown or repeated names.
 func parseAbout(text []byte) (a About, err error) {
 	switch {
 	case len(text) > maxAboutFile:
@@ -87,7 +86,7 @@ type strictReader struct {
 	entries int // of all lists so far
 }
 
-// value reads a value. json.Unmarshal checks the types of texts, numbers and flags.
+// value does not check strings, numbers and booleans, because json.Unmarshal does that later.
 func (s *strictReader) value(want *shape) error {
 	token, err := s.Token()
 	switch {

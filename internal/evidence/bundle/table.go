@@ -66,8 +66,7 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	return nil
 }
 
-// below yields the selected records before s.Before. For 0 it yields none, while Select would yield
-// all.
+// below yields nothing if s.Before is 0, which Select takes as no limit.
 func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
 	if s.Before == 0 {
 		return func(func(ledger.Entry, error) bool) {}
@@ -211,7 +210,8 @@ func (t *csvTable) end() error {
 // formulaSigns can begin a formula in a spreadsheet, which may first remove white space.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
-// harmless puts an apostrophe before a possible formula, so that a spreadsheet shows it as text.
+// A spreadsheet would execute a cell that begins like a formula, so harmless puts an apostrophe
+// before it.
 func harmless(cell string) string {
 	cell = strings.ToValidUTF8(cell, "\ufffd")
 	cell = strings.ReplaceAll(cell, "\x00", "\ufffd")

@@ -10,7 +10,7 @@ import (
 
 // A changed format needs a new version, so that earlier versions of Hooktrail reject the bundle.
 // Version 2 added selection.txt, and version 3 timestamp.txt. Version 4 selects by times of
-// storage. Version 5 has the verdict of the ledger, for a run or such a range.
+// storage. Version 5 has the ledger's verdict on a run or on a range of storage times.
 const (
 	formatV1 = "hooktrail/bundle/v1"
 	formatV2 = "hooktrail/bundle/v2"
@@ -25,7 +25,6 @@ func filesOf(format string) []string {
 	})
 }
 
-// formatOf returns the format of a bundle by its files.
 func formatOf(has func(name string) bool) string {
 	switch {
 	case has(stampFile):

@@ -63,8 +63,6 @@ const (
 	windowOfEvents  = "it was selected by the times in the events, which cuts runs and manifests: export it again"
 )
 
-// window uses the signed verdict of the ledger on the time range. Without one, completeness is
-// unproven.
 func (w *walk) window() {
 	r := &w.report
 	w.export.Findings(&r.Report)
@@ -86,7 +84,6 @@ func (r *Report) takeAcknowledged(a *Acknowledged) {
 	}
 }
 
-// takeOver replaces the verdict on the bundle's records by the ledger's.
 func (w *walk) takeOver() {
 	r, said := &w.report, w.report.Bundle.Window
 	r.Completeness, r.Producers, r.Gaps, r.Runs = said.Completeness, said.Producers, said.Gaps, said.Runs

@@ -30,7 +30,6 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// prove returns a proof that the bundle continues the tree of the first size leaves.
 func (b *bundle) prove(ctx context.Context, size int64) ([]byte, error) {
 	proof, err := b.proveTree(ctx, size)
 	if err != nil {
@@ -80,7 +79,6 @@ func (c *checker) openContinued(text []byte) (signed []byte, then ledger.Checkpo
 	return signed, then, err
 }
 
-// cutProof parses a proof up to an empty line. rest is the text after that.
 func cutProof(text []byte) (proof tlog.TreeProof, rest []byte, err error) {
 	head, rest, ok := bytes.Cut(append([]byte("\n"), text...), []byte("\n\n"))
 	if !ok {
@@ -96,8 +94,6 @@ func cutProof(text []byte) (proof tlog.TreeProof, rest []byte, err error) {
 	return proof, rest, nil
 }
 
-// continues verifies an earlier checkpoint, which a key of the ledger must have signed and the
-// bundle must continue.
 func (c *checker) continues(proof tlog.TreeProof, signed []byte) (then ledger.Checkpoint, err error) {
 	if then, err = ledger.ReadCheckpoint(signed); err == nil {
 		then, err = ledger.OpenCheckpoint(signed, c.keys.At(then.Size))

@@ -54,7 +54,6 @@ func (f *Facts) count(ctx context.Context, r *ledger.Reader, during ledger.Store
 	return err
 }
 
-// read counts finished runs and denied actions. Erased records do not count.
 func (f *Facts) read(ctx context.Context, r *ledger.Reader, during ledger.Stored) error {
 	counted := make(map[callID]bool)
 	for e, err := range r.StoredEvents(ctx, during, append([]events.Kind{events.RunFinished}, judged...)...) {
@@ -85,7 +84,6 @@ func (f *Facts) read(ctx context.Context, r *ledger.Reader, during ledger.Stored
 
 type callID struct{ run, call string }
 
-// refused counts a call that the agent reports as refused, unless it was counted before.
 func (f *Facts) refused(e ledger.Entry, counted map[callID]bool, limit int) {
 	event, err := events.Decode(e.Bytes)
 	id := callID{e.Run, event.ToolCall}
@@ -114,7 +112,6 @@ func (f *Finished) add(event events.Event) {
 	}
 }
 
-// deny counts a refusal, and lists it unless the list has reached its limit.
 func (f *Facts) deny(e ledger.Entry, event events.Event, by events.DeniedBy, limit int) {
 	var d struct {
 		Tool string `json:"tool"`

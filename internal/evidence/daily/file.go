@@ -98,7 +98,6 @@ func Parse(data []byte) (File, error) {
 	return f, nil
 }
 
-// isSameJSON reports whether two texts differ only in white space.
 func isSameJSON(a, b []byte) bool {
 	var first, second bytes.Buffer
 	err := errors.Join(json.Compact(&first, a), json.Compact(&second, b))

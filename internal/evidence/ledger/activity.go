@@ -63,7 +63,6 @@ type hourCount struct {
 	from, to time.Time
 }
 
-// at returns nil for the time 0 and for times outside the limits.
 func (c *hourCount) at(nanoseconds int64) *Hour {
 	t := time.Unix(0, nanoseconds).UTC()
 	if nanoseconds == 0 || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
@@ -224,8 +223,7 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// lastBreak returns the checkpoint of the newest break, at which the position moved without a
-// message.
+// At a break of the stream, the position moves forward without a new message.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

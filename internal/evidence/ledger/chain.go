@@ -99,8 +99,8 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// namedKey returns the verifier of key that [SameKey] can compare, or key itself if no order names
-// it.
+// [SameKey] can only compare verifiers from [ParseKey], so namedKey looks for such a verifier of
+// the same key.
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {
@@ -122,8 +122,8 @@ func (k keyChange) recordedAt() int64 {
 	return k.leaf
 }
 
-// link returns the keys of the chain that contains key. changes are sorted by leaf. A key that was
-// replaced cannot name another successor, because a thief could have it.
+// A replaced key cannot name another successor, because a thief may have it. changes must be sorted
+// by leaf.
 func link(key note.Verifier, changes []keyChange) Keys {
 	key = namedKey(key, changes)
 	c, since, at := Chain{key}, []int64{-1}, []int64{-1}

@@ -238,7 +238,6 @@ func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }
 
-// isAsWritten reports whether a note is in canonical form, with signatures of trusted keys only.
 func isAsWritten(signed []byte, n *note.Note) bool {
 	if len(n.UnverifiedSigs) > 0 || slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return !isCanonical(s.Base64) }) {
 		return false

@@ -52,8 +52,7 @@ func (e Entry) LeafOf() Leaf {
 	}
 }
 
-// entries yields the records after a leaf for which the SQL condition where holds. args are its
-// parameters from ?3 on.
+// where is an SQL condition, and args are its parameters from ?3 on.
 func (s *source) entries(ctx context.Context, after int64, where string, args ...any) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {

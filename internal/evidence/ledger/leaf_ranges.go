@@ -37,7 +37,6 @@ func (r LeafRanges) HasAll(s LeafRange) bool {
 	return i < len(r) && r[i].First <= s.First && s.Last <= r[i].Last
 }
 
-// sorted sorts r in place and returns it with overlapping and touching ranges merged.
 func (r LeafRanges) sorted() (list LeafRanges) {
 	slices.SortFunc(r, func(a, b LeafRange) int { return cmp.Compare(a.First, b.First) })
 	for _, s := range r {
@@ -50,7 +49,6 @@ func (r LeafRanges) sorted() (list LeafRanges) {
 	return list
 }
 
-// coarse closes gaps until at most n ranges are left, so the result may have more leaves.
 func (r LeafRanges) coarse(n int) LeafRanges {
 	for gap := int64(1); len(r) > n; gap *= 2 {
 		var list LeafRanges

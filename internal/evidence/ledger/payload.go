@@ -39,7 +39,6 @@ func isMemberName(name string) bool {
 	return name != ""
 }
 
-// text returns the string under a name, or "" if it is missing or null.
 func (p *payload) text(name string) string {
 	value := p.members[name]
 	text, ok := events.TextOf(value)
@@ -47,8 +46,7 @@ func (p *payload) text(name string) string {
 	return text
 }
 
-// number returns an integer, or 0 if it is missing. Programs disagree about signs, fractions and
-// exponents, so it accepts only digits.
+// Programs disagree about signs, fractions and exponents in JSON, so number accepts only digits.
 func (p *payload) number(name string) (n uint64) {
 	value := p.members[name]
 	if isAbsent(value) {

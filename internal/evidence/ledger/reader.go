@@ -108,7 +108,7 @@ func (r *Reader) CheckLeaves(ctx context.Context) error {
 	return err
 }
 
-// firstMissing returns the first leaf below size or below an existing leaf that has no row, or -1.
+// firstMissing returns -1 if every leaf below size, and below the last existing leaf, has a row.
 func firstMissing(conn *sqlite.Conn, size int64) (leaf int64, err error) {
 	leaf = -1
 	err = sqlitex.Execute(conn, `WITH n AS (SELECT count(*) n, coalesce(min(leaf), 0) low, coalesce(max(leaf) + 1, 0) next FROM leaves)

@@ -91,8 +91,8 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// runsOfNext returns the runs that lost events to the next order, or one without a name, so that
-// the caller can go on.
+// For an order without events of runs, runsOfNext returns one run without a name, so that the
+// caller can go on.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

@@ -85,8 +85,7 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 // floorMargin is added to the retention floor, because the clocks of server and auditor differ.
 const floorMargin = time.Minute
 
-// least raises the periods in rules to the retention floor, below which the ledger refuses to
-// prune.
+// The ledger refuses to prune records that are younger than the retention floor.
 func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	in, err := LoadRules(conn)
 	if err != nil || in.Floor == 0 {

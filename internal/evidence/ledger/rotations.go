@@ -72,8 +72,7 @@ func readRotations(dir string) (changes []KeyRotation, err error) {
 	return changes, nil
 }
 
-// chainTo returns the keys up to public, and cuts the changes after it, whose keys were not
-// installed.
+// chainTo removes the changes after public, because their keys were never installed.
 func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1

@@ -163,7 +163,6 @@ func (r Rules) openApproved(signed []byte, keys note.Verifiers) (o Order, approv
 	return o, approver, nil
 }
 
-// openTwice opens a note signed by one of the keys and then by an approver with another key.
 func (r Rules) openTwice(signed []byte, keys note.Verifiers) (*note.Note, error) {
 	approvers := make([]note.Verifier, len(r.Second.Approvers))
 	for i, text := range r.Second.Approvers {

@@ -20,17 +20,14 @@ type RunFilter struct {
 	Sealed *bool
 }
 
-// isAll reports whether f selects all runs.
 func (f RunFilter) isAll() bool {
 	return f.From.IsZero() && f.To.IsZero() && len(f.kinds()) == 0
 }
 
-// startsIn reports whether a run with this start can match.
 func (f RunFilter) startsIn(start time.Time) bool {
 	return !start.Before(f.From) && (f.To.IsZero() || !start.IsZero() && start.Before(f.To))
 }
 
-// kinds returns the kinds of events that decide, apart from the start, whether a run matches.
 func (f RunFilter) kinds() (kinds []events.Kind) {
 	if f.Agent != "" || f.Text != "" {
 		kinds = append(kinds, events.RunStarted)

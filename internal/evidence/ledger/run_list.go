@@ -64,8 +64,7 @@ func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func
 	return list, nil
 }
 
-// sortStarted sorts runs, the latest start first, and returns how many have their final place
-// whatever is in rest.
+// sortStarted returns how many of the sorted runs no run in rest can precede.
 func sortStarted(runs []RunSummary, rest []runStart) int {
 	slices.SortStableFunc(runs, func(a, b RunSummary) int { return b.First.Compare(a.First) })
 	if len(rest) == 0 {
@@ -78,8 +77,7 @@ func sortStarted(runs []RunSummary, rest []runStart) int {
 // runsPerChunk limits the runs that one query reads.
 const runsPerChunk = 32
 
-// matching returns the runs that match f. It includes those with altered records, because nobody knows
-// what these said.
+// A run with altered records always matches, because nobody knows what those records said.
 func matching(ctx context.Context, r *Reader, f RunFilter, runs []runStart) (found []RunSummary, altered, err error) {
 	if kinds := f.kinds(); len(kinds) > 0 {
 		if runs, err = r.source.candidates(ctx, f, runs, kinds); err != nil {
@@ -101,7 +99,6 @@ func matching(ctx context.Context, r *Reader, f RunFilter, runs []runStart) (fou
 	return found, altered, nil
 }
 
-// runStarts returns all runs, the latest bound first.
 func (s *source) runStarts(ctx context.Context) (starts []runStart, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		starts = nil
@@ -154,7 +151,6 @@ func (c *candidate) add(e Entry) error {
 	return err
 }
 
-// canMatch returns false if the run cannot match, whatever its other events are.
 func (c *candidate) canMatch(f RunFilter) bool {
 	if c.unreadable {
 		return true
@@ -169,7 +165,7 @@ func (c *candidate) canMatch(f RunFilter) bool {
 	return s.Events == 0 || s.Removed > 0 || f.matchesFacts(s)
 }
 
-// candidates returns the runs that can match. Summary checks their records later.
+// candidates does not check whether records were altered, because summary does that later.
 func (s *source) candidates(ctx context.Context, f RunFilter, runs []runStart, kinds []events.Kind) (likely []runStart, err error) {
 	byNumber := make(map[int64]*candidate, len(runs))
 	query := make([][2]int64, len(runs))

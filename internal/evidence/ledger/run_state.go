@@ -30,7 +30,7 @@ var RunStates = []RunState{ //nolint:gochecknoglobals // a constant
 // removedRun describes the removed events of a run.
 type removedRun struct {
 	agents   int  // events that are not service records
-	finished bool // one of them is the end of the run
+	finished bool // a removed event is the end of the run
 	word     Word // of the latest removal
 }
 
@@ -42,7 +42,6 @@ func (r *removedRun) add(e Entry) {
 	}
 }
 
-// stateOf counts a run as erased or pruned if its end or all its agent's events were destroyed.
 func (r *removedRun) stateOf(s RunSummary) RunState {
 	service := 0
 	for kind, n := range s.Kinds {
@@ -63,7 +62,6 @@ func (r *removedRun) stateOf(s RunSummary) RunState {
 
 const maxPrompt = 300
 
-// clipPrompt returns the beginning of a prompt in one line.
 func clipPrompt(prompt string) string {
 	if len(prompt) > 4*maxPrompt {
 		prompt = strings.ToValidUTF8(prompt[:4*maxPrompt], "")

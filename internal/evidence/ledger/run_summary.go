@@ -75,8 +75,6 @@ func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
 	return s, nil
 }
 
-// summary is like Summary, but continues behind altered records and returns the error about the
-// first one.
 func (r *Reader) summary(ctx context.Context, run string) (s RunSummary, altered, err error) {
 	f := newRunFold(r.Tenant(), run)
 	for entry, err := range r.Run(ctx, run) {

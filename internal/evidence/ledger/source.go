@@ -49,7 +49,6 @@ func (s *source) open() (err error) {
 	return nil
 }
 
-// reopen opens the file again. After an error the old file stays open for the next attempt.
 func (s *source) reopen() error {
 	now, err := openSource(s.path)
 	if err != nil {
@@ -70,8 +69,7 @@ func (s *source) close() error {
 	return s.file.Close()
 }
 
-// view calls read in a read transaction. In a changed file, SQLite might otherwise mix old and new
-// data.
+// Without a transaction, SQLite could mix old and new data of a changed file.
 func (s *source) view(ctx context.Context, read func(*sqlite.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -93,8 +93,7 @@ var folds = map[events.Kind]func(*runFold, events.Event){
 	events.Error:             func(f *runFold, _ events.Event) { f.sum.Errors++ },
 }
 
-// decoded returns a function that decodes the payload for add. It ignores invalid payloads, because
-// any client can send one.
+// decoded ignores invalid payloads, because any client can send one.
 func decoded[T any](add func(*runFold, events.Event, T)) func(*runFold, events.Event) {
 	return func(f *runFold, e events.Event) {
 		if d, err := events.Payload[T](e); err == nil {
@@ -103,7 +102,7 @@ func decoded[T any](add func(*runFold, events.Event, T)) func(*runFold, events.E
 	}
 }
 
-// addAltered adds a record that differs from its leaf, of which only the leaf counts.
+// The payload of an altered record cannot be trusted, so only its leaf counts.
 func (f *runFold) addAltered(e Entry) {
 	f.sum.Altered++
 	f.sum.Events++
@@ -137,7 +136,6 @@ func (s *RunSummary) addTime(e events.Event) {
 	s.Started, s.Ended = span(s.Started, s.Ended, e.Time)
 }
 
-// span extends the time from first to last to at.
 func span(first, last, at time.Time) (from, to time.Time) {
 	if !at.IsZero() && (first.IsZero() || at.Before(first)) {
 		first = at
@@ -174,7 +172,7 @@ func (f *runFold) runFinished(e events.Event, d events.RunFinishedData) {
 	}
 }
 
-// toolBefore counts a call even if its payload is invalid, as the command run show does.
+// toolBefore counts a call with an invalid payload too, as the command run show does.
 func (f *runFold) toolBefore(e events.Event) {
 	d, _ := events.Payload[events.ToolBeforeData](e)
 	key := f.key(e.ToolCall)

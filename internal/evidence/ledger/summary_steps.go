@@ -30,7 +30,6 @@ func (f *runFold) stepFinished(e events.Event, d events.StepFinishedData) {
 	f.steps[key] = end
 }
 
-// reported adds a response that telemetry reports.
 func (f *runFold) reported(key string, used *events.Tokens) {
 	if f.telemetry == nil {
 		f.telemetry = make(map[string]events.Tokens)
@@ -42,8 +41,7 @@ func (f *runFold) reported(key string, used *events.Tokens) {
 	f.telemetry[key] = tokens
 }
 
-// spent returns the tokens that the run used. Several kinds of events report the same ones, so only
-// one kind counts.
+// Several kinds of events report the same tokens, so only one kind counts.
 func (f *runFold) spent() (sum events.Tokens) {
 	for _, t := range f.tokens {
 		sum = sum.Plus(t)
@@ -67,8 +65,8 @@ func (f *runFold) spent() (sum events.Tokens) {
 	return sum
 }
 
-// paid returns the cost of the run. The total that the source states counts most. Costs that telemetry
-// states count more than an estimate, if telemetry reports as many responses as the others.
+// A stated cost counts more than telemetry. Telemetry counts more than an estimate if it covers all
+// responses.
 func (f *runFold) paid() *events.Cost {
 	var total *events.Cost
 	if f.sum.Finished != nil {

@@ -59,7 +59,7 @@ func (s OrderSelection) Fits(t Target) bool {
 	return s.fitsTime(t)
 }
 
-// Times have the same length and are in UTC, so fitsTime compares them as text.
+// Times are in UTC and have the same length, so fitsTime can compare them as text.
 func (s OrderSelection) fitsTime(t Target) bool {
 	return (s.From.IsZero() || t.Time >= FormatTime(s.From)) && (s.To.IsZero() || t.Time != "" && t.Time < FormatTime(s.To))
 }

@@ -52,7 +52,6 @@ type data struct {
 	Hook     string             `json:"hook"`
 }
 
-// data decodes the payload, but leaves invalid fields empty.
 func (m *mapper) data() (d data) {
 	_ = json.Unmarshal(m.event.Data, &d) // Unmarshal continues after fields of wrong types
 	if m.event.Denies() {
@@ -151,7 +150,6 @@ func (m *mapper) lifecycle(activity int) {
 	m.judged(d)
 }
 
-// ended sets the outcome of a run or a step. An invalid payload has none.
 func (m *mapper) ended() {
 	if len(m.event.Data) == 0 {
 		return

@@ -40,7 +40,6 @@ func Row(tenant string, e ledger.Entry) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// eventOf returns the event of an entry, or an empty one if there is none.
 func eventOf(e ledger.Entry) events.Event {
 	if e.Class != ledger.ClassEvent || e.Removal.Done() {
 		return events.Event{}

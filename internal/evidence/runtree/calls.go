@@ -40,7 +40,6 @@ func RowOf(e events.Event) Row {
 	return row
 }
 
-// again merges another report of the same call, such as from hooks and from the transcript.
 func (r *Row) again(x *fact, p call, detail string) {
 	r.mark(x)
 	r.Name = events.ToolName(r.Name, p.name)
@@ -72,8 +71,6 @@ func relative(detail, cwd string) string {
 	return strings.ReplaceAll(detail, strings.TrimSuffix(cwd, "/")+"/", "")
 }
 
-// approved applies a person's answer about a call. If a hook asked and the answer does not allow
-// the call, it counts as denied.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]
@@ -116,8 +113,6 @@ func (t *tracer) answered(x *fact) {
 	}
 }
 
-// result merges a result of the call into its row. The strongest status counts, and others only add
-// missing facts.
 func (r *Row) result(x *fact, p answer) {
 	weaker := r.answered && r.Status.Stronger(p.status) == r.Status
 	if !weaker || r.Status == p.status && r.ExitCode == nil {
@@ -132,7 +127,6 @@ func (r *Row) result(x *fact, p answer) {
 	}
 }
 
-// undecided applies the report of a hook command that no hook answered in time.
 func (t *tracer) undecided(x *fact) {
 	if row := t.calls[x.call]; row != nil && x.call != "" && x.data != nil {
 		row.Undecided = true
@@ -152,7 +146,6 @@ func (t *tracer) delegated(x *fact) {
 	row.Run = t.subRun(x, p.id)
 }
 
-// subRun returns the run id of a sub-agent, which is SESSION/ID, or ID if only that has events.
 func (t *tracer) subRun(x *fact, id string) string {
 	below := x.session + "/" + id
 	if t.all.runs[below] == nil && t.all.runs[id] != nil {

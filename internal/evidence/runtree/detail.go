@@ -48,7 +48,6 @@ func detail(args json.RawMessage) string {
 	return OneLine(strings.Join(parts, " "))
 }
 
-// abbreviate returns a short form of an argument's value, such as "=3", or "[4]" for a list.
 func abbreviate(value json.RawMessage) string {
 	switch value[0] {
 	case '[':

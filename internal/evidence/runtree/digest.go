@@ -84,7 +84,6 @@ var digests = map[events.Kind]func(events.Event) any{
 	events.CompactBefore: digest(func(p events.CompactBeforeData) any { return plain{p.Trigger} }),
 }
 
-// denier returns the name of the first hook that denied.
 func denier(all []events.Execution) string {
 	for _, x := range all {
 		if x.Verdict == events.VerdictDeny {

@@ -126,8 +126,7 @@ func (f *Fold) SetApart(run string, d Doubt) {
 	}
 }
 
-// merge merges another copy of the event into x. The earliest time and the strictest verdict win,
-// so that the order does not matter.
+// The earliest time and the strictest verdict win, so that the order of the copies does not matter.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.call == e.ToolCall {
 		x.denies, x.succeeds = x.denies || e.DeniesCall(), x.succeeds || e.CallSucceeded()

@@ -30,8 +30,7 @@ func (t *tracer) finish() {
 	}
 }
 
-// endSteps sets the status of unfinished steps in a finished run. Only the last one ended like the
-// run.
+// Only the last step can have ended like the run. How earlier unfinished steps ended is unknown.
 func (t *Trace) endSteps() {
 	if !t.Finished && t.RemovedAs == "" {
 		return
@@ -47,7 +46,6 @@ func (t *Trace) endSteps() {
 	}
 }
 
-// markDeniedResults marks the calls that succeeded although a verdict denied them.
 func (t *tracer) markDeniedResults() {
 	for call, row := range t.calls {
 		if row.DeniedResult = t.denied[call] && t.succeeded[call]; row.DeniedResult {
@@ -79,7 +77,8 @@ func (t *Trace) count(row *Row) {
 	}
 }
 
-// dropStarts removes the row of a sub-agent's start if the tool call has a row too.
+// The tool call that starts a sub-agent may have a row too, which makes the row of the start
+// redundant.
 func (t *tracer) dropStarts() {
 	linked := map[string]bool{}
 	for _, row := range t.calls {
@@ -90,8 +89,7 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses adds the tokens of responses to steps without token counts. Telemetry counts only
-// if nothing else has tokens.
+// Telemetry repeats the tokens of other responses, so it counts only if nothing else has tokens.
 func (t *tracer) countResponses() {
 	t.trace.Cost = paid(t.trace.Cost, t.responses)
 	others := slices.ContainsFunc(t.trace.Steps, func(s *Step) bool { return s.counts })
@@ -112,8 +110,8 @@ func (t *tracer) countResponses() {
 	}
 }
 
-// paid returns the cost of a run. The total that the source states counts most. Costs that telemetry
-// states count more than an estimate, if telemetry reports as many responses as the others.
+// A stated cost counts more than telemetry. Telemetry counts more than an estimate if it covers all
+// responses.
 func paid(total *events.Cost, responses map[string]*fact) *events.Cost {
 	told, others := map[string]*fact{}, map[string]*fact{}
 	for key, x := range responses {
@@ -134,7 +132,6 @@ func paid(total *events.Cost, responses map[string]*fact) *events.Cost {
 	return total
 }
 
-// costOf returns the sum of the costs that responses state, or nil.
 func costOf(responses map[string]*fact) *events.Cost {
 	var sum events.Cost
 	for _, x := range slices.SortedFunc(maps.Values(responses), byTime) { // a sum of fractions depends on their order
@@ -154,7 +151,6 @@ func isTelemetry(x *fact) bool {
 	return p.telemetry
 }
 
-// dropRemoved counts the removed events and returns the others.
 func (t *Trace) dropRemoved(facts []*fact) []*fact {
 	for _, x := range facts {
 		if x.removed == "" {

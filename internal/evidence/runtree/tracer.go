@@ -30,7 +30,7 @@ func newTracer(all *Fold, id string) *tracer {
 	}
 }
 
-// fold builds the trace of a run in two passes, because results may arrive before their calls.
+// Results may arrive before their calls, so fold needs two passes.
 func (t *tracer) fold(r *run) {
 	facts := slices.SortedStableFunc(slices.Values(r.facts), byTime)
 	for _, x := range facts {
@@ -91,8 +91,6 @@ func (t *tracer) identify(x *fact) {
 	}
 }
 
-// stepOf returns the step id of an event, by default of the latest prompt before it, or the first
-// one.
 func (t *tracer) stepOf(x *fact) string {
 	if x.step != "" || len(t.prompts) == 0 {
 		return x.step
@@ -139,7 +137,7 @@ func (t *tracer) runStarted(x *fact) {
 	t.trace.Branch = cmp.Or(t.trace.Branch, p.branch)
 }
 
-// runFinished is called in the order of time. The latest event therefore decides.
+// Events come in the order of time, so the latest one decides.
 func (t *tracer) runFinished(x *fact) {
 	p, ok := x.data.(events.RunFinishedData)
 	if ok && (!t.trace.Finished || !p.IsEndOfLog()) {
@@ -157,7 +155,6 @@ func (t *tracer) prompted(x *fact) {
 	s.Input = cmp.Or(s.Input, p.text)
 }
 
-// outweighs reports whether the end of the step counts more than another one with the same time.
 func (s *Step) outweighs(at time.Time, p events.StepFinishedData) bool {
 	switch {
 	case !s.finished || !at.Equal(s.endedAt):

@@ -30,7 +30,7 @@ type unanswered struct {
 	later []*Row // other calls, by time
 }
 
-// addUnanswered adds a call. Calls must come in the order of time.
+// Calls must be added in the order of time.
 func (t *tracer) addUnanswered(row *Row) {
 	key := likenessOf(row.Name, row.Detail)
 	if t.alike[key] == nil {
@@ -39,8 +39,8 @@ func (t *tracer) addUnanswered(row *Row) {
 	t.alike[key].later = append(t.alike[key].later, row)
 }
 
-// unansweredCall finds the call of a question without a call id by tool and arguments. Questions
-// must come in the order of time.
+// Questions without a call id are matched by tool and arguments, and must come in the order of
+// time.
 func (t *tracer) unansweredCall(x *fact, p call) *Row {
 	u := t.alike[likenessOf(p.name, relative(p.detail, t.trace.Cwd))]
 	if u == nil {

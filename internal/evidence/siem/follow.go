@@ -152,7 +152,6 @@ func (f *follower) batch(ctx context.Context, s Sink) (n int, err error) {
 	return n, nil
 }
 
-// records yields the records after the position, up to the first missing one.
 func (f *follower) records(ctx context.Context) iter.Seq2[ledger.Entry, error] {
 	return func(yield func(ledger.Entry, error) bool) {
 		newest, err := f.Ledger.Newest(ctx)

@@ -82,7 +82,7 @@ func hostname() string {
 	return printable(name, 255)
 }
 
-// printable returns at most limit bytes of text for the syslog header, where "-" means no value.
+// In a syslog header (RFC 5424), "-" means that there is no value.
 func printable(text string, limit int) string {
 	out := []byte(text)[:min(len(text), limit)]
 	for i, c := range out {
@@ -127,8 +127,7 @@ const (
 	minDatagram = 480   // every receiver accepts this size, see RFC 5426
 )
 
-// sendDatagram sends the message in one datagram. If it is too long, it is cut, because a retry
-// would fail too.
+// sendDatagram cuts a message that is too long, because a retry would fail too.
 func (s *syslog) sendDatagram(leaf int64) error {
 	_, err := s.conn.Write(s.message)
 	for size := maxDatagram; errors.Is(err, syscall.EMSGSIZE) && size >= minDatagram; size /= 2 {
@@ -170,8 +169,7 @@ func (s *syslog) Flush(ctx context.Context) error {
 	}
 }
 
-// alive returns an error if the receiver has closed the connection, and may have discarded
-// acknowledged bytes.
+// A receiver that has closed the connection may have discarded bytes that TCP acknowledged.
 func (s *syslog) alive() error {
 	if err := s.conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		return err

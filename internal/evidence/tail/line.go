@@ -63,7 +63,6 @@ func (l Line) Failed() bool {
 // Interrupted reports whether the line is about a call, step or run that was stopped.
 func (l Line) Interrupted() bool { return l.Status == string(events.ToolInterrupted) }
 
-// lineOf returns the line of a readable event, without the facts of other events.
 func lineOf(entry ledger.Entry, e events.Event) Line {
 	l := Line{
 		Leaf: entry.Leaf, ID: e.ID, Time: e.Time, Run: e.Run, Agent: e.Agent, Source: e.Source, Role: e.AgentRole,
@@ -130,7 +129,7 @@ func decoded[T any](add func(*Line, T)) func(*Line, events.Event) {
 type Filter struct {
 	Agent                       string // [Line.Agent] or [Line.Source]
 	Tool                        string
-	Denied, Failed, Interrupted bool // lines of at least one of them
+	Denied, Failed, Interrupted bool // lines with at least one of the selected outcomes
 }
 
 func (f Filter) matches(l Line) bool {

@@ -34,7 +34,6 @@ type call struct {
 
 func newMemory(r *ledger.Reader) *memory { return &memory{ledger: r, runs: make(map[string]*run)} }
 
-// line returns the line of a record, or false if it has none.
 func (m *memory) line(ctx context.Context, entry ledger.Entry, altered error) (Line, bool, error) {
 	if entry.Class != ledger.ClassEvent || entry.Run == "" || isSilent(entry.Kind) {
 		return Line{}, false, nil
@@ -49,13 +48,11 @@ func (m *memory) line(ctx context.Context, entry ledger.Entry, altered error) (L
 	return l, true, nil
 }
 
-// isSilent reports whether events of a kind have no line. These are parts of payloads, and records of
-// services that say nothing about what an agent does.
+// Parts of payloads, and most records of services, say nothing about what an agent does.
 func isSilent(k events.Kind) bool {
 	return k == events.BlobChunk || ledger.IsServiceRecord(k) && k != events.RunSealed && k != events.GapRecorded
 }
 
-// recall reads the events of a run before entry.
 func (m *memory) recall(ctx context.Context, entry ledger.Entry) error {
 	if len(m.runs) >= maxRuns {
 		clear(m.runs)
@@ -73,7 +70,7 @@ func (m *memory) recall(ctx context.Context, entry ledger.Entry) error {
 	return nil
 }
 
-// add returns the line of a record of a known run, with the facts of earlier events.
+// m.runs must have the run of the entry.
 func (m *memory) add(entry ledger.Entry, altered error) Line {
 	l := Line{Leaf: entry.Leaf, ID: entry.ID, Time: entry.Time, Run: entry.Run, Kind: entry.Kind}
 	e, err := entry.Event()
@@ -93,7 +90,6 @@ func (m *memory) add(entry ledger.Entry, altered error) Line {
 	return l
 }
 
-// call exchanges facts between a line and the other lines of its call.
 func (r *run) call(l *Line, e events.Event) {
 	c := r.calls[l.Call]
 	if c == nil {

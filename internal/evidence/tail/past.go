@@ -35,7 +35,6 @@ func (t *Tail) Past(ctx context.Context, since time.Time, limit int) (lines []Li
 	return lines, err
 }
 
-// newest reads the end of the ledger, and more of it until there are enough lines.
 func (t *Tail) newest(ctx context.Context, limit int) (lines []Line, err error) {
 	const first, growth = 256, 8
 	for window := max(first, 4*int64(limit)); ; window *= growth {
@@ -47,8 +46,7 @@ func (t *Tail) newest(ctx context.Context, limit int) (lines []Line, err error) 
 	}
 }
 
-// collect returns the matching lines of the selected records from a leaf on. It drops the oldest
-// ones beyond limit.
+// collect may return more than limit lines. A negative limit means no limit.
 func (t *Tail) collect(ctx context.Context, s ledger.Selection, from int64, limit int) (lines []Line, err error) {
 	if s.Before == 0 {
 		return nil, nil
@@ -75,7 +73,6 @@ func (t *Tail) collect(ctx context.Context, s ledger.Selection, from int64, limi
 	return lines, nil
 }
 
-// pastOfRun returns the lines of the run and its sub-agents in the order of the ledger.
 func (t *Tail) pastOfRun(ctx context.Context) (lines []Line, err error) {
 	if t.start == 0 {
 		return nil, nil
@@ -98,7 +95,6 @@ func (t *Tail) pastOfRun(ctx context.Context) (lines []Line, err error) {
 	return lines, nil
 }
 
-// subagents returns the new ids that the run of a started sub-agent can have.
 func (t *Tail) subagents(session string, l Line) (runs []string) {
 	if l.Kind != events.SubagentStart || l.Name == "" {
 		return nil

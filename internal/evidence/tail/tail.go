@@ -59,7 +59,6 @@ func Open(ctx context.Context, r *ledger.Reader, run string, f Filter) (*Tail, e
 // fewer records, and end with a manifest.
 const lookBack = 256
 
-// startAt sets the position before a leaf.
 func (t *Tail) startAt(ctx context.Context, next int64) error {
 	t.at, t.event = position{leaf: -1}, position{leaf: -1}
 	for e, err := range t.ledger.After(ctx, next-lookBack-1) {
@@ -129,7 +128,6 @@ type reading struct {
 	ok    bool
 }
 
-// read yields the records with their lines. An error is the last item.
 func (t *Tail) read(ctx context.Context, records iter.Seq2[ledger.Entry, error]) iter.Seq2[reading, error] {
 	return func(yield func(reading, error) bool) {
 		for entry, altered := range records {
@@ -151,7 +149,7 @@ func (t *Tail) passed(e ledger.Entry) {
 	}
 }
 
-// resume finds the position in the file, which may have been replaced. It returns false to wait.
+// The file may have been replaced. resume returns false if the caller should wait and try again.
 func (t *Tail) resume(ctx context.Context) (bool, error) {
 	if t.at.leaf < 0 {
 		return true, nil
@@ -173,7 +171,6 @@ func (t *Tail) resume(ctx context.Context) (bool, error) {
 	return true, t.replace(ctx)
 }
 
-// unchanged reports whether the last record is still in its place.
 func (t *Tail) unchanged(ctx context.Context) (bool, error) {
 	for e, err := range t.ledger.After(ctx, t.at.leaf-1) {
 		if err != nil && !isAltered(err) {
@@ -184,7 +181,6 @@ func (t *Tail) unchanged(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// moved looks for the last event in another place, and continues there.
 func (t *Tail) moved(ctx context.Context) (bool, error) {
 	if t.event.id == "" {
 		return false, nil
@@ -205,7 +201,6 @@ func (e *ReplacedError) Error() string {
 	return fmt.Sprintf("another ledger without event %q replaced this one: continuing with the records that were stored after it", e.ID)
 }
 
-// replace continues in a file without the last event, at the first record that was stored later.
 func (t *Tail) replace(ctx context.Context) error {
 	missed := &ReplacedError{ID: t.event.id}
 	t.missing, t.floor = time.Time{}, t.at.stored
@@ -228,7 +223,6 @@ func (t *Tail) replace(ctx context.Context) error {
 	return missed
 }
 
-// belongs reports whether the line is of the run or one of its sub-agents.
 func (t *Tail) belongs(l Line) bool {
 	if t.run == "" || t.member[l.Run] {
 		return true
@@ -240,7 +234,6 @@ func (t *Tail) belongs(l Line) bool {
 	return false
 }
 
-// follow keeps the state of the run.
 func (t *Tail) follow(l Line) {
 	switch {
 	case t.run == "" || l.Run != t.run:

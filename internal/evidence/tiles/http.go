@@ -52,8 +52,8 @@ func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
-// newest returns the last cosigned checkpoint, or the newest if witnesses lag behind. It never
-// returns a smaller tree than before, because a monitor would think that the log was truncated.
+// newest never returns a smaller tree than before, because a monitor would think that the log was
+// truncated.
 func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
 	signed, c, err := r.Tree().SignedTree(ctx)
 	if err != nil {

@@ -16,7 +16,6 @@ var (
 	errNotInTree = errors.New("it does not match the tree (run auditor verify)")
 )
 
-// readTile returns the content of a tile. An entry that does not match its hash is an error.
 func readTile(ctx context.Context, r *ledger.Reader, t transparency.Tile) (data []byte, err error) {
 	err = r.Tree().Read(ctx, func(signed []byte, stored tlog.HashReader) error {
 		c, err := ledger.ReadCheckpoint(signed)

@@ -83,7 +83,7 @@ func ParseProof(text []byte) (Proof, error) {
 	return p, nil
 }
 
-// parse also accepts lines that are not canonical, which ParseProof rejects later.
+// parse accepts lines that are not canonical, because ParseProof rejects them later.
 func (p *Proof) parse(lines []string) (err error) {
 	if len(lines) > 0 {
 		if extra, ok := strings.CutPrefix(lines[0], "extra "); ok {

@@ -74,7 +74,6 @@ func (p *Policy) met(c component, witnesses []bool) bool {
 	return n >= g.threshold
 }
 
-// isOfLog reports whether a log of the policy has signed the note, under any name.
 func (p *Policy) isOfLog(signed []byte) bool {
 	if len(p.logs) == 0 {
 		return true

@@ -41,7 +41,6 @@ func (b *Bucket) put(ctx context.Context, w write) (uint64, error) {
 	return ack.Sequence, nil
 }
 
-// putAll stores all writes or none of them, and returns the last of the consecutive revisions.
 func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	nc := b.js.Conn()
 	inbox := nc.NewInbox()

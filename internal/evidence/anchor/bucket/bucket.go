@@ -84,7 +84,6 @@ func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// forget makes the next call look up the stream again, which may have been recreated.
 func (b *Bucket) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

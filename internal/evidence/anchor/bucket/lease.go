@@ -101,8 +101,8 @@ func (l *Lease) Taken() int {
 	return l.taken
 }
 
-// Refresh reads the lease. The holder answers a challenge. Others challenge the holder, or take a
-// free or expired lease.
+// Refresh reads the lease. The holder answers a challenge. Other auditors challenge the holder, or
+// take a free or expired lease.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()

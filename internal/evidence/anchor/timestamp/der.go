@@ -26,14 +26,12 @@ func (d *der) check(ok bool) {
 
 func (d *der) end() { d.check(d.in.Empty()) }
 
-// enter reads an element and returns its content.
 func (d *der) enter(t tag.Tag) der {
 	inside := der{bad: d.bad}
 	d.check(d.in.ReadASN1(&inside.in, t))
 	return inside
 }
 
-// enterOnly reads the last element and returns its content.
 func (d *der) enterOnly(t tag.Tag) der {
 	inside := d.enter(t)
 	d.end()
@@ -44,7 +42,6 @@ func (d *der) has(t tag.Tag) bool { return d.in.PeekASN1Tag(t) }
 
 func (d *der) skipOptional(t tag.Tag) { d.check(d.in.SkipOptionalASN1(t)) }
 
-// element reads an element with its tag.
 func (d *der) element(t tag.Tag) []byte {
 	var out cryptobyte.String
 	d.check(d.in.ReadASN1Element(&out, t))
@@ -71,7 +68,6 @@ func (d *der) integer() *big.Int {
 	return n
 }
 
-// count reads a number that is not negative.
 func (d *der) count(t tag.Tag) (n int64) {
 	d.check(d.in.ReadASN1Int64WithTag(&n, t) && n >= 0)
 	return n
@@ -84,7 +80,6 @@ func (d *der) optionalBool() (v bool) {
 	return v
 }
 
-// noParameters expects the end of an algorithm whose parameters are NULL or missing.
 func (d *der) noParameters() {
 	if d.has(tag.NULL) {
 		null := d.enter(tag.NULL)
@@ -93,7 +88,7 @@ func (d *der) noParameters() {
 	d.end()
 }
 
-// pssParameters reads the parameters of RSASSA-PSS (RFC 4055, 3.1), which must use h throughout.
+// pssParameters reads RSASSA-PSS-params (RFC 4055, 3.1). All hash functions in them must be h.
 func (d *der) pssParameters(h crypto.Hash) {
 	in := d.enterOnly(tag.SEQUENCE)
 	hash := in.enter(explicit(0))
@@ -116,7 +111,6 @@ func (d *der) checkHash(algorithm der, want crypto.Hash) {
 
 const constructed tag.Tag = 0x20
 
-// isDER reports whether data is a list of DER elements, at all levels.
 func isDER(data []byte) bool {
 	for in := cryptobyte.String(data); !in.Empty(); {
 		var content cryptobyte.String
@@ -140,8 +134,7 @@ func isDER(data []byte) bool {
 	return true
 }
 
-// isCertificate reports whether data has only the elements of a certificate.
-// [x509.ParseCertificate] ignores some others.
+// isCertificate rejects additional elements, because [x509.ParseCertificate] ignores some.
 func isCertificate(data []byte) bool {
 	in := newDER(data)
 	cert := in.enterOnly(tag.SEQUENCE)

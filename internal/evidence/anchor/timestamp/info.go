@@ -60,8 +60,7 @@ func parseInfo(data []byte) (info Info, err error) {
 	return info, readRest(in)
 }
 
-// readRest skips the TSA's name and extensions. It rejects critical ones, which no reader may
-// ignore.
+// readRest rejects critical extensions, because a reader that does not know one must not ignore it.
 func readRest(in der) error {
 	in.skipOptional(explicit(0))
 	var extensions der

@@ -69,8 +69,7 @@ func (r Request) Open(answer []byte) (der []byte, t *Token, err error) {
 	return der, t, nil
 }
 
-// openAnswer returns the token in a TimeStampResp. Errors go to the log, so they contain no text
-// from the TSA.
+// Errors go to the log, so they must not contain text from the time stamp authority.
 func openAnswer(answer []byte) ([]byte, error) {
 	outer := newDER(answer)
 	in := outer.enterOnly(tag.SEQUENCE)

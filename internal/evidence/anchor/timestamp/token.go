@@ -199,7 +199,6 @@ var hashes = map[string]crypto.Hash{ //nolint:gochecknoglobals // a constant
 	"2.16.840.1.101.3.4.2.1": crypto.SHA256, "2.16.840.1.101.3.4.2.2": crypto.SHA384, "2.16.840.1.101.3.4.2.3": crypto.SHA512,
 }
 
-// hashOf reads the identifier of a hash function, which must be SHA-2.
 func hashOf(algorithm der) (crypto.Hash, error) {
 	oid := algorithm.oid()
 	algorithm.noParameters()

@@ -128,7 +128,6 @@ func (t *Token) signingCert() (*x509.Certificate, error) {
 	return nil, errors.New("the token lacks the certificate of its signer")
 }
 
-// certHash returns the hash in the first ESSCertIDv2 or ESSCertID, and its hash function.
 func (s signerInfo) certHash() (hash func([]byte) []byte, want []byte, err error) {
 	value, v2 := s.attributes[oidSigningCertV2.String()]
 	if !v2 {
@@ -172,7 +171,7 @@ func (s signerInfo) names(c *x509.Certificate) bool {
 	return bytes.Equal(in.bytes(tag.INTEGER), s.serial) && bytes.Equal(c.RawIssuer, s.issuer)
 }
 
-// checkPurpose checks that time stamping is the certificate's only purpose (RFC 3161, 2.3).
+// RFC 3161, 2.3 requires that time stamping is the certificate's only purpose.
 func checkPurpose(c *x509.Certificate) error {
 	i := slices.IndexFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidExtKeyUsage) })
 	if i < 0 || !c.Extensions[i].Critical || !slices.Equal(c.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageTimeStamping}) || len(c.UnknownExtKeyUsage) > 0 {

@@ -127,8 +127,6 @@ func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
 	})
 }
 
-// concludeAnchor confirms the key with a checkpoint from outside or with witnesses, or reports the
-// remedy.
 func (r *Report) concludeAnchor() {
 	if r.Anchor == nil || r.Anchor.State != AnchorNone {
 		return

@@ -15,7 +15,6 @@ type arrivals struct {
 	lastHash events.Hash
 }
 
-// add returns false if the arrival is not after the previous one in the stream.
 func (s *arrivals) add(a ledger.Arrival, hash events.Hash) bool {
 	inOrder := a.Epoch > s.last.Epoch || a.Epoch == s.last.Epoch && a.Stream > s.last.Stream
 	s.Add(a)
@@ -44,8 +43,7 @@ type Break struct {
 	Noticed  time.Time `json:"noticed"`  // when the auditor signed that
 }
 
-// breaks reports whether a checkpoint records a break of the stream. It then has a later position
-// without new messages.
+// A checkpoint records a break of the stream if its position is later but no messages are new.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p, last := c.Position, w.arrivals.last
 	if w.arrivals.Count == 0 || !p.After(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {
@@ -60,8 +58,7 @@ func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	return true
 }
 
-// markSilent marks all producers as silent. At a break, the stream may have lost their latest
-// events, which only a later number reveals.
+// A break may have lost the latest events of a producer, which only a later number reveals.
 func (c *completeness) markSilent() {
 	for _, s := range c.producers {
 		s.silentSinceBreak = true

@@ -182,7 +182,6 @@ func (c *completeness) concludeSender(s *sender) (Producer, []Gap, error) {
 	return p, c.countable(gaps), nil
 }
 
-// silentBefore returns the time after which an open run must have had an event.
 func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Duration) time.Time {
 	if silence <= 0 {
 		silence = DefaultSilence
@@ -190,14 +189,12 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 	return later(newest.Time, c.asOf).Add(-silence)
 }
 
-// unproven reports whether events of the producer may be missing without a trace. tail means that
-// the last ones wait for a manifest.
+// tail says that the producer's last events are not yet in a manifest.
 func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }
 
-// countable returns the gaps that affect the verdict. In a partial export, missing numbers can be
-// outside the export.
+// The events of a gap may exist outside a partial export, so only altered events count there.
 func (c *completeness) countable(gaps []Gap) []Gap {
 	if !c.partial {
 		return gaps

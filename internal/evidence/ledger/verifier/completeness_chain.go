@@ -55,7 +55,6 @@ type chain struct {
 	tooMany         bool    // too many manifests list numbers again to check them all
 }
 
-// adopt makes the key of the first signed manifest the key of the producer.
 func (s *sender) adopt(l listing) {
 	if l.signature != signatureValid || s.key != "" {
 		return
@@ -70,8 +69,8 @@ func (s *sender) adopt(l listing) {
 	}
 }
 
-// manifest adds a manifest to the producer's chain, or returns why it is foreign. A signed one may
-// list events again, because a forged manifest can make a producer believe that they are missing.
+// manifest returns why the manifest is foreign, or "". A signed manifest may list events again,
+// because a forged one can make the producer believe that they are missing.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -117,7 +116,7 @@ func (s *sender) take(l listing, isAgain bool) {
 	switch {
 	case isAgain && len(s.resent) < maxResent:
 		s.resent = append(s.resent, l.Manifest)
-		s.forget(events.Manifest{First: before + 1, Last: l.Last}) // earlier manifests may need the others
+		s.forget(events.Manifest{First: before + 1, Last: l.Last}) // earlier manifests may need lower numbers
 	case isAgain:
 		s.tooMany = true
 	case !s.resolve(l.Manifest, false):
@@ -153,8 +152,8 @@ func (s *sender) reuse(sequence uint64, o other) {
 	})
 }
 
-// settleOthers decides by the root hash of the manifest which of several events with the same
-// number are the producer's.
+// If several events have the same number, the root hash of the manifest decides which are the
+// producer's.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {
@@ -189,7 +188,7 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 // maxChoices limits how many hashes choose tries, for all producers together.
 const maxChoices = 1 << 21
 
-// choose picks one content for each number so that together they have the given root, if it can.
+// choose looks for one content per number, so that together they have the given root hash.
 func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
 	hashes := make([]events.Hash, len(choices))
 	fits := func(picked []int) bool {
@@ -226,8 +225,6 @@ func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int,
 	}
 }
 
-// checkResent checks manifests that list numbers again. Events with these numbers that do not fit
-// are foreign.
 func (c *completeness) checkResent(s *sender) error {
 	for _, m := range s.resent {
 		if m.Count > maxUnlisted || c.contents == nil || s.reread > maxReread {

@@ -14,8 +14,6 @@ type loss struct {
 	cause Cause
 }
 
-// losses returns the declared losses as ascending ranges. Of several declarations, a gap.recorded
-// event counts first, then the earliest.
 func (s *sender) losses() (list []loss) {
 	for _, r := range s.recorded {
 		r.Last = min(r.Last, math.MaxInt64)
@@ -27,7 +25,8 @@ func (s *sender) losses() (list []loss) {
 	return flattened(list)
 }
 
-// flattened splits losses so that each number is only in the first one that has it.
+// flattened splits overlapping losses, so that each number belongs to the first loss that contains
+// it.
 func flattened(list []loss) (all []loss) {
 	var bounds []uint64
 	for _, l := range list {
@@ -76,8 +75,6 @@ func shortReason(text string) string {
 	return strings.ToValidUTF8(text[:maxReason], "") + "…"
 }
 
-// lacking returns the numbers up to last that have not arrived, with the declared cause or
-// [CauseStream].
 func (s *sender) lacking(last uint64) (gaps []Gap) {
 	losses, next := s.losses(), uint64(1)
 	for _, r := range append(slices.Clone(s.received.ranges()), events.Range{First: last + 1}) {

@@ -17,7 +17,6 @@ type numbers struct {
 
 const minLate = 1000
 
-// add adds n to the set, or returns false if the set has it already.
 func (s *numbers) add(n uint64) bool {
 	switch end := len(s.merged) - 1; {
 	case end >= 0 && s.merged[end].Last+1 == n:
@@ -53,7 +52,6 @@ func (s *numbers) merge() {
 	}
 }
 
-// ranges returns the numbers as ascending ranges with gaps between them.
 func (s *numbers) ranges() []events.Range {
 	if len(s.late) > 0 {
 		s.merge()

@@ -20,7 +20,7 @@ type producerRun struct {
 	tally
 	disordered bool   // a lower number arrived after a higher one, so the tally is wrong
 	all        uint64 // count of all events, without seals
-	low        uint64 // lowest number of them
+	low        uint64 // lowest number of these events
 
 	seal      *events.RunSealedData
 	sealNo    uint64
@@ -28,8 +28,8 @@ type producerRun struct {
 	matched   bool
 
 	alive      bool   // an event requires a seal after it
-	aliveNo    uint64 // highest number of such an event
-	aliveOrder order  // latest position in the stream of such an event
+	aliveNo    uint64 // highest number of an event that requires a seal
+	aliveOrder order  // its latest position in the stream
 	lastStored time.Time
 }
 
@@ -163,7 +163,6 @@ func (c *completeness) count(key producerRunKey, last uint64) (t tally, err erro
 	return t, err
 }
 
-// byRun groups the producers' parts of runs by run.
 func byRun(all map[producerRunKey]*producerRun) map[int64][]*producerRun {
 	runs := make(map[int64][]*producerRun)
 	for key, p := range all {
@@ -191,7 +190,6 @@ func (c *completeness) runs(r *Report, silent time.Time) {
 	r.Runs.Open, r.Runs.Unsealed = len(r.Open), len(r.Unsealed)
 }
 
-// extend computes the extents of further runs, on which the ids of findings depend.
 func (c *completeness) extend(runs []string) {
 	if c.extents == nil {
 		return
@@ -221,8 +219,8 @@ const (
 	runSilent
 )
 
-// stateOf returns the state of a run from its producers' parts. A producer that must restart its
-// numbers continues under another name, whose seal can also end the old part.
+// A producer that must restart its numbers continues under another name, whose seal can also end
+// the old part.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown

@@ -40,7 +40,6 @@ type sender struct {
 	gaps      []Gap
 }
 
-// event notes that an event has arrived. It returns false if the number arrived before.
 func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	s.silentSinceBreak = false
 	if !s.received.add(sequence) {
@@ -59,7 +58,6 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	return true
 }
 
-// lostManifest adds a gap for a missing manifest of the events first to last.
 func (s *sender) lostManifest(first, last uint64) {
 	if first > last { // the numbers continue, but the chain of hashes does not
 		n := max(1, first-1)
@@ -70,8 +68,7 @@ func (s *sender) lostManifest(first, last uint64) {
 	s.forget(events.Manifest{First: first, Last: last})
 }
 
-// resolve compares the root of a manifest with the listed events. It returns false if it needs
-// later events.
+// resolve returns false if it needs later events to decide.
 func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	if m.Count > uint64(len(s.hashes)) {
 		return false
@@ -100,7 +97,6 @@ func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	return true
 }
 
-// listed yields the numbers of the events that m lists.
 func listed(m events.Manifest) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		next := m.First

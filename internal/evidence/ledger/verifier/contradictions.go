@@ -29,7 +29,6 @@ type call struct {
 	isDenied bool // otherwise it succeeded
 }
 
-// callOf returns the denied or successful tool call in e, or nil.
 func callOf(e events.Event) *call {
 	denied := e.DeniesCall()
 	if e.ToolCall == "" || !denied && !e.CallSucceeded() {
@@ -49,7 +48,6 @@ type success struct {
 	producer string
 }
 
-// add stores a denial or a result, and returns true if a denied call succeeded.
 func (c *calls) add(f fact, producer string, isQuarantined bool) (d DeniedResult, ok bool) {
 	if f.call == nil {
 		return d, false
@@ -157,7 +155,6 @@ func (c *contradictions) fill(r *Report) {
 	r.DeniedResults, r.DeniedResultCount = c.denied, c.deniedCount
 }
 
-// originals sets First in each finding, except in an export, which has no database.
 func (c *contradictions) originals() error {
 	if c.conn == nil {
 		return nil
@@ -193,8 +190,7 @@ func (c *contradictions) original(f *FindingAt, producer int64) error {
 	return err
 }
 
-// firstLeaf returns the first leaf with an id or number, or -1. Many records can claim one, so
-// results are cached.
+// Many records can claim the same id or number, so results are cached.
 func (c *contradictions) firstLeaf(key claimed) (int64, error) {
 	if first, ok := c.firstLeaves[key]; ok {
 		return first, nil

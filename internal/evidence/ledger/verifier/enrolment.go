@@ -32,8 +32,7 @@ func isGranted(g *events.Grant) bool {
 	return err == nil && ed25519.Verify(public, g.SignedText(), g.Signature())
 }
 
-// readIssuers reads the orders about issuers first, because one can come after the grant that it
-// makes valid.
+// readIssuers runs before the walk, because an order can come after the grant that it makes valid.
 func (v *verifier) readIssuers(conn *sqlite.Conn, tenant string) error {
 	leaves, err := ledger.IssuerLeaves(conn)
 	if err != nil {
@@ -78,7 +77,6 @@ type beginning struct {
 	first   bool // the manifest starts at number 1, so earlier unsigned manifests are foreign
 }
 
-// refusal returns why a manifest is foreign, or "" if the producer's key signed it.
 func (s *sender) refusal(l listing) string {
 	began := s.found.known.began[s.name]
 	key := cmp.Or(s.key, began.key)
@@ -93,13 +91,11 @@ func (s *sender) refusal(l listing) string {
 	return ""
 }
 
-// repeatsKeyChange reports whether l introduces the current key again. A producer repeats it if a
-// forged manifest hides it.
+// A producer announces its new key again if a forged manifest hides the first announcement.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }
 
-// overtakes reports whether l replaces the beginning of the chain, because its key has a grant.
 func (s *sender) overtakes(l listing) bool {
 	return l.isGranted() && !s.enrolment.Enrolled && s.key != "" && l.Key != s.key && !s.found.known.began[s.name].granted
 }

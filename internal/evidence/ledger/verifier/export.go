@@ -190,7 +190,6 @@ func (c *ExportChecker) isSealChecked(key producerRunKey) bool {
 	return ok && p.seal != nil && !p.matched
 }
 
-// tallyOf counts the events up to number last, the first one with each number.
 func tallyOf(list []numbered, last uint64) (t tally) {
 	slices.SortStableFunc(list, func(a, b numbered) int { return cmp.Compare(a.sequence, b.sequence) })
 	for _, n := range list {

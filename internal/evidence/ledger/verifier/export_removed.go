@@ -29,7 +29,7 @@ type exportClaim struct {
 	youngest int64 // when the server stored the newest record, in nanoseconds since 1970
 }
 
-// add notes a destroyed record. The order that destroyed it comes later in the export.
+// The order that destroyed a record comes later in the export, so add only notes the claim.
 func (r *exportRemovals) add(k ExportedRecord) error {
 	if k.Bytes != nil || k.Removal.Order <= k.Index || k.Removal.Word != ledger.Erased && k.Removal.Word != ledger.Pruned {
 		return errors.New("what became of its record makes no sense")
@@ -54,7 +54,6 @@ func (r *exportRemovals) add(k ExportedRecord) error {
 	return nil
 }
 
-// order checks that an order covers all destroyed records that name it.
 func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) error {
 	if ledger.IsKeyChange(signed) {
 		r.changeKey(leaf, r.tenant, signed)
@@ -86,8 +85,7 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether an order covers all records that name it. The Leaves of an order for
-// a larger tree do not count.
+// An order for a larger tree was made for another tree, so its Leaves do not count.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false

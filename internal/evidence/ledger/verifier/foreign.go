@@ -97,7 +97,6 @@ func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
 	return u
 }
 
-// disjoint sorts the ranges in list, and shortens a range that overlaps an earlier one.
 func disjoint(list []events.Range) (all []events.Range) {
 	slices.SortStableFunc(list, func(a, b events.Range) int { return cmp.Compare(a.First, b.First) })
 	next := uint64(0)
@@ -136,8 +135,7 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// dropOvertaken removes the foreign events of producers whose chain begins elsewhere, so the wrong
-// key judged them.
+// If another manifest begins the chain of a producer, the wrong key has judged its events.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -148,7 +146,7 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// reason returns why an event is foreign, or "". The ranges of a producer must not overlap.
+// The ranges of a producer must not overlap.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent
@@ -184,7 +182,6 @@ func (f *foreigners) addSecond(c numberedContent) {
 	}
 }
 
-// isEvent reports whether c is the first content under its number that is not foreign.
 func (f *foreigners) isEvent(c numberedContent) bool {
 	return !f.second[c] && (f.known.IsEmpty() || f.known.reason(c) == "")
 }
@@ -211,8 +208,8 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// unlisted finds events that the producer's signed manifests declare as missing, or that follow a
-// gap and are in none. A partial export always has gaps.
+// Events are foreign if signed manifests declare them missing, or if they follow a gap and are in
+// no manifest. A partial export always has gaps.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {

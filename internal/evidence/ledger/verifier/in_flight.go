@@ -19,13 +19,11 @@ func (t *tail) add(sequence uint64, stored time.Time) {
 	}
 }
 
-// list removes the events up to number, which a manifest has listed.
 func (t *tail) list(number uint64) {
 	*t = slices.DeleteFunc(*t, func(e tailEvent) bool { return e.sequence <= number })
 }
 
-// setFlight writes to p how many events wait for a manifest, and whether one can still come. Events
-// that wait too long may be forged.
+// Events that wait too long for a manifest may be forged, so they are not in flight.
 func (p *Producer) setFlight(s *sender, now time.Time, silence time.Duration) {
 	if p.Received == 0 || p.Manifests == 0 || s.received.highest() <= p.Listed {
 		return

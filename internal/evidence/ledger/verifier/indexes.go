@@ -62,8 +62,7 @@ func (r *records) indexes() error {
 	return r.blobIndex()
 }
 
-// index adds the entries of a database index to a multiset, and checks their order, because queries
-// miss entries out of order.
+// SQLite does not find entries that are out of order in their index.
 func (r *records) index(what, query string, hasText bool, into *multiset) error {
 	var last, e entry
 	first, ascending := true, true

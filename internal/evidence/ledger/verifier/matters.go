@@ -65,7 +65,6 @@ func matterID(kind MatterKind, facts []detail) string {
 	return events.HashOf(text).String()
 }
 
-// acknowledge stores which findings o acknowledges. The first order for a finding counts.
 func (l *orderLog) acknowledge(leaf int64, o ledger.Order) {
 	for _, id := range o.Findings {
 		if _, ok := l.acknowledged[id]; !ok {
@@ -85,7 +84,7 @@ type matters struct {
 	list   []Matter
 }
 
-// Call matters when r has all other findings about completeness.
+// matters must be called when r has all other findings about completeness.
 func (c *completeness) matters(r *Report) {
 	m := &matters{facts: c, report: r}
 	for _, g := range r.Gaps {
@@ -140,8 +139,6 @@ type foreignNumber struct {
 	sequence uint64
 }
 
-// foreign adds findings about foreign records, misaddressed records and reused ids, which a person
-// can acknowledge.
 func (m *matters) foreign() {
 	settled := make(map[foreignNumber]bool)
 	for _, f := range m.facts.found.list {
@@ -199,7 +196,7 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// extentOf describes a run's events so far, so that an acknowledgement no longer applies if the run
+// The ids of findings contain these facts, so that an acknowledgement no longer applies if the run
 // continues.
 func extentOf(parts []*producerRun) (facts []detail) {
 	for _, p := range parts {

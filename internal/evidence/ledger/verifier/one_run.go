@@ -44,8 +44,8 @@ func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 	return nil
 }
 
-// gaps removes the gaps that cannot contain events of the run. A producer without events in the run
-// may have lost them.
+// A producer without events in the run may have lost them, so its gaps count if they overlap the
+// time of the run.
 func (o oneRun) gaps(w *window, r *Report) (named map[string]bool, err error) {
 	times, err := w.timesOf(r.Gaps)
 	if err == nil {
@@ -66,7 +66,6 @@ func (o oneRun) gaps(w *window, r *Report) (named map[string]bool, err error) {
 	return named, nil
 }
 
-// narrow limits the window to the time of a run's events.
 func (w *window) narrow(run string) error {
 	w.since, w.until = math.MaxInt64, 0
 	return w.each(`SELECT leaf, stream, stored FROM leaves WHERE run = (SELECT run FROM runs WHERE name = ?) AND class = 'event'`,
@@ -102,8 +101,7 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// mayLack reports whether the gap may contain events of the run. If the seal matches, an earlier
-// gap cannot.
+// If the producer's seal matches its events, an earlier gap cannot contain events of the run.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name
@@ -129,7 +127,6 @@ func (p *producerRun) lowest() uint64 {
 // IsOfNothing reports whether the run or time range of the report is empty.
 func (r Report) IsOfNothing() bool { return len(r.Producers) == 0 && len(r.Gaps) == 0 }
 
-// isQuiet reports whether the time range is empty but the ledger is not.
 func (r *Report) isQuiet() bool {
 	return r.Completeness == Empty && r.Leaves > 0 && (!r.From.IsZero() || !r.To.IsZero())
 }

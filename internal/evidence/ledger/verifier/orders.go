@@ -27,8 +27,8 @@ func newOrderLog(keys ledger.Keys) orderLog {
 	return orderLog{keys: keys, ids: make(map[string]bool), acknowledged: make(map[string]Acknowledgement)}
 }
 
-// open opens the signed order at leaf. ok is false if it has no effect here. said.Effect says
-// whether its approval is missing or late.
+// ok is false if the order has no effect here. said.Effect says whether its approval is missing or
+// late.
 func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledger.Order, said OrderAt, ok bool) {
 	o, approver, effect, err := l.rules.Open([]byte(signed), l.keys.At(leaf), at)
 	if err != nil || o.Tenant != tenant {
@@ -57,8 +57,6 @@ func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledg
 	return o, said, true
 }
 
-// change applies an order and returns its effect, or "" if the effect shows only in destroyed
-// records.
 func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	switch o.Action { //nolint:exhaustive // the others destroy records
 	case events.AuditFloor, events.AuditApprovers:
@@ -81,7 +79,6 @@ func (l *orderLog) change(o ledger.Order) ledger.Effect {
 	return ""
 }
 
-// changeKey applies an order that replaces the key, or returns false if it has no effect.
 func (l *orderLog) changeKey(leaf int64, tenant, signed string) bool {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != tenant || l.ids[o.ID] {
@@ -165,7 +162,6 @@ func (s *orders) removed(leaf int64, o ledger.Order, at time.Time) (ledger.Effec
 	return ledger.EffectDone, n, nil
 }
 
-// targets returns the records that an order covers and that no earlier order destroyed.
 func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, err error) {
 	conn := s.w.facts.conn
 	take := func(t ledger.Target) {
@@ -194,8 +190,7 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// selected reports whether the order at leaf selects a record, as far as a destroyed record still
-// shows it.
+// The payload of a destroyed record is gone, so selected cannot check the user in it.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {
@@ -215,7 +210,6 @@ func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64
 	return err == nil && e.User == sel.User
 }
 
-// isTree reports whether o refers to the tree of this ledger.
 func (s *orders) isTree(o ledger.Order) bool {
 	if o.Size > s.w.tree.size {
 		return false

@@ -46,8 +46,8 @@ func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// settles reports whether a seal of s also ends the run for another producer. It must not hide a
-// loss of outstanding events.
+// A seal of s can also end the run for another producer, but must not hide the loss of outstanding
+// events.
 func settles(s, other *sender, seal order) bool {
 	switch {
 	case s.standing() < other.standing():
@@ -61,7 +61,7 @@ func settles(s, other *sender, seal order) bool {
 }
 
 // A standing ranks producers by the proof of their identity. An unknown client cannot seal the runs
-// of others.
+// of other producers.
 type standing int
 
 const (
@@ -92,8 +92,6 @@ func (l lostOutboxes) add(d *events.ProducerLostData, by string, a ledger.Arriva
 	}
 }
 
-// assign stores the latest loss in each producer, unless a later manifest disproves it. It returns
-// lost producers without records.
 func (l lostOutboxes) assign(producers map[int64]*sender) (unknown []Producer) {
 	known := make(map[string]*sender, len(producers))
 	for _, s := range producers {
@@ -122,7 +120,7 @@ func (l *Lost) orLater(other *Lost) *Lost {
 	return l
 }
 
-// isEndedBy reports whether a manifest after the loss shows that the producer still has the outbox.
+// A manifest after the loss shows that the producer still has its outbox.
 func (l *Lost) isEndedBy(s *sender) bool {
 	switch {
 	case !l.at.before(s.signed.last):

@@ -26,7 +26,7 @@ type recording struct {
 	user   string // an import of a log names none
 }
 
-// matches reports whether two recordings can be of the same payload.
+// The payload of a pruned record is unknown, so matches compares its run and kind instead.
 func (r recording) matches(other recording) bool {
 	if r.pruned || other.pruned {
 		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
@@ -55,8 +55,8 @@ func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 	return r
 }
 
-// commonOf returns a text that is equal for all recordings of a payload, if JSON libraries agree
-// about it.
+// text is equal for all recordings of a payload. ok is false if JSON libraries could read the
+// payload differently.
 func commonOf(e events.Event) (text []byte, ok bool) {
 	if len(e.Data) == 0 || e.Data[0] != '{' {
 		return nil, false
@@ -88,8 +88,7 @@ func commonOf(e events.Event) (text []byte, ok bool) {
 	return fmt.Appendf(text, "\n%q %q %q %q", e.Type, e.Run, e.ToolCall, stricter), true
 }
 
-// isUnambiguous returns false for a member name that JSON libraries could read differently, such as
-// a second "verdict".
+// JSON libraries could read a second "verdict" differently, or one in another case.
 func isUnambiguous(name string, seen map[string]bool) bool {
 	for _, known := range [...]string{"executions", "verdict"} {
 		if strings.EqualFold(name, known) && (name != known || seen[known]) {
@@ -102,7 +101,6 @@ func isUnambiguous(name string, seen map[string]bool) bool {
 	return true
 }
 
-// verdictOf reads a text or null.
 func verdictOf(value json.RawMessage) (v events.Verdict, ok bool) {
 	text, ok := events.TextOf(value)
 	return events.Verdict(text), ok || string(value) == "null"
@@ -143,8 +141,7 @@ const maxTwins = 1 << 17
 
 const maxFirsts = 1 << 12
 
-// twin reports whether a record repeats the payload of the earlier event with its id. For an
-// export, only CompareFirst can tell, so it returns true.
+// An export has no database, so twin returns true and CompareFirst decides later.
 func (c *contradictions) twin(at FindingAt, r recording) bool {
 	if c.conn == nil {
 		if len(c.twins) == maxTwins {
@@ -168,7 +165,7 @@ func (c *contradictions) twin(at FindingAt, r recording) bool {
 	return false
 }
 
-// firstRecording caches storedRecording, because many small records can repeat one large one.
+// firstRecording caches results, because many small records can repeat one large record.
 func (c *contradictions) firstRecording(leaf int64) (recording, error) {
 	if r, ok := c.firsts[leaf]; ok {
 		return r, nil
@@ -188,7 +185,6 @@ func (c *contradictions) addTwice(at FindingAt) {
 	}
 }
 
-// storedRecording reads the record at leaf. If it is missing, the recording is empty.
 func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	err = ledger.EachTarget(conn, ledger.LeafRange{First: leaf, Last: leaf}, func(t ledger.Target) error {
 		l := ledger.Leaf{Run: t.Run, Kind: events.Kind(t.Kind)}

@@ -161,7 +161,7 @@ func (r *records) fact(stmt *sqlite.Stmt) (fact, error) {
 	return f, nil
 }
 
-// The result of column is valid until the next call.
+// The result of column is only valid until the next call.
 func (r *records) column(stmt *sqlite.Stmt, column int) []byte {
 	n := stmt.ColumnLen(column)
 	if cap(r.buf) < n {
@@ -195,7 +195,6 @@ func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error)
 	return ledger.InsertContent(data, int(cut), content), nil
 }
 
-// decode sets the fields of f, and returns the content of a blob chunk.
 func (f *fact) decode(data []byte) (c ledger.Chunk) {
 	e, err := events.Decode(data)
 	if err != nil {
@@ -230,7 +229,7 @@ func (f *fact) decode(data []byte) (c ledger.Chunk) {
 	return c
 }
 
-// readableManifest accepts the manifests that the writer does not put in quarantine.
+// readableManifest must accept the manifests that the writer does not put in quarantine.
 func readableManifest(data []byte) (events.Manifest, bool) {
 	m, err := events.DecodeManifest(data)
 	return m, err == nil && m.Validate() == nil && m.Last <= math.MaxInt64
@@ -242,8 +241,7 @@ type recordQueue struct {
 	pending []fact
 }
 
-// next returns the record of a leaf, or false. Leaves come in ascending order, so a skipped record
-// has none.
+// next must be called with ascending leaves, because it skips the records of lower leaves.
 func (q *recordQueue) next(leaf int64) (fact, bool) {
 	for {
 		if len(q.pending) == 0 {

@@ -35,8 +35,7 @@ func (r *removals) next() (err error) {
 	return err
 }
 
-// of returns how the payload of a leaf was destroyed. The leaf must be higher than in the last
-// call.
+// The leaf must be higher than in the previous call.
 func (r *removals) of(leaf int64) (ledger.Removal, error) {
 	for r.row && r.stmt.ColumnInt64(0) <= leaf {
 		at := r.stmt.ColumnInt64(0)

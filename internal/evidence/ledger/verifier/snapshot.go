@@ -16,7 +16,8 @@ const (
 	readers
 )
 
-// snapshot begins read transactions that all see the same state of the ledger.
+// SQLite cannot begin transactions of several connections at once, so snapshot retries until all
+// see the same checkpoint.
 func snapshot(conns [readers]*sqlite.Conn) error {
 	for range 1000 {
 		for _, conn := range conns {

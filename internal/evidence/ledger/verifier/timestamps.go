@@ -123,7 +123,6 @@ func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 // Usable reports whether the token is valid and, with certificates, from a trusted authority.
 func (s Stamp) Usable() bool { return s.bad == "" }
 
-// checkStamps checks the stamps and sorts them by arrivals, as the walk needs them.
 func (o Options) checkStamps() []Stamp {
 	list := make([]Stamp, len(o.Stamps))
 	var group errgroup.Group
@@ -154,8 +153,6 @@ func (s *Stamp) Open(keys ledger.Keys) {
 	}
 }
 
-// compareStamps compares the ledger with time stamped checkpoints as soon as enough arrivals are
-// read.
 func (w *walk) compareStamps() {
 	list := w.v.stamps
 	for ; w.nextStamp < len(list) && list[w.nextStamp].Arrivals <= w.arrivals.Count; w.nextStamp++ {

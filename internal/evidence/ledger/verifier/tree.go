@@ -20,7 +20,6 @@ type checkedTree struct {
 	stored *storedHashes
 }
 
-// add adds a leaf. It returns false if a stored hash differs from the computed one.
 func (t *checkedTree) add(leaf []byte) (bool, error) {
 	h := tlog.RecordHash(leaf)
 	same, err := t.stored.next(h)

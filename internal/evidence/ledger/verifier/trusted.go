@@ -48,8 +48,6 @@ type trusted struct {
 	foreign  bool // signed with another ledger's key, which counts as a divergence
 }
 
-// trusted returns the checkpoints from the user and the anchors, including unusable ones for the
-// report.
 func (o Options) trusted() (all []trusted, err error) {
 	if o.Trusted != nil {
 		c, signed, err := ReadTrusted(o.Trusted)

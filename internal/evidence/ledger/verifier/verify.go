@@ -138,7 +138,6 @@ func (v *verifier) verify(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// isDamage distinguishes a damaged file from an unreadable one.
 func isDamage(err error) bool {
 	if errors.Is(err, ledger.ErrSchema) {
 		return true
@@ -217,8 +216,6 @@ func (v *verifier) read(ctx context.Context, conns [readers]*sqlite.Conn) (*comp
 	return w.facts, nil
 }
 
-// conclude completes the report. A failure that means damage becomes a problem in the report, and
-// any other is returned.
 func (v *verifier) conclude(facts *completeness, failure error) error {
 	r := &v.report
 	if failure == nil && facts != nil {
@@ -250,7 +247,6 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 	return nil
 }
 
-// openSigned reads a checkpoint in canonical form with exactly one signature, by one of the keys.
 func openSigned(signed []byte, keys note.Verifiers) (ledger.Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if err != nil {

@@ -106,8 +106,6 @@ func (w *walk) arrived() error {
 	return w.checkpoints()
 }
 
-// streamPosition returns the stream position of the current leaf. After the last leaf, it is the
-// highest possible one.
 func (w *walk) streamPosition(row bool) (epoch, stream int64) {
 	if !row {
 		return math.MaxInt64, math.MaxInt64

@@ -12,7 +12,6 @@ import (
 // in nanoseconds.
 type gapTimes struct{ after, until int64 }
 
-// timesOf returns the times of each gap. It reads a producer's records once for all its gaps.
 func (w *window) timesOf(gaps []Gap) ([]gapTimes, error) {
 	times := make([]gapTimes, len(gaps))
 	byProducer := make(map[string][]int)
@@ -82,7 +81,6 @@ func (b *borders) record(number uint64, stored int64, isManifest bool) {
 	}
 }
 
-// begin sets the earliest time of the gaps that begin up to this number.
 func (b *borders) begin(number uint64) {
 	for ; len(b.beginning) > 0 && b.gaps[b.beginning[0]].First <= number; b.beginning = b.beginning[1:] {
 		b.times[b.beginning[0]].after = b.stored

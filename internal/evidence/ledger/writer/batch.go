@@ -47,7 +47,6 @@ func (b *batch) message(m ledger.Message) error {
 	return b.store(m, r)
 }
 
-// store stores a message as a leaf, or as a repetition or conflict if an event has its id.
 func (b *batch) store(m ledger.Message, r record) error {
 	p, err := b.state.names.producer(r.leaf.Producer)
 	if err != nil {
@@ -79,7 +78,6 @@ func (b *batch) store(m ledger.Message, r record) error {
 	return b.commitLeaf(m, r)
 }
 
-// insertLeaf inserts the row of a leaf. It returns false if another event has the same id.
 func (b *batch) insertLeaf(m ledger.Message, r record, p *producer, runNumber int64) (bool, error) {
 	size := b.state.tree.edge.size
 	stmt := b.conn.Prep(`INSERT INTO leaves

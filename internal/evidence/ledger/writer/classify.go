@@ -77,8 +77,8 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// compareQuarantine sets r.copy if an earlier stream had the message. A restored stream delivers
-// messages again.
+// A restored stream delivers messages again, so a message that an earlier stream had becomes a
+// copy.
 func (c classifier) compareQuarantine(r *record) error {
 	earlier, err := c.recordsAt(r.leaf)
 	epoch, ok := earlier[r.leaf.Hash]
@@ -86,8 +86,6 @@ func (c classifier) compareQuarantine(r *record) error {
 	return err
 }
 
-// compareNumber looks for records with the same number. Equal bytes make r a copy, and others a
-// conflict.
 func (c classifier) compareNumber(r *record) error {
 	if p := c.names.producers[r.leaf.Producer]; p == nil || int64(r.leaf.Sequence) > p.high {
 		return nil
@@ -172,8 +170,7 @@ func (c content) matches(d content) bool {
 	return c == d
 }
 
-// sameAsRemoved reports whether r repeats an event whose payload was destroyed. Storing it would
-// restore the payload.
+// Storing an event again whose payload was destroyed would restore the payload.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)

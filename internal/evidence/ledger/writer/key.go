@@ -64,7 +64,6 @@ func makeKey(path string) (made bool, err error) {
 	return storeKey(path, private)
 }
 
-// storeKey writes a key file. If the file exists, it does nothing and returns false.
 func storeKey(path, text string) (made bool, err error) {
 	temporary, err := writeTemporary(path, text+"\n", 0o600)
 	if err != nil {
@@ -134,7 +133,6 @@ func writeTemporary(path, text string, mode fs.FileMode) (name string, err error
 	return f.Name(), f.Sync()
 }
 
-// publicHalf computes the verifier key from the text of a signer key.
 func publicHalf(private string) (string, error) {
 	parts := strings.SplitN(private, "+", 5)
 	seed, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])

@@ -13,9 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// changeKey executes an order that replaces a key. Only the successor in the local key folder
-// counts, because a thief of an old key could choose another. Without one, the error wraps
-// [ErrKey].
+// Only the successor in the local key folder counts, because a thief of an old key could choose
+// another. Without a successor, the error wraps [ErrKey].
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != s.tenant {
@@ -53,8 +52,8 @@ func foreignKey(o ledger.Order, leaf int64) error {
 // Missing returns the orders to change the key that have not reached the ledger.
 func (l *Ledger) Missing() []string { return l.opts.Key.Changes(l.tenant, l.orders.replaced) }
 
-// signAgain signs all checkpoints with the current key. The ledger of the unnamed tenant cannot
-// have orders that record a change.
+// The ledger of the unnamed tenant cannot have orders that record a key change, so its checkpoints
+// are signed again.
 func (l *Ledger) signAgain(ctx context.Context) error {
 	newest, err := ledger.NewestNote(l.conn)
 	if err != nil || newest == nil {

@@ -156,7 +156,6 @@ func (l *Ledger) resize(bytes int64) error {
 	return sqlitetx.Exec(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib))
 }
 
-// create signs the first checkpoint, unless another process has done so.
 func (l *Ledger) create(ctx context.Context) error {
 	return sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if fresh, err := ledger.CheckFormat(l.conn); err != nil || !fresh {

@@ -24,8 +24,7 @@ type orders struct {
 	replaced int // keys in the ring that are no longer valid
 }
 
-// execute executes the order in an event. It returns nil without a valid order, because any
-// producer can publish one.
+// execute ignores invalid orders, because any producer can publish one.
 func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.Outcome, error) {
 	signed := ledger.OrderIn(e)
 	if signed == "" {
@@ -91,7 +90,6 @@ func (s *orders) lift(id string) bool {
 	return len(s.holds) < n
 }
 
-// remove destroys the payloads that an order covers, or none if one is protected.
 func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect ledger.Effect, removed int64, err error) {
 	targets, young, err := s.targets(leaf, o, stored)
 	if err != nil {
@@ -123,8 +121,6 @@ func (s *orders) remove(leaf int64, o ledger.Order, stored time.Time) (effect le
 	return ledger.EffectDone, int64(len(targets)), s.payloads.removeBlobs(blobs)
 }
 
-// targets returns the leaves that an order covers. young is true if the retention floor protects
-// one of them.
 func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets []int64, young bool, err error) {
 	ranges := o.Leaves
 	if same, err := s.tree.isTreeOf(o); err != nil {
@@ -149,8 +145,7 @@ func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets 
 	return targets, young, nil
 }
 
-// bySelection finds the leaves for an order that was made for another tree. For an order to prune
-// it finds none, because the auditor gives a new one.
+// bySelection finds nothing for a prune order, because the auditor makes a new one for this tree.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

@@ -16,7 +16,6 @@ import (
 
 type payloads struct{ conn *sqlite.Conn }
 
-// store stores a payload. Equal blob chunks share their content.
 func (p payloads) store(leaf int64, data []byte, r record) error {
 	stmt := p.conn.Prep("INSERT INTO payloads (leaf, bytes, blob, cut) VALUES (?, ?, ?, ?)")
 	stmt.BindInt64(1, leaf)

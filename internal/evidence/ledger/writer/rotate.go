@@ -88,7 +88,6 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	return done, err
 }
 
-// next stores and returns the new key. It reuses the key file of a crashed rotation.
 func (r Rotation) next(old *Key) (*Key, error) {
 	next, path := &Key{}, filepath.Join(r.Dir, nextFile)
 	if err := next.read(path); err == nil && (next.agent || r.Signer.Agent) {
@@ -168,8 +167,6 @@ func (r Rotation) change(old, next *Key) (ledger.KeyRotation, error) {
 	return c, nil
 }
 
-// countersign signs the newest checkpoint of a ledger with the next key, or returns nil if the old
-// key did not sign it.
 func countersign(newest []byte, tenant string, old, next *Key) []byte {
 	newest = ledger.Countersigned(newest, tenant, old.changes)
 	c, err := ledger.OpenCheckpoint(newest, note.VerifierList(old.verifier))

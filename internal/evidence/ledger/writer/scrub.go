@@ -71,8 +71,8 @@ func (s *scrubber) find() (err error) {
 	return err
 }
 
-// mark requests a scrub. Call it before destroying a payload, in case the process crashes right
-// after that.
+// mark must be called before a payload is destroyed, because the process may crash right after
+// that.
 func (s *scrubber) mark() error {
 	s.rebuilt = false
 	if s.unclean {
@@ -114,7 +114,7 @@ func (s *scrubber) scrub(ctx context.Context) error {
 	return atomicfile.SyncDir(folder)
 }
 
-// The temporary file can be too large for memory, and some containers cannot write to /tmp.
+// SQLite's temporary file can be too large for memory, and some containers cannot write to /tmp.
 func (s *scrubber) vacuum() error {
 	folder := strings.ReplaceAll(filepath.Dir(s.path), "'", "''")
 	return errors.Join(

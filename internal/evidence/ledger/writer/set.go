@@ -12,8 +12,7 @@ import (
 // maxOpen is high, because opening a ledger costs much more disk time than writing a batch.
 const maxOpen = 1024
 
-// openLimit returns how many ledgers may be open. Each needs four file descriptors, and together
-// they may use a quarter.
+// Each ledger needs four file descriptors, and all ledgers together may use a quarter of the limit.
 func openLimit() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -71,8 +70,7 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// divide sets the cache size for n open ledgers, in powers of two, so that caches are seldom
-// resized.
+// The caches are divided by a power of two, so that they are seldom resized.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {

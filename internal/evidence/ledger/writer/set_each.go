@@ -32,7 +32,7 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	wg.Wait()
 }
 
-// openFirst puts tenants with open ledgers first, because opening another could close theirs.
+// Opening a ledger may close another, so tenants whose ledgers are open come first.
 func (s *Set) openFirst(tenants []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,8 +66,7 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// reserve returns the tenant's open ledger, or options for opening it. The caller closes old,
-// without the lock.
+// The caller must close old, which reserve does not do while it holds the lock.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,8 +32,6 @@ func ParsePlace(text string) (Place, error) {
 	return Place{}, fmt.Errorf("invalid signer %q; want file, ssh-agent or ssh-agent:SHA256:…, as ssh-add -l prints it", text)
 }
 
-// reference returns the text of a key file for a key in the ssh-agent, such as "ssh-agent
-// hooktrail+8f3c1a2b+AXr…".
 func (p Place) reference() (string, error) {
 	public, err := sshkey.Find(p.Fingerprint)
 	if err != nil {

@@ -88,7 +88,6 @@ type edge struct {
 	levels [64]tlog.Hash // last complete hash of each level
 }
 
-// append adds a leaf and returns the new hashes, in the order of storage.
 func (e *edge) append(leaf []byte) ([]tlog.Hash, error) {
 	hashes, err := tlog.StoredHashes(e.size, leaf, tlog.HashReaderFunc(e.read))
 	if err != nil {

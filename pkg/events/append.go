@@ -88,7 +88,8 @@ func appendAttribute(dst []byte, key, value string) []byte {
 	return appendString(dst, value)
 }
 
-// appendString appends s as a JSON string. It escapes only what JSON requires.
+// appendString escapes only what JSON requires, while encoding/json also escapes characters such as
+// "<".
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

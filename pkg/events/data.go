@@ -30,7 +30,7 @@ func (e *Event) SetData(payload any) error {
 	return nil
 }
 
-// wellFormed replaces invalid UTF-8 and lone surrogates, which encoding/json keeps in a
+// wellFormed replaces invalid UTF-8 and lone surrogates, because encoding/json keeps both in a
 // [json.RawMessage].
 func wellFormed(data []byte) []byte {
 	s := scanner{data: data}

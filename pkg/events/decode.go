@@ -144,7 +144,7 @@ func (d *decoder) set(name, value string) (reason string) {
 	return reason
 }
 
-// payload removes white space between the tokens of data, so that equal data has equal bytes.
+// payload removes white space between tokens, so that equal data has equal bytes.
 func (d *decoder) payload() error {
 	if d.event.Binary != nil {
 		return d.scan.fail("excluded by data_base64")

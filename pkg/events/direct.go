@@ -12,7 +12,7 @@ type direct interface {
 	appendTo(w *objectWriter)
 }
 
-// appendDirect encodes p, or returns false if p has something that only encoding/json handles.
+// appendDirect returns false if only encoding/json can encode p.
 func appendDirect(p direct) ([]byte, bool) {
 	w := objectWriter{out: make([]byte, 0, 1024)}
 	w.out = append(w.out, '{')
@@ -49,7 +49,6 @@ type objectWriter struct {
 	failed bool
 }
 
-// key writes a field name. The names of all payload fields need no escapes.
 func (w *objectWriter) key(name string) {
 	if last := w.out[len(w.out)-1]; last != '{' {
 		w.out = append(w.out, ',')
@@ -59,7 +58,7 @@ func (w *objectWriter) key(name string) {
 	w.out = append(w.out, '"', ':')
 }
 
-// string writes a member. It fails on invalid UTF-8, which only encoding/json repairs.
+// string fails on invalid UTF-8, because only encoding/json repairs it.
 func (w *objectWriter) string(name, value string) {
 	w.key(name)
 	w.out = appendString(w.out, value)
@@ -79,7 +78,6 @@ func (w *objectWriter) flag(name string, value bool) {
 	}
 }
 
-// raw copies a value, which must be compact JSON, into a member.
 func (w *objectWriter) raw(name string, value json.RawMessage) {
 	if len(value) == 0 {
 		return

@@ -10,8 +10,6 @@ const (
 	smallData = 16 << 10 // too small for long lists
 )
 
-// withShortLists returns data whose lists of executions and redactions have at most maxListed
-// elements.
 func withShortLists(data json.RawMessage) json.RawMessage {
 	if len(data) <= smallData {
 		return data
@@ -40,7 +38,6 @@ func withShortLists(data json.RawMessage) json.RawMessage {
 	return append(out, data[copied:]...)
 }
 
-// shortList returns the first maxListed elements of a list, or nil if it does not have more.
 func shortList(list json.RawMessage) json.RawMessage {
 	n, short := 0, []byte{'['}
 	for x := range Elements(list) {

@@ -2,7 +2,6 @@ package events
 
 import "strconv"
 
-// isEmpty reports whether m is a heartbeat or key change that lists no events.
 func (m Manifest) isEmpty() bool {
 	return (m.Beat > 0 || m.Next != "") && m.First > 1 && m.Last == m.First-1
 }
@@ -35,7 +34,6 @@ func (m Manifest) validateState() error {
 	return nil
 }
 
-// appendCount omits 0.
 func appendCount(dst []byte, name string, n uint64) []byte {
 	if n == 0 {
 		return dst
@@ -43,7 +41,6 @@ func appendCount(dst []byte, name string, n uint64) []byte {
 	return strconv.AppendUint(append(dst, name...), n, 10)
 }
 
-// signedMember reads a JSON member that exists only in signed manifests.
 func (s *scanner) signedMember(m *Manifest, name string) (err error) {
 	switch name {
 	case "state":

@@ -108,7 +108,6 @@ func (e Event) CallSucceeded() bool {
 	return e.Kind() == ToolResult && says(e.Data, "status", string(ToolSuccess))
 }
 
-// says reports whether a member of data with this name, in any case, has this value.
 func says(data json.RawMessage, name, value string) bool {
 	if !bytes.Contains(data, []byte(value)) && !bytes.Contains(data, []byte(`\u`)) {
 		return false // most payloads need no reading

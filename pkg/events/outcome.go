@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// settle sets the verdict if e denies its action, whatever the decoder read.
 func (o *Outcome) settle(e Event) {
 	if e.Denies() {
 		o.Verdict = VerdictDeny
@@ -28,7 +27,6 @@ func (d *RunFinishedData) settle(Event) {
 	}
 }
 
-// knownStatus returns the status in lower case, or unknown if it is not a constant.
 func knownStatus[T ~string](status, unknown T) T {
 	lower := strings.ToLower(string(status))
 	if slices.Contains(enums[reflect.TypeFor[T]()], lower) {

@@ -107,7 +107,7 @@ func (s *shape) addFields(t reflect.Type) {
 	}
 }
 
-// field returns the index of the field that encoding/json sets for name, or -1.
+// Like encoding/json, field prefers the exact name and otherwise ignores case.
 func (s *shape) field(name []byte) int {
 	for i := range s.fields {
 		if s.fields[i].name == string(name) {

@@ -71,7 +71,7 @@ func parseOffset(s string) (time.Duration, bool) {
 	return d, hours < 24 && minutes < 60
 }
 
-// matches compares s with a pattern, where 0 is any digit and + a sign.
+// In pattern, 0 stands for any digit and + for either sign.
 func matches(s, pattern string) bool {
 	if len(s) != len(pattern) {
 		return false

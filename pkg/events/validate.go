@@ -118,7 +118,6 @@ func needsRun(k Kind) bool {
 	return k == RunStarted || k == RunFinished || k == RunSealed || k == StepFinished
 }
 
-// ownKind returns false for types of other tools.
 func (e *Event) ownKind() (Kind, bool) {
 	kind, own := strings.CutPrefix(e.Type, TypePrefix)
 	return Kind(kind), own

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// startAsync starts the asynchronous hooks. They may outlive the dispatch, so invoke must not
-// access its result.
+// Hooks that startAsync starts may outlive the dispatch, so invoke must not use its result.
 func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	for i, h := range f.chain.async {
 		if !h.applies(&f.meta, f.tool, f.ending) {
@@ -28,7 +27,7 @@ func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	}
 }
 
-// runAsync runs the hook of c. A late hook is recorded twice, first as a timeout.
+// runAsync records a hook that exceeds its timeout twice: at the timeout, and at its real end.
 func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	patience := c.hook.timeout
 	if c.hook.isolation == External {

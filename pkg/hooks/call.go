@@ -22,8 +22,6 @@ type call struct {
 	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent returns the context that c ends with. Asynchronous hooks outlive the context of the
-// dispatch.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)
@@ -143,8 +141,7 @@ func (c *call) admits(subject Subject) bool {
 	return true
 }
 
-// guard turns a panic of a hook into [ErrPanicked]. The panic value may contain payload, so it is
-// not logged.
+// guard does not log the panic value, because it may contain the user's data.
 func (c *call) guard(ran *bool, err *error) {
 	thrown := recover()
 	if thrown == nil {

@@ -5,7 +5,7 @@ import "reflect"
 // maxDepth limits copies, so that a value that contains itself cannot exhaust the stack.
 const maxDepth = 512
 
-// copier returns a function for deep copies of a T, or nil if an assignment suffices.
+// copier returns nil if a plain assignment already copies a T.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil
@@ -42,7 +42,7 @@ func shares(t reflect.Type) bool {
 	return false
 }
 
-// copyInto turns dst, which must be a shallow copy of src, into a deep copy.
+// copyInto expects dst to be a shallow copy of src, and makes it a deep copy.
 func copyInto(dst, src reflect.Value, depth int) {
 	if depth > maxDepth {
 		dst.SetZero()

@@ -76,7 +76,7 @@ func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *
 	return d.out
 }
 
-// orNil returns an untyped nil if isNil, because an any that holds a nil function is not nil.
+// orNil avoids an any that holds a nil function, because such an any is not nil.
 func orNil(fn any, isNil bool) any {
 	if isNil {
 		return nil

@@ -44,8 +44,8 @@ func (d *decision[In, P]) invoke(c *call) chainState {
 	return proceed
 }
 
-// ask calls the hook if its matchers accept the input. A hung hook is abandoned, so ask must not
-// change the dispatch.
+// ask may still run after its dispatch has given up on the hook, so it must not change the
+// dispatch.
 func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, In) (*Decision[P], error))
@@ -105,7 +105,6 @@ func subjectOf[T any](callOf func(T) ToolCall, input T) Subject {
 	return Subject{Tool: call.Tool, Args: call.Args}
 }
 
-// toolOf returns the name of the tool, and sets meta.ToolCall if it is empty.
 func toolOf[T any](callOf func(T) ToolCall, input T, meta *Meta) string {
 	if callOf == nil {
 		return ""

@@ -101,7 +101,6 @@ func (f *dispatch) admit(c *call) error {
 	return nil
 }
 
-// begin starts c, or returns an error if the hook may not run.
 func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
@@ -115,7 +114,6 @@ func (f *dispatch) begin(c *call) error {
 	return nil
 }
 
-// claim returns false if the caller of Dispatch has stopped waiting for the hook.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)
@@ -129,8 +127,7 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver abandons a hook that takes too long and returns it, or returns the time until the next
-// check.
+// takeOver returns a hook that has exceeded its deadline, or nil and the time until the next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)
@@ -205,7 +202,7 @@ func (f *dispatch) log(c *call, err error) {
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
 }
 
-// late records the end of an abandoned hook. It may read only constant fields of the dispatch.
+// late runs after the dispatch has ended, so it may only read fields that never change.
 func (f *dispatch) late(c *call, s contribution, err error) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)
 	c.hook.abandoned.Add(-1)

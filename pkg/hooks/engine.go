@@ -83,7 +83,6 @@ func (e *Engine) logger() *slog.Logger {
 	return e.registry.opts.Logger
 }
 
-// recorded logs why a dispatch was not recorded, because Engine does not return this error.
 func (e *Engine) recorded(ctx context.Context, point events.Kind, err error) {
 	if err == nil {
 		return
@@ -97,8 +96,6 @@ type endedKey struct{}
 
 func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
 
-// afterwards returns a context for the hooks after a function, which must run even if ctx has
-// ended.
 func afterwards(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx
@@ -159,7 +156,7 @@ type sums struct {
 	calls  int
 	failed int // tool calls with an error
 	open   int // tool calls that have not ended
-	denied int // tool calls that were refused by others than our hooks
+	denied int // tool calls that were refused, but not by our hooks
 
 	interrupted int // tool calls that were stopped
 

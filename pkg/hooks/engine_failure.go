@@ -67,7 +67,6 @@ func (e *RefusedError) Error() string {
 	return e.Reason
 }
 
-// isFinal reports whether an attempt must not be repeated, as after a success or refusal.
 func isFinal(ctx context.Context, err error) bool {
 	_, refused := errors.AsType[*RefusedError](err)
 	return err == nil || refused || errors.Is(err, ErrInterrupted) || ctx.Err() != nil && errors.Is(err, ctx.Err())
@@ -158,7 +157,6 @@ type Attempt struct {
 	Prompt  string // prompt from a hook of [Error], or empty
 }
 
-// attempts calls fn until it succeeds or must not be retried.
 func (e *Engine) attempts(ctx context.Context, first Attempt, otherwise ErrorType, fn func(Attempt) error) error {
 	for now := first; ; now.Number++ {
 		err := fn(now)

@@ -65,7 +65,6 @@ func (e *Engine) run(ctx context.Context, at frame, info RunInfo, fn func(contex
 	return err
 }
 
-// finishRun dispatches run.finished, and before that err, unless a step has done so.
 func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err error) {
 	if err != nil && !at.run.knows(err) && !errors.Is(err, context.Canceled) {
 		e.failed(ctx, err, Failure{Err: err, Type: typeOf(err, UnknownError), Attempt: 1})

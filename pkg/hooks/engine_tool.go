@@ -117,14 +117,13 @@ type ruling struct {
 	verdict Verdict
 	reason  string
 	by      ID
-	name    string // of the hook by
+	name    string // name of the hook with the id by
 }
 
 func verdictOf[In, P any](point *DecisionPoint[In, P], o Outcome[In, P]) ruling {
 	return ruling{point: point.Kind(), verdict: o.Verdict, reason: o.Reason, by: o.By, name: nameOf(o.By, o.Executions)}
 }
 
-// nameOf returns the name that a hook was registered with, or "".
 func nameOf(id ID, executions []Execution) string {
 	i := slices.IndexFunc(executions, func(x Execution) bool { return x.Hook == string(id) })
 	if i < 0 {
@@ -135,8 +134,7 @@ func nameOf(id ID, executions []Execution) string {
 
 var approvalOptions = []string{string(Allow), string(Deny)}
 
-// resolve returns nil if the decision permits the action. It never does after the end of ctx,
-// because hooks may be missing.
+// resolve never permits an action after ctx has ended, because some hooks may not have run.
 func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	name := call.Tool
 	if r.point != ToolBefore.Kind() {

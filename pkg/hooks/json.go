@@ -213,7 +213,6 @@ func plainText(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s)
 }
 
-// mergeObjects returns an object with the members of both, where more wins.
 func mergeObjects(base, more JSON) (JSON, error) {
 	if more == "" {
 		return base, nil

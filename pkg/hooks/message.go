@@ -9,8 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// historyRules returns the rules for lists of messages. Lists can be long, so events contain only a
-// digest.
 func historyRules[M any]() transformRules[NoSubject, []M] {
 	return transformRules[NoSubject, []M]{
 		same: func(a, b []M) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) },

@@ -167,7 +167,6 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	return true, fn(c, n.meta, e)
 }
 
-// fill stores the result of c in its slot. A late hook has lost its slot.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&errCanceled)
 	now := n.clock()
@@ -185,7 +184,7 @@ func (n *notification[E]) fill(c *call, ran bool, err error) {
 	}
 }
 
-// put stores the result of c in its slot. The caller has locked n.mu.
+// The caller of put must hold n.mu.
 func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
 	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, contribution{}, err), err: err}
 	if n.open--; n.open == 0 {

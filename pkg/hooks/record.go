@@ -16,8 +16,6 @@ func (f *dispatch) record(kind events.Kind, payload any) (string, error) {
 	return f.event, f.append(f.ctx, f.event, kind, f.meta.Time, payload)
 }
 
-// recordExecuted records the end of a hook as a separate event. It only logs errors, because no
-// caller waits.
 func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	if f.event == "" {
 		return
@@ -61,8 +59,7 @@ func (f *dispatch) joined() error {
 	return errors.Join(list...)
 }
 
-// rawOf returns j as event data. Text that is not valid JSON becomes a JSON string, so that nothing
-// is lost.
+// rawOf turns text that is not valid JSON into a JSON string, so that no text is lost.
 func rawOf(j JSON) json.RawMessage {
 	raw := j.Raw()
 	if raw == nil || events.IsData(raw) {

@@ -95,7 +95,6 @@ func (d *recovery) count(by ID, answer Recovery) {
 	}
 }
 
-// block refuses the retry, but lets the remaining hooks run.
 func (d *recovery) block(h *hook, _ error) chainState {
 	d.count(h.id, Recovery{})
 	return proceed

@@ -179,7 +179,7 @@ func (r *Registry) on(info *pointInfo, fn any, opts []Option) ID {
 	return id
 }
 
-// newID returns an id that no registered hook has. The caller has locked r.mu.
+// The caller of newID must hold r.mu.
 func (r *Registry) newID() ID {
 	for {
 		var b [4]byte

@@ -53,8 +53,6 @@ func (f *dispatch) runPooled(g *segment) int {
 	return f.await(g)
 }
 
-// await waits until the worker has called all hooks of g, or abandons it at a hook that takes too
-// long.
 func (f *dispatch) await(g *segment) int {
 	f.waiter.timer.Reset(f.chain.shortest)
 	defer f.waiter.timer.Stop()
@@ -101,7 +99,6 @@ type segment struct {
 	call     *call
 }
 
-// run calls the hooks of g. It returns false if the caller has abandoned this worker.
 func (g *segment) run() bool {
 	f, hooks := g.dispatch, g.dispatch.chain.hooks
 	inline := hooks[g.next].isolation == Inline

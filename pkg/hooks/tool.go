@@ -159,7 +159,6 @@ func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	return o
 }
 
-// preventedBecause returns why hooks prevented an action, which is the failure of the last hook.
 func preventedBecause(executions []Execution) string {
 	if len(executions) == 0 {
 		return ""

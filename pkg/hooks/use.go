@@ -119,7 +119,6 @@ func notificationMethod[I, E any](point *NotificationPoint[E], method func(I, co
 	})
 }
 
-// checkProvider returns an error if Use would ignore a method that resembles a hook method.
 func checkProvider(provider any) error {
 	v := reflect.ValueOf(provider)
 	if !v.IsValid() {
@@ -142,7 +141,6 @@ func checkProvider(provider any) error {
 	return errors.Join(found...)
 }
 
-// checkMethod returns an error if a hook method has another type.
 func checkMethod(provider, in reflect.Type) error {
 	want := in.Method(0)
 	m, ok := methodOf(provider, want.Name)

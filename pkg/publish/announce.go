@@ -97,7 +97,6 @@ func (a *announcer) alarm() time.Time {
 	return a.next
 }
 
-// send sends the due heartbeats. It retries most failures later, without returning an error.
 func (a *announcer) send(ctx context.Context) error {
 	now := time.Now()
 	if a.interval == 0 || now.Before(a.next) {
@@ -161,7 +160,6 @@ func (a *announcer) close(ctx context.Context) error {
 	return nil
 }
 
-// retire announces that a producer id is closed, before its unsent events get a new id.
 func (f *forwarder) retire(ctx context.Context) error {
 	id := f.backlog.id
 	if id.Key != id.signer.public {
@@ -182,8 +180,6 @@ func (f *forwarder) retire(ctx context.Context) error {
 	return nil
 }
 
-// announceEnd announces that the producer has closed, unless other processes have appended events
-// meanwhile.
 func (f *forwarder) announceEnd(ctx context.Context) {
 	err := errors.Join(f.save(), f.outbox.shared.takeIn(ctx))
 	if err == nil {

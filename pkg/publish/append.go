@@ -19,7 +19,6 @@ func hasNoRoom(err error) bool { return errors.Is(err, errQuota) || errors.Is(er
 
 const roomPoll = 200 * time.Millisecond
 
-// prepare redacts and completes *e. Parts that are too large become blob.chunk events.
 func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, error) {
 	if e.Tenant == "" {
 		e.Tenant = opts.Tenant
@@ -75,8 +74,7 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segmen
 	}
 }
 
-// tryEnter writes batch to the outbox. Without room, it returns a channel that is closed when the
-// outbox changes.
+// If the outbox has no room, tryEnter returns a channel that is closed at the next change.
 func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {
@@ -105,7 +103,7 @@ func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *seg
 	return nil, 0, o.backlog.changed, err
 }
 
-// admit writes batch if the quota allows it. The caller has locked outbox.mu.
+// The caller of admit must hold outbox.mu.
 func (in *intake) admit(batch []*events.Event) error {
 	o := in.outbox
 	if err := o.recordLosses(); err != nil {
@@ -126,7 +124,7 @@ func (in *intake) admit(batch []*events.Event) error {
 	return o.write(buf, batch)
 }
 
-// shed drops batch and stores its numbers as lost. The caller has locked outbox.mu.
+// The caller of shed must hold outbox.mu.
 func (in *intake) shed(batch []*events.Event) error {
 	o := in.outbox
 	first := o.numbers.nextOf(batch[0].Tenant)

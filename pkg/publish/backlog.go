@@ -39,7 +39,6 @@ const (
 	ownRecords           // records up to the last event made by the outbox itself
 )
 
-// waitSent waits until the stream has each selected record or lists it as missing.
 func (o *outbox) waitSent(ctx context.Context, which selection, stopped <-chan struct{}) error {
 	end, generation := o.mark(which)
 	for {

@@ -60,7 +60,6 @@ func (c *chains) invalidate(groups []*group) {
 	}
 }
 
-// lookUp reads the last manifest of a tenant. Batches without acknowledgement may be in the stream.
 func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	raw, sequence, err := c.lastManifest(ctx, tenant)
 	if err != nil {
@@ -105,14 +104,13 @@ func isEmptyNext(m events.Manifest, ch *cursor.Chain) bool {
 	return m.Last == ch.Last && m.First > m.Last && (m.Prev == ch.Prev || m.Beat > ch.Beat)
 }
 
-// isOwn reports whether this producer sent the manifest. Old versions sent unsigned ones.
 func (c *chains) isOwn(m events.Manifest, tenant string, isChainSigned bool) bool {
 	if m.Tenant != tenant || m.Producer != c.backlog.producer {
 		return false
 	}
 	id := c.backlog.id
 	switch {
-	case !m.IsSigned():
+	case !m.IsSigned(): // sent by an older version
 		return id.Unsigned && !isChainSigned
 	case id.next != nil && isSignedBy(m, id.next.public):
 		return true
@@ -165,7 +163,7 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp marks the events of a manifest as sent, if the outbox has exactly these events.
+// catchUp marks the events of a stored manifest as sent, if the outbox has exactly these events.
 func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
 	if m.Last > c.outbox.lastNumber(m.Tenant) {
 		return errDiverged
@@ -201,8 +199,6 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 	return nil
 }
 
-// isAbout reports whether the manifest lists exactly these hashes, and at least one if size is
-// positive.
 func isAbout(m events.Manifest, listed []events.Hash, size int) bool {
 	return uint64(len(listed)) == m.Count && events.BatchRoot(listed).String() == m.Root && (m.Count > 0 || size == 0)
 }

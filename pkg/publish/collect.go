@@ -59,7 +59,7 @@ func (c *collector) close() {
 	c.lagging.clear()
 }
 
-// collect reads the next batch. Without more records, it waits with await until that returns true.
+// collect calls await when it has read all records. The batch is complete when await returns true.
 func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (bool, error)) (*batch, error) {
 	if c.suspended.retryDue(time.Now()) {
 		c.rewind()
@@ -98,7 +98,6 @@ func (b *batch) isFull(r room) bool {
 	return b.events >= r.events || b.bytes >= r.bytes || len(b.groups) >= r.groups
 }
 
-// readNew reads new records and reports whether it read all.
 func (c *collector) readNew(b *batch) (atEnd bool, err error) {
 	for skimmed := 0; skimmed < maxSkim; {
 		r := c.room()

@@ -34,8 +34,6 @@ type delivery struct {
 	status    *status
 }
 
-// deliverAll delivers the groups. Doubtful tenants come last, so that they cannot hold up the
-// others.
 func (d *delivery) deliverAll(ctx context.Context, groups []*group) error {
 	var good, doubtful []*group
 	for _, g := range groups {
@@ -62,8 +60,6 @@ func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// deliver sends the groups in one batch until it succeeds, or suspends a tenant and returns
-// errSuspended.
 func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 	var pause atomicbatch.Backoff
 	for failures, unexplained := 1, 0; ; failures++ {
@@ -140,8 +136,7 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// judge classifies an error. After maxUnexplained refusals without a reason, it returns
-// OutcomeRefused.
+// judge treats repeated refusals without a reason as a refusal of the events themselves.
 func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexplained *int) atomicbatch.Outcome {
 	result := atomicbatch.OutcomeOf(err)
 	if result != atomicbatch.OutcomeUnexplained || !d.isToBlame(ctx, groups) {
@@ -154,7 +149,6 @@ func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexpl
 	return atomicbatch.OutcomeRefused
 }
 
-// react handles a failed batch. It returns false if it must be sent again.
 func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatch.Outcome) (isDone bool, err error) {
 	switch result {
 	case atomicbatch.OutcomeStored, atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnexplained:
@@ -174,8 +168,6 @@ func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatc
 	return false, nil
 }
 
-// isToBlame reports whether groups can be the cause of a refusal. A single event is to blame if the
-// server refuses it alone, but takes another event.
 func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
@@ -192,8 +184,8 @@ func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	return false
 }
 
-// test tries the only event of g with a wrong number. A server that takes it answers with a
-// conflict, and stores nothing.
+// test sends the event with a number that cannot match. A server that would take it answers with a
+// conflict and stores nothing.
 func (d *delivery) test(ctx context.Context, g *group) atomicbatch.Outcome {
 	list, err := g.messages(d.outbox.space, events.Manifest{Producer: d.backlog.producer}, 0)
 	if err != nil {
@@ -231,7 +223,6 @@ func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) er
 	return errSuspended
 }
 
-// split delivers a refused batch in ever smaller parts, to find the refused event.
 func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err error) {
 	if len(groups) > 1 {
 		return true, d.deliverEach(ctx, groups)
@@ -252,7 +243,6 @@ func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err
 	}
 }
 
-// refuse lists the only event of g as missing, because the server refuses it.
 func (d *delivery) refuse(ctx context.Context, g *group) error {
 	sequence := g.entries[0].sequence
 	lost := events.Range{First: sequence, Last: sequence, Reason: state.ReasonRefused}

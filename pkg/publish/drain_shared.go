@@ -42,7 +42,6 @@ func DrainShared(ctx context.Context, nc *nats.Conn, opts Options) error {
 	}
 }
 
-// sendShared sends all events. It returns false if another process has the outbox open.
 func sendShared(ctx context.Context, nc *nats.Conn, opts Options) (sent bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, drainOpen)
 	defer cancel()

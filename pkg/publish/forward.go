@@ -82,7 +82,7 @@ func newForwarder(nc *nats.Conn, o *outbox, c *cursor.Cursor) (*forwarder, error
 	return f, nil
 }
 
-// restart continues with another producer id, log and cursor. The caller has locked seals.mu.
+// The caller of restart must hold seals.mu.
 func (f *forwarder) restart(id identity, log *segment.Log, c *cursor.Cursor) {
 	*f.backlog = waiting{producer: id.Producer, id: id, log: log, cursor: c}
 	f.chains.forget()
@@ -155,8 +155,6 @@ func (f *forwarder) announce(ctx context.Context) error {
 
 func (f *forwarder) save() error { return f.seals.withRuns(f.backlog.cursor.Save) }
 
-// await waits for more records and does other due work. It returns true if the batch should be sent
-// now.
 func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun bool) (isDone bool, err error) {
 	next, err := f.seals.appendDue(ctx, time.Now())
 	if err != nil {
@@ -225,8 +223,7 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 	}
 }
 
-// persist stores the cursor and the ids of sent events, and removes sent segments. The caller has
-// locked seals.mu.
+// The caller of persist must hold seals.mu.
 func (f *forwarder) persist(sent share) error {
 	o, c := f.outbox, f.backlog.cursor
 	if err := errors.Join(o.ids.Save(sent.ids), c.Save()); err != nil {

@@ -41,16 +41,14 @@ func (o *outbox) addLosses(ctx context.Context, list ...state.Gap) {
 	o.tryRecordLosses()
 }
 
-// tryRecordLosses calls recordLosses and logs errors other than a lack of room. The caller has
-// locked o.mu.
+// The caller of tryRecordLosses must hold o.mu.
 func (o *outbox) tryRecordLosses() {
 	if err := o.recordLosses(); err != nil && !hasNoRoom(err) {
 		o.opts.Logger.Error("gap not recorded yet", "error", err)
 	}
 }
 
-// recordLosses appends a gap.recorded event for each loss, if there is enough room. The caller has
-// locked o.mu.
+// The caller of recordLosses must hold o.mu.
 func (o *outbox) recordLosses() error {
 	if o.losses.isEmpty() {
 		return nil
@@ -88,7 +86,7 @@ func (o *outbox) retryLosses(ctx context.Context) error {
 	}
 }
 
-// newGapEvent returns an event that reports g. After a crash, the same gap gets the same id.
+// newGapEvent derives the id from the gap, so that a repetition after a crash has the same id.
 func newGapEvent(producer string, g state.Gap) (events.Event, error) {
 	e, err := events.New(events.GapRecorded, source,
 		events.GapRecordedData{First: g.First, Last: g.Last, Reason: g.Reason})

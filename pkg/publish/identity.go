@@ -35,7 +35,6 @@ type identity struct {
 	next   *signer // the next key, nil if the key is not being changed
 }
 
-// openKey opens or creates the key of the outbox. A lost key sets Suspect.
 func (id *identity) openKey(opts Options) (err error) {
 	if id.signer, err = openSigner(opts, keyName); err != nil {
 		return err
@@ -46,12 +45,11 @@ func (id *identity) openKey(opts Options) (err error) {
 	if id.Key == "" {
 		id.Key = id.signer.public
 	}
-	id.Suspect = id.Suspect || id.Key != id.signer.public
+	id.Suspect = id.Suspect || id.Key != id.signer.public // the key file was lost
 	return nil
 }
 
-// newProducerID returns an id that clients cannot guess, because they could send events in its
-// name.
+// The random part keeps clients from guessing the id and sending events in its name.
 func newProducerID(name string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -91,8 +89,7 @@ func readIdentity(dir string) (id identity, err error) {
 	return id, nil
 }
 
-// findRecords returns an error that wraps [os.ErrNotExist] if the folder was emptied. Even without
-// records, it has a file of losses.
+// An outbox without records still has a file of losses, so a folder without both was emptied.
 func findRecords(dir string) error {
 	_, missing := os.Stat(filepath.Join(dir, state.LossesName))
 	if !errors.Is(missing, os.ErrNotExist) {
@@ -108,8 +105,8 @@ func findRecords(dir string) error {
 	return missing
 }
 
-// newIdentity returns the identity for a folder without "outbox.json". The file may be lost, so
-// existing records keep their producer id.
+// newIdentity keeps the producer id of existing records, because only "outbox.json" may have been
+// lost.
 func newIdentity(opts Options) (id identity, err error) {
 	folders, err := recordFolders(opts.Dir)
 	switch {
@@ -157,7 +154,7 @@ func openIdentity(opts Options) (identity, error) {
 	return id, id.removeOthers(opts.Dir)
 }
 
-// removeOthers removes records of other producer ids, which remain after a crash during a change.
+// removeOthers removes folders that a crash during a change of the producer id has left behind.
 func (id identity) removeOthers(outbox string) error {
 	folders, err := recordFolders(outbox)
 	if err != nil {

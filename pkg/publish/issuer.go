@@ -49,7 +49,6 @@ func (i *Issuer) endorsement() string {
 	return string(note)
 }
 
-// owesGrant reports whether ch lacks the newest grant of i. i can be nil.
 func (i *Issuer) owesGrant(ch cursor.Chain) bool {
 	if i == nil {
 		return false

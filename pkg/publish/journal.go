@@ -112,8 +112,8 @@ func unrecorded(dataDir string) ([]Missing, error) {
 	return slices.DeleteFunc(list, func(m Missing) bool { return m.Recorded || m.Damaged }), err
 }
 
-// recordLost appends the events before it updates the journal. After a crash, the same events are
-// appended again.
+// recordLost appends the events before the journal entry. After a crash, they are appended again
+// with the same ids.
 func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m Missing) error {
 	for tenant, last := range m.Last {
 		d := events.ProducerLostData{Producer: m.Producer, Outbox: m.Outbox, Last: last, Key: m.Key}
@@ -131,12 +131,11 @@ func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m 
 
 func (o Options) journal() journal.File { return journal.At(o.Journal, o.Dir) }
 
-// note writes the state of the producer to the journal. The caller has locked o.mu or alone uses o.
+// The caller of note must hold o.mu, or be the only user of o.
 func note(o *outbox, add func(journal.File, journal.Record) error, state journal.State, last map[string]uint64) {
 	write(o, add, journal.Record{Producer: o.id.Producer, Key: o.id.Key, State: state, Last: last})
 }
 
-// write adds r to the journal. It only logs errors, because the outbox works without it.
 func write(o *outbox, add func(journal.File, journal.Record) error, r journal.Record) {
 	r.Time = time.Now().UTC()
 	if err := add(o.opts.journal(), r); err != nil {
@@ -152,8 +151,8 @@ func lastUsed(next map[string]uint64) map[string]uint64 {
 	return last
 }
 
-// noteFirst lists the producer as open, so that a loss of its events is noticed. The caller has
-// locked o.mu.
+// noteFirst must run before the first write, so that a loss of the events is noticed. The caller
+// must hold o.mu.
 func noteFirst(o *outbox, tenant string) {
 	_, known := o.numbers.next[tenant]
 	isReopened := o.shared != nil && !o.shared.forwards && !o.id.Open && o.backlog.bytes == 0
@@ -162,19 +161,17 @@ func noteFirst(o *outbox, tenant string) {
 	}
 }
 
-// noteEnd notes that the outbox closed, unless other processes have appended events meanwhile.
 func noteEnd(ctx context.Context, o *outbox) {
 	if o.opts.Journal == "" || o.begin(ctx) != nil {
 		return
 	}
 	defer o.end()
-	if o.backlog.records == 0 {
+	if o.backlog.records == 0 { // no other process has appended events
 		note(o, journal.File.Add, journal.Closed, lastUsed(o.numbers.next))
 	}
 }
 
-// noteMove writes a new producer id to the journal before its first use. The caller has locked
-// o.mu.
+// noteMove must run before the first use of the new producer id. The caller must hold o.mu.
 func noteMove(o *outbox, to identity, numbers map[string]uint64) {
 	r := journal.Record{Producer: to.Producer, Key: to.Key, State: journal.Open, From: o.id.Producer, Last: lastUsed(numbers)}
 	write(o, journal.File.Add, r)

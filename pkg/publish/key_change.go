@@ -43,7 +43,6 @@ func (p *Publisher) changeKey(ctx context.Context) error {
 	}
 }
 
-// beginKeyChange creates the next key on disk. done gets the result of the whole change.
 func (f *forwarder) beginKeyChange(ctx context.Context, done chan error) {
 	f.awaitKey = append(f.awaitKey, done)
 	if f.backlog.id.next != nil {
@@ -68,7 +67,6 @@ func (f *forwarder) answerKeyChange(err error) {
 	f.awaitKey = nil
 }
 
-// changeKey announces the next key in each chain with the old one. Suspended tenants follow later.
 func (f *forwarder) changeKey(ctx context.Context) error {
 	next := f.backlog.id.next
 	if next == nil {
@@ -101,7 +99,7 @@ func (f *forwarder) changeKey(ctx context.Context) error {
 	return err
 }
 
-// endKeyChange makes the next key the key of the outbox. After a crash, openKey completes this.
+// If a crash interrupts endKeyChange, openKey completes the change at the next start.
 func (f *forwarder) endKeyChange(ctx context.Context) error {
 	o := f.outbox
 	if err := o.begin(ctx); err != nil {
@@ -144,8 +142,6 @@ func (id *identity) openNext(opts Options) error {
 	return nil
 }
 
-// signerOf returns the key that signs the next manifest of a chain, and the next key to announce,
-// if any.
 func (id identity) signerOf(ch cursor.Chain) (s signer, next string) {
 	switch {
 	case id.next == nil:

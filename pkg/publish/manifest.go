@@ -85,8 +85,8 @@ func (g *group) manifest(producer string, ch cursor.Chain, missing missingFunc) 
 	return m
 }
 
-// messages returns the events of g, and the manifest last. A server with a full disk may store only
-// the first messages.
+// messages puts the manifest last, because a server with a full disk may store only the first
+// messages.
 func (g *group) messages(space subjects.Space, m events.Manifest, fence uint64) ([]atomicbatch.Message, error) {
 	list := make([]atomicbatch.Message, 0, len(g.entries)+1)
 	for _, e := range g.entries {

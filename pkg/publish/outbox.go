@@ -47,8 +47,7 @@ func newOutbox(opts Options) *outbox {
 	return o
 }
 
-// begin locks the outbox for a change and reads changes of other processes. The caller must then
-// call end.
+// The caller must call end after a successful begin.
 func (o *outbox) begin(ctx context.Context) error {
 	if o.shared == nil {
 		o.mu.Lock()
@@ -79,13 +78,12 @@ func (o *outbox) end() {
 	o.shared.lock.Unlock()
 }
 
-// encode encodes the events with the next free numbers, which only write uses up. The caller has
-// locked o.mu.
+// encode leaves the numbers free until write uses them. The caller must hold o.mu.
 func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 	return o.encoder.encode(batch, o.id.Producer, o.log.End()+1, o.numbers.nextOf(batch[0].Tenant))
 }
 
-// write appends the result of encode. The caller has locked o.mu.
+// write expects the result of encode in buf. The caller must hold o.mu.
 func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	noteFirst(o, batch[len(batch)-1].Tenant)
 	if err := o.log.Append(buf, o.log.End()+uint64(len(batch))); err != nil {
@@ -104,8 +102,7 @@ func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	return nil
 }
 
-// writeOwn appends an event of the outbox itself without regard to the quota. The caller has locked
-// o.mu.
+// writeOwn ignores the quota. The caller must hold o.mu.
 func (o *outbox) writeOwn(e events.Event) error {
 	batch := []*events.Event{&e}
 	buf, err := o.encode(batch)
@@ -182,7 +179,8 @@ func (o *outbox) close(ctx context.Context) error {
 	return o.id.save(o.opts.Dir)
 }
 
-// isKnown reports whether e was published before, even before [Options.UniqueSame] was set.
+// isKnown checks both hashes, because Options.UniqueSame may have been off when the event was
+// stored.
 func (o *outbox) isKnown(e *events.Event) bool {
 	return o.ids.Has(hashEvent(e)) || o.opts.UniqueSame && o.ids.Has(hashContent(e))
 }
@@ -210,7 +208,7 @@ type encoder struct {
 
 const largestBuffer = 1 << 20
 
-// encode gives the events consecutive ordinals and numbers. The next call overwrites the result.
+// The next call of encode overwrites the returned bytes.
 func (enc *encoder) encode(batch []*events.Event, producer string, ordinal, sequence uint64) ([]byte, error) {
 	buf := enc.buf[:0]
 	for i, e := range batch {

@@ -135,7 +135,6 @@ func (p *Publisher) Flush(ctx context.Context) error {
 	return nil
 }
 
-// withCause joins the errors, unless they are the same.
 func withCause(err, cause error) error {
 	if cause == nil || errors.Is(err, cause) {
 		return err

@@ -12,8 +12,6 @@ import (
 
 const quarantineName = "quarantine"
 
-// quarantine copies a segment that contains the damaged item it, and logs the damage. first is the
-// segment's first ordinal.
 func (o *outbox) quarantine(first uint64, it segment.Item) {
 	path := segment.Dir(o.id.dir(o.opts.Dir)).Path(first)
 	kept := filepath.Join(o.opts.Dir, quarantineName, o.id.Producer+"-"+filepath.Base(path))

@@ -211,8 +211,8 @@ func (r *recovery) settleHoles() {
 	o.tryRecordLosses()
 }
 
-// settleUnnumbered handles lost records at the end, whose numbers are unknown. If in doubt, a new
-// producer id ensures that no number is used twice.
+// settleUnnumbered handles lost records with unknown numbers. If their tenant is unknown too, a new
+// producer id keeps numbers unique.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {

@@ -13,7 +13,6 @@ type refusal struct {
 	size int64 // of an event that reached the quota
 }
 
-// note notes the result of an attempt to write an event.
 func (r *refusal) note(err error) {
 	switch {
 	case err == nil:
@@ -27,7 +26,7 @@ func (r *refusal) note(err error) {
 // room.
 const diskRefusal = 10 * time.Second
 
-// full returns why the outbox has no room, or nil. The caller has locked o.mu.
+// The caller of full must hold o.mu.
 func (o *outbox) full() error {
 	r := o.refusal
 	switch isQuota := errors.Is(r.err, errQuota); {
@@ -37,7 +36,6 @@ func (o *outbox) full() error {
 	return fmt.Errorf("%w: %w", ErrFull, r.err)
 }
 
-// log logs when the outbox becomes full, and when it has room again.
 func (r *refusal) log(opts Options, err error) {
 	switch wasFull := r.err != nil; {
 	case hasNoRoom(err) && !wasFull:

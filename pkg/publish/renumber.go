@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// renumberUnsent gives the events that the stream lacks a new producer id and new numbers.
 func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	if err := f.link.Wait(ctx); err != nil {
 		return err
@@ -45,8 +44,7 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	return f.renumber(ctx)
 }
 
-// renumber copies the unsent events to a new producer id. The old records stay until the end, so a
-// crash loses nothing.
+// renumber keeps the old records until the new ones are complete, so that a crash loses nothing.
 func (f *forwarder) renumber(ctx context.Context) error {
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()
@@ -181,8 +179,7 @@ func (n *renumbering) skip(tenant string, last uint64) {
 	n.old[tenant] = last + 1
 }
 
-// copy appends a record under its new number. It omits seals, because they count events of the old
-// producer id.
+// copy omits seals, because they count the events of the old producer id.
 func (n *renumbering) copy(r segment.Record) error {
 	if r.Sequence > n.oldNext(r.Tenant) {
 		n.skip(r.Tenant, r.Sequence-1)
@@ -224,7 +221,6 @@ func (n *renumbering) append(e events.Event) error {
 	return nil
 }
 
-// moveGap appends gap.recorded events with the new numbers of g, if it has any.
 func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
 		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {
@@ -246,7 +242,7 @@ func (n *renumbering) appendGap(g state.Gap) error {
 	return n.append(e)
 }
 
-// adopt replaces the records of the outbox with the new ones. The caller has locked o.mu.
+// The caller of adopt must hold o.mu.
 func (n *renumbering) adopt() {
 	o := n.o
 	if o.shared != nil {

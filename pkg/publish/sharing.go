@@ -25,7 +25,7 @@ type sharing struct {
 	version uint64 // version last read or written
 }
 
-// refresh reads the changes of other processes. The caller has locked s.lock and outbox.mu.
+// The caller of refresh must hold s.lock and outbox.mu.
 func (s *sharing) refresh() error {
 	if s.forwards {
 		return s.catchUp()
@@ -197,7 +197,6 @@ func (s *sharing) rebuild(dir string) error {
 	return nil
 }
 
-// close closes the files of s, which is nil if the outbox is not shared.
 func (s *sharing) close() error {
 	if s == nil {
 		return nil
@@ -235,7 +234,7 @@ func (s *sharing) isBehind() bool {
 	return err != nil || version != s.version
 }
 
-// takeIn reads the changes of other processes. Without sharing, s is nil.
+// takeIn calls begin only because begin reads the changes of other processes.
 func (s *sharing) takeIn(ctx context.Context) error {
 	if s == nil {
 		return nil

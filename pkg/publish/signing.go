@@ -21,7 +21,6 @@ type signer struct {
 	private ed25519.PrivateKey
 }
 
-// openSigner reads a key from a file of the outbox, or creates the file durably.
 func openSigner(opts Options, name string) (signer, error) {
 	path := filepath.Join(opts.Dir, name)
 	seed, err := os.ReadFile(path)

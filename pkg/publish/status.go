@@ -43,7 +43,6 @@ func (s *status) ignore() {
 	s.foreign++
 }
 
-// fail stores the error that pauses forwarding. It logs only news, because retries repeat it.
 func (s *status) fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil || isNews(err, s.err, ErrPermission) || isNews(err, s.err, ErrNoStream)
@@ -59,7 +58,6 @@ func (s *status) fail(err error) {
 	}
 }
 
-// untilNoStream returns a context that also ends when the forwarder finds no stream.
 func (s *status) untilNoStream(ctx context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	s.mu.Lock()

@@ -86,7 +86,7 @@ func (s *suspensions) nextRetry() (next time.Time) {
 	return next
 }
 
-// count adds an item to its tenant's share, unless it was sent. Records can be read twice.
+// count ignores records that were already sent, because records can be read twice.
 func (s *suspensions) count(b *batch, it segment.Item) {
 	if it.Ordinal > 0 && it.Ordinal <= s.released[it.Tenant] {
 		return
@@ -105,7 +105,7 @@ func (s *suspensions) count(b *batch, it segment.Item) {
 	}
 }
 
-// settle returns the sum of what was sent, and the next position of the cursor.
+// settle returns what was sent, and the first record that a restart must read again.
 func (s *suspensions) settle(b *batch, lagging *laggards) (sent share, next uint64) {
 	read := s.backlog.read
 	for tenant, sh := range b.shares {

@@ -65,8 +65,6 @@ type output struct {
 	stdout, stderr []byte
 }
 
-// execute runs the program with in as its input. It then kills the whole process group, so that
-// nothing stays behind.
 func (c command) execute(ctx context.Context, in []byte) (output, error) {
 	if ctx.Err() != nil {
 		return output{}, ctx.Err()
@@ -146,7 +144,8 @@ type pipes struct {
 	theirs                []*os.File
 }
 
-// openPipes opens the pipes, because exec would wait for every process that inherited one.
+// openPipes replaces the pipes of os/exec, because Wait would wait for every process that inherited
+// them.
 func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	p := new(pipes)
 	var errs [3]error

@@ -93,8 +93,6 @@ func (r *hookReader) complete(n *yaml.Node) {
 	}
 }
 
-// checkProvider warns if a base_url gets the protocol of Anthropic only because of the model. Most
-// services speak another one.
 func (r *hookReader) checkProvider() {
 	h := r.hook
 	if base, ok := r.seen["base_url"]; ok && h.Type == LLMType && h.provider == "" && h.usesAnthropic() {

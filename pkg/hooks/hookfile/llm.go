@@ -69,8 +69,7 @@ func (h *Hook) keyName() string {
 	return "OPENAI_API_KEY"
 }
 
-// run denies a call that the model finds unsafe. It never allows one, because that would also
-// answer for the user.
+// run never allows a call, because an allow would also skip the user's own approval.
 func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	text, err := j.prompt.render(j.event, d)
 	if err != nil {
@@ -86,7 +85,6 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
 }
 
-// recall returns the judgement from the cache, or asks the model once for concurrent callers.
 func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	if j.cache == nil {
 		return j.consult(ctx, text)
@@ -125,8 +123,8 @@ const (
 
 const errGarbage = hooks.Fault("model did not answer with safe: true or false")
 
-// findJudgement returns the first JSON object in text with the member safe. A false one has
-// precedence, because the answer can quote an agent.
+// findJudgement prefers an object with "safe": false, because the model may quote JSON of the
+// agent.
 func findJudgement(text string) (judgement, error) {
 	if len(text) > maxAnswer {
 		return judgement{}, hooks.Fault("model's answer is too long")
@@ -179,8 +177,7 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe reports whether an incomplete JSON object contains "safe": false, which is enough to
-// deny.
+// cutOffUnsafe accepts an incomplete object, because "safe": false is already enough to deny.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

@@ -12,7 +12,7 @@ type process struct {
 	gone chan struct{} // closed when the program has exited
 }
 
-// start starts cmd. The caller must call end on the result.
+// The caller of start must call end on the result.
 func start(cmd *exec.Cmd) (*process, error) {
 	lead(cmd)
 	if err := cmd.Start(); err != nil {

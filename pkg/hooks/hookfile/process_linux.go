@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// await waits for the exit of the program without reaping it, so that its id stays reserved until
-// kill.
+// await does not reap the program, so that its process id is not reused before the kill.
 func (p *process) await() {
 	for {
 		err := unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -2,8 +2,7 @@
 
 package hookfile
 
-// await waits for the exit of the program and reaps it. In theory, its id can then belong to
-// another process at kill.
+// await reaps the program, so in theory another process has its id at the kill.
 func (p *process) await() {
 	p.cmd.Wait() //nolint:errcheck // ProcessState has the result
 }

@@ -59,7 +59,6 @@ func checkTags(tags []mustache.Tag) error {
 	return nil
 }
 
-// render fills the template. No inserted value can look like text of the template.
 func (p *prompt) render(event string, d hooks.Document) (string, error) {
 	m := &d.Meta
 	text, err := p.template.Render(map[string]string{

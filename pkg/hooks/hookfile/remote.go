@@ -45,7 +45,6 @@ type server struct {
 	client *http.Client
 }
 
-// run sends the document and returns the answer. The status 204 means no opinion.
 func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	body, err := wire.Append(nil, s.event, d)
 	if err != nil {

@@ -89,7 +89,8 @@ func described(schema object, about string) object {
 
 func enum(words ...string) object { return object{"type": "string", "enum": words} }
 
-// nonEmpty is the schema of a non-empty text. YAML reads some texts as numbers or booleans.
+// nonEmpty accepts numbers and booleans, because YAML reads unquoted texts like 42 or true as these
+// types.
 func nonEmpty() object {
 	return object{"type": []string{"string", "number", "boolean"}, "minLength": 1}
 }

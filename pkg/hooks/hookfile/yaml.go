@@ -38,7 +38,6 @@ func (r *reader) odd(n *yaml.Node, format string, args ...any) {
 	r.warnings = append(r.warnings, r.at(n, format, args...))
 }
 
-// root returns the root value with aliases resolved, or nil after a problem.
 func (r *reader) root(data []byte) *yaml.Node {
 	place := func(offset int, message string) *yaml.Node {
 		line, column := position(data, offset)
@@ -91,7 +90,6 @@ func (r *reader) syntax(err error) {
 	r.problems = append(r.problems, p)
 }
 
-// resolve returns a copy of n without aliases. Problems are reported at the alias.
 func (r *reader) resolve(n *yaml.Node, depth int, budget *int) *yaml.Node {
 	if *budget--; *budget == 0 {
 		r.wrong(n, "more than %d values, counting what aliases stand for; write fewer", maxNodes)

@@ -55,7 +55,6 @@ func readSpending(path string) (spending, error) {
 	return s, nil
 }
 
-// addToFile adds amounts to the file at path, which other processes may share.
 func addToFile(ctx context.Context, path string, more spending) (err error) {
 	unlock, err := lock(ctx, path+".lock")
 	if err != nil {
@@ -74,8 +73,6 @@ func addToFile(ctx context.Context, path string, more spending) (err error) {
 	return replaceFile(path, append(data, '\n'))
 }
 
-// replaceFile replaces the content of a file. An error leaves it unchanged, so that the caller can
-// try again.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -103,7 +100,7 @@ func replaceFile(path string, data []byte) (err error) {
 
 const lockEvery = 5 * time.Millisecond
 
-// lock waits until it has locked the file at path or ctx ends. The lock ends with the process.
+// The kernel releases the lock when the process ends, so a crash leaves no lock behind.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -95,8 +95,6 @@ func (c *Context) open(meta hooks.Meta) (*os.Root, error) {
 	return dir, nil
 }
 
-// read returns the text of a file in dir, or "" if it is missing. Only the end of a large file is
-// read.
 func (c *Context) read(dir *os.Root, name string) (string, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

@@ -57,7 +57,7 @@ func Directives(prompt string) []string {
 	return found
 }
 
-// plain joins white space and removes invisible characters, which could hide a word.
+// plain removes invisible characters, because they could hide a word from a search.
 func plain(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {

@@ -15,7 +15,6 @@ type entry struct {
 	at   int    // index in the file
 }
 
-// newest returns the n newest entries of history, in the order of the file.
 func newest(history string, n int) string {
 	entries := entriesOf(history)
 	if len(entries) == 0 {

@@ -55,7 +55,7 @@ func newPrices(table map[string]Price) (prices, error) {
 	return p, nil
 }
 
-// of returns the price of the model. An unknown model has the highest price, so that none is free.
+// of gives an unknown model the highest known price, so that no model is free.
 func (p prices) of(model string) Price {
 	if price, ok := p.exact[model]; ok {
 		return price

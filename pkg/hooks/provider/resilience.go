@@ -70,7 +70,6 @@ func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks
 	return recovery, r.opts.Alert(ctx, alertOf("circuit breaker open", meta, f))
 }
 
-// judge counts the failure and returns the recovery, or nil. alarm asks for an alert.
 func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recovery, alarm bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

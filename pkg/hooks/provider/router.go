@@ -20,8 +20,6 @@ var routedPoints = []events.Kind{
 	events.ToolResult, events.RunStarted, events.StepFinished, events.RunFinished, events.SessionEnded, events.SubagentStopped,
 }
 
-// newInner returns a registry with the hooks of provider. It fails if the router does not support a
-// point.
 func newInner(provider any, opts hooks.Options) (*hooks.Registry, error) {
 	r := hooks.NewRegistry(opts)
 	if _, err := r.Use(provider); err != nil {

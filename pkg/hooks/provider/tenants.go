@@ -50,7 +50,6 @@ const ErrNoTenant = hooks.Fault("no tenant")
 // errNoRules is recorded instead of an error of rules, which may contain sensitive data.
 const errNoRules = hooks.Fault("tenant has no rules")
 
-// of returns the registry of a tenant. The first caller creates it, and the others wait.
 func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) {
 	if name == "" {
 		return nil, ErrNoTenant
@@ -73,8 +72,6 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	}
 }
 
-// make creates the registry of a tenant. It forgets the tenant after an error, so that the next
-// call tries again.
 func (t *tenants) make(name string, own *tenant) {
 	defer func() {
 		if own.err != nil {

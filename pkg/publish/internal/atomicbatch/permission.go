@@ -30,7 +30,6 @@ type violations struct {
 
 func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
 
-// about returns an error if a permission is missing for inbox or a subject that concerns accepts.
 func (v violations) about(inbox string, concerns func(subject string) bool) error {
 	err := v.nc.LastError()
 	action, verb, subject := parseViolation(err)
@@ -59,7 +58,7 @@ func parseViolation(err error) (action, verb, subject string) {
 	return action, verb, subject
 }
 
-// ask waits until the server has reported all earlier permission violations, and then calls about.
+// ask waits for the flush, because the server then has reported all earlier permission violations.
 func (v violations) ask(ctx context.Context, inbox string, concerns func(string) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
@@ -98,7 +97,6 @@ var ErrNoStream = errors.New("the server has no stream for events; hooktrail up 
 // codeNoStream is the error code of nats-server for an unknown stream.
 const codeNoStream = 10059
 
-// isMissing reports whether the server says that it has no such stream.
 func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {
 	msg, err := request(ctx, nc, "$JS.API.STREAM.INFO."+stream)
 	if err != nil {
@@ -110,8 +108,7 @@ func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {
 	return json.Unmarshal(msg.Data, &answer) == nil && answer.Error != nil && answer.Error.Code == codeNoStream
 }
 
-// request returns the answer to an empty request. Without permission it fails early, instead of
-// waiting for an answer.
+// request watches for permission errors, because the server does not answer a forbidden request.
 func request(ctx context.Context, nc *nats.Conn, subject string) (*nats.Msg, error) {
 	v := violationsSince(nc)
 	inbox := cmp.Or(nc.Opts.InboxPrefix, strings.TrimSuffix(nats.InboxPrefix, ".")) + "."

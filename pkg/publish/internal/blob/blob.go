@@ -68,8 +68,6 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	return append(batch, e), nil
 }
 
-// tooLarge reports whether e is too large for one message. It assumes the longest sequence, because
-// e has none yet.
 func tooLarge(e *events.Event) bool {
 	payload := len(e.Data) + base64.StdEncoding.EncodedLen(len(e.Binary))
 	if payload+2*events.MaxAttributeBytes < events.MaxBytes {
@@ -151,7 +149,6 @@ func setMembers(e *events.Event, members []member, refs map[string]events.BlobRe
 	return nil
 }
 
-// newChunks returns events with the attributes of e. Their ids depend only on e and content.
 func newChunks(e events.Event, content []byte) ([]*events.Event, events.BlobRef, error) {
 	sum := sha256.Sum256(content)
 	ref := events.BlobRef{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}

@@ -107,7 +107,6 @@ func New(dir string, runs map[RunKey]*Tally) *Cursor {
 	}
 }
 
-// parseChange reads a line with a checksum and JSON. ok is false if the line is damaged.
 func parseChange(line []byte) (ch change, ok bool) {
 	sum, text, ok := bytes.Cut(line, []byte(" "))
 	if !ok || !bytes.HasSuffix(text, []byte("\n")) {

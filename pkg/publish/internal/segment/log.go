@@ -70,7 +70,7 @@ func (l *Log) Append(buf []byte, end uint64) error {
 	return nil
 }
 
-// openTail opens the last segment or begins a new one. The caller has locked l.mu.
+// The caller of openTail must hold l.mu.
 func (l *Log) openTail() error {
 	n := len(l.list)
 	switch {
@@ -87,7 +87,7 @@ func (l *Log) openTail() error {
 	return nil
 }
 
-// undo cuts off a partly written record. The caller has locked l.mu.
+// The caller of undo must hold l.mu.
 func (l *Log) undo(seg *Segment, cause error) error {
 	if err := l.tail.Truncate(seg.Size); err != nil {
 		l.broken = fmt.Errorf("outbox stopped: %w", errors.Join(cause, err))
@@ -96,8 +96,8 @@ func (l *Log) undo(seg *Segment, cause error) error {
 	return fmt.Errorf("write segment: %w", disk.MarkNoSpace(cause))
 }
 
-// roll begins a new segment. It syncs the previous one, so that later a sync of the last segment is
-// enough. The caller has locked l.mu.
+// roll syncs the previous segment, so that later a sync of the last one is enough. The caller must
+// hold l.mu.
 func (l *Log) roll() error {
 	if l.tail != nil && l.opts.Sync {
 		if err := disk.Sync(l.tail); err != nil {

@@ -138,7 +138,6 @@ func post(ctx context.Context, base, path string, r request) (*http.Request, err
 	return req, nil
 }
 
-// send returns the body of the response, which has at most [wire.MaxBytes].
 func (c *Client) send(req *http.Request) ([]byte, error) {
 	resp, err := c.HTTP.Do(req)
 	if err != nil {

@@ -170,8 +170,8 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	return errors.Join(failed, removeSocket())
 }
 
-// endorse signs the key that enrols new outboxes with the key of the ledger. Without this
-// signature, the enrolment of an outbox does not count.
+// endorse signs the key that enrols outboxes, because an enrolment does not count without this
+// signature.
 func (a *app) endorse(ctx context.Context) {
 	o := a.opts.Audit
 	o.DataDir, o.Logger = a.opts.DataDir, a.opts.Logger.With("part", auditorName)

@@ -46,7 +46,7 @@ const (
 	metricsName   = "metrics"
 )
 
-// stages returns the consumers in groups. Each group reads the events that earlier groups publish.
+// Each group reads the events that earlier groups publish.
 func (c Consumers) stages() [][]consumer {
 	return [][]consumer{
 		{{trackerName, c.runTracker}},

@@ -32,7 +32,6 @@ func (g *gate) open(handler http.Handler, full func() error) {
 	g.handler, g.full = handler, full
 }
 
-// refusal returns why the running publisher refuses events, or nil.
 func (g *gate) refusal() error {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

@@ -35,8 +35,6 @@ type BrokerStatus struct {
 	Warnings  []string `json:"warnings,omitempty"` // for operators, without effect on Ready
 }
 
-// readiness is Ready if every service runs and no drain has started. Consumers need a connection to
-// the broker.
 func (a *app) readiness() Readiness {
 	b := a.consumers.Broker
 	r := Readiness{Draining: a.gate.draining(), Broker: BrokerStatus{

@@ -22,7 +22,7 @@ const (
 	holdFile = "up.json"
 )
 
-// hold locks a data directory for one [Run]. Otherwise a second one would start and wait for the
+// hold locks the data directory, because a second process would otherwise start and wait for the
 // first.
 func hold(dir string) (*filelock.Lock, error) {
 	lock, err := filelock.Try(filepath.Join(dir, holdLock))
@@ -38,7 +38,6 @@ func hold(dir string) (*filelock.Lock, error) {
 	return nil, fmt.Errorf("data directory %s: %s already serves it; stop that process, or use another --data-dir", dir, by)
 }
 
-// tell writes h to a file, from which another process learns who holds the data directory.
 func (h holder) tell(dir string) error {
 	data, err := json.Marshal(h)
 	if err != nil {

@@ -35,8 +35,8 @@ const (
 	// hooks. Both have the label denied.
 	refused = "refused"
 
-	// suffixed follows the status of a call that also has a successful result. A denial of such a
-	// call raises an alarm.
+	// suffixed follows the status of a call that also has a successful result. A denied call with
+	// a successful result raises an alarm.
 	suffixed = ", success"
 
 	deniedSuccess = denied + suffixed
@@ -45,8 +45,7 @@ const (
 	deniedError = "denied, error"
 )
 
-// withResult returns the status of a call after a result. A denied call stays denied, although its
-// transcript reports an error.
+// A denied call stays denied, although its transcript reports an error as the result.
 func withResult(status string, result events.ToolStatus) string {
 	succeeded := result == events.ToolSuccess || hasSucceeded(status)
 	switch {
@@ -68,7 +67,6 @@ func withResult(status string, result events.ToolStatus) string {
 	return status
 }
 
-// statusOf returns the strongest result so far, or the empty status.
 func statusOf(status string) events.ToolStatus {
 	switch status = strings.TrimSuffix(status, suffixed); status {
 	case active:
@@ -83,7 +81,6 @@ func hasSucceeded(status string) bool {
 	return status == string(events.ToolSuccess) || strings.HasSuffix(status, suffixed)
 }
 
-// withDenial returns the status after a denial, which can arrive after the result.
 func withDenial(status string) string {
 	if hasSucceeded(status) {
 		return deniedSuccess
@@ -158,7 +155,6 @@ func (a activity) count(n *seriesSet, k activityKey, times int64) {
 	}
 }
 
-// change applies an event to an activity and updates the series. A repeated event returns false.
 func (f *fold) change(k activityKey, e events.Event, apply func(*activity)) (bool, error) {
 	before, err := f.load(k)
 	if err != nil {
@@ -223,7 +219,6 @@ func (f *fold) store(a activity) error {
 
 const seenBytes = 8
 
-// addEvent stores that an event was applied to an activity, or returns false for a repeated event.
 func (f *fold) addEvent(activity int64, id string) (isNew bool, err error) {
 	sum := sha256.Sum256([]byte(id))
 	err = sqlitex.Execute(f.conn, `INSERT OR IGNORE INTO seen (thing, event) VALUES (?, ?)`,

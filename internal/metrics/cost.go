@@ -29,7 +29,7 @@ CREATE INDEX costs_parent ON costs (tenant, parent) WHERE parent <> '';
 
 const maxMicros = 1 << 50 // of a run, so that sums do not overflow
 
-// cost replaces the cost of a run. An end without a cost changes nothing, because hooks do not know it.
+// cost ignores an event without a cost, because hooks do not know the cost of a run.
 func (f *fold) cost(e events.Event, c *events.Cost) error {
 	if c == nil || !(c.USD > 0) {
 		return nil
@@ -48,8 +48,8 @@ func (f *fold) cost(e events.Event, c *events.Cost) error {
 	return nil
 }
 
-// addCosts adds the costs of a run and of its sub-agents, times the factor. A stated cost includes the
-// sub-agents, so their estimates do not count.
+// addCosts ignores estimates of sub-agents if the run has a stated cost, because that includes
+// them.
 func (f *fold) addCosts(e events.Event, factor int64) error {
 	return sqlitex.Execute(f.conn, `SELECT c.micros, c.estimated FROM costs c LEFT JOIN costs p ON p.tenant = c.tenant AND p.run = c.parent AND c.parent <> ''
 		WHERE c.tenant = ?1 AND (c.run = ?2 OR c.parent = ?2 AND c.parent <> '') AND NOT (c.estimated AND coalesce(NOT p.estimated, 0))`,

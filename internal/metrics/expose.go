@@ -17,8 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// exposed escapes the characters of a label value that deceive a reader. Different values stay
-// different, because Prometheus rejects equal series.
+// exposed keeps different values different, because Prometheus rejects two equal series.
 func exposed(value string) string {
 	if !strings.ContainsRune(value, '\\') {
 		return termtext.Printable(value)
@@ -96,8 +95,6 @@ func parseReaders(text string) (list []reader, err error) {
 
 var errToken = errors.New("the bearer token is not valid")
 
-// readerOf returns the reader for a request, or errToken for a wrong token. Without a token, the
-// reader sees no tenant.
 func (a Access) readerOf(r *http.Request) (found reader, err error) {
 	if a.TokenFile == "" {
 		return reader{all: true}, nil

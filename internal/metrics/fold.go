@@ -127,7 +127,6 @@ func (f *fold) toolBefore(e events.Event, p events.ToolBeforeData) error {
 	return err
 }
 
-// approval counts the call as denied if a person denied it.
 func (f *fold) approval(e events.Event) error {
 	if e.ToolCall == "" || !e.DeniesCall() {
 		return nil
@@ -178,7 +177,6 @@ func (f *fold) executions(e events.Event) error {
 	return f.failures(e, outcome.Executions)
 }
 
-// failures counts the failed hook executions of an event. A repeated event counts once.
 func (f *fold) failures(e events.Event, executions []events.Execution) error {
 	count := 0
 	for _, x := range executions {

@@ -24,7 +24,6 @@ func newNumbers() *numbers {
 	return &numbers{seed: maphash.MakeSeed(), now: make(map[uint64]uint64)}
 }
 
-// isReused reports whether an earlier event had the same number and other content than data.
 func (n *numbers) isReused(e events.Event, data []byte) bool {
 	if e.Sequence == 0 {
 		return false

@@ -84,8 +84,6 @@ func (n *seriesSet) at(f *family, labels []string) *series {
 	return s
 }
 
-// bound limits the values of a label. A value beyond the limit becomes otherValue, but a known
-// value stays known.
 func (n *seriesSet) bound(l label, value string) string {
 	value = tidy(value)
 	known := n.accepted[l]
@@ -118,7 +116,7 @@ func tidy(value string) string {
 	return value[:cut]
 }
 
-// commit makes the changes permanent, once they are on disk. The caller must not modify the result.
+// commit must run after the changes are on disk. The caller must not modify the result.
 func (n *seriesSet) commit() map[string]*series {
 	changed := n.changed
 	maps.Copy(n.committed, changed)

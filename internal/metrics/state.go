@@ -63,8 +63,6 @@ func openState(ctx context.Context, dataDir, tenant string, limit int, logger *s
 	return s, nil
 }
 
-// bindTenant stores the tenant of a new state. It rejects another tenant later, whose events were
-// skipped.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	if err := set(conn, `INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)`, "tenant", tenant); err != nil {
 		return err

@@ -30,8 +30,8 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 	if at > before {
 		return f.storeTokens(e, at, id, role, used)
 	}
-	// The first report at a lower level replaces all tokens of the run. Others replace those of
-	// their activity.
+	// The first report at a lower level replaces all tokens of the run. A report at the same level
+	// replaces the tokens of its activity.
 	ids := &id
 	if at < before {
 		ids = nil
@@ -65,8 +65,7 @@ func (f *fold) finest(e events.Event) (level, error) {
 	return finest, nil
 }
 
-// countTokens adds the tokens that the run reported at one level, or subtracts them if times is -1.
-// A non-nil id selects one activity.
+// countTokens subtracts if times is -1. A nil id selects the sums of the whole run.
 func (f *fold) countTokens(e events.Event, at level, id *string, times int64) error {
 	query, args := `SELECT role, input, output, cache_creation, cache_read FROM sums
 		WHERE tenant = ? AND run = ? AND level = ? ORDER BY role`, []any{e.Tenant, e.Run, int(at)}

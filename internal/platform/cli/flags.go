@@ -71,7 +71,6 @@ func (s *Shared) Register(cmd *cobra.Command) {
 	}
 }
 
-// check returns an error for the first invalid flag. login is a given login flag, or "".
 func (s *Shared) check(login string) error {
 	switch {
 	case s.DataDir == "":
@@ -88,8 +87,7 @@ func (s *Shared) check(login string) error {
 	return nil
 }
 
-// givenLogin returns the name of a login flag on the command line. Variables may be for other
-// tools.
+// givenLogin ignores environment variables, because they may be meant for other tools.
 func givenLogin(flags *pflag.FlagSet) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Name != "nats-url" && strings.HasPrefix(f.Name, "nats-") && flagenv.NATSVariable(f.Name) != "" {

@@ -32,7 +32,6 @@ func prepare(root *cobra.Command) {
 	}
 }
 
-// refuseUnknown makes the help command reject an unknown command, instead of printing other help.
 func refuseUnknown(help *cobra.Command) {
 	show := help.Run
 	help.Args, help.Run = cobra.ArbitraryArgs, nil
@@ -52,8 +51,6 @@ func eachCommand(root *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// usageArgs converts the errors of cmd.Args to usage errors. Without cmd.Args, arguments are an
-// error.
 func usageArgs(cmd *cobra.Command) cobra.PositionalArgs {
 	validate := cmd.Args
 	if validate == nil {

@@ -52,7 +52,6 @@ func NameOf(f *pflag.Flag) string {
 	return Name(f.Name)
 }
 
-// variable returns the environment variable that sets f, and its value, or an empty value.
 func variable(f *pflag.Flag) (name, value string) {
 	for _, name := range []string{NameOf(f), natsVariables[f.Name]} {
 		if name == "" {

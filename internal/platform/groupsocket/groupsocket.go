@@ -67,7 +67,7 @@ func (o Options) mode() (fs.FileMode, error) {
 	return fs.FileMode(n), nil
 }
 
-// group returns the number of the group, or -1 for the group of the process.
+// group returns -1 if the socket keeps the group of the process.
 func (o Options) group() (int, error) {
 	if o.Group == "" {
 		return -1, nil
@@ -121,8 +121,8 @@ func (o Options) listen(ctx context.Context) (net.Listener, error) {
 	return o.bind(ctx, dir, gid)
 }
 
-// bind creates the socket in a private folder, so that no client connects before it has its group
-// and mode.
+// bind creates the socket in a private folder, so that no client connects before group and mode are
+// set.
 func (o Options) bind(ctx context.Context, dir string, gid int) (_ net.Listener, err error) {
 	mode, err := o.mode()
 	if err != nil {

@@ -26,7 +26,6 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// unsafeRune reports whether r is a control or format character, or stands for invalid UTF-8.
 func unsafeRune(r rune) bool {
 	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == unicode.ReplacementChar)
 }

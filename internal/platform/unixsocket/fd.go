@@ -62,7 +62,7 @@ func (f *FD) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// do calls once the descriptor is ready. A stdin that another process also reads may still block.
+// do may still block if another process reads the same stdin.
 func (f *FD) do(name string, event int16, p []byte, call func(int, []byte) (int, error)) (n int, err error) {
 	for {
 		if err := f.wait(event); err != nil {

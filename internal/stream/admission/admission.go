@@ -67,7 +67,7 @@ func New(opts Options) *Policy {
 	return p
 }
 
-// accept accepts a tenant and counts it if unknown. The caller must hold p.mu.
+// The caller of accept must hold p.mu.
 func (p *Policy) accept(tenant string) {
 	if !p.accepted[tenant] && !slices.Contains(p.known, tenant) {
 		p.unknown[tenant] = true

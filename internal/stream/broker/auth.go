@@ -33,7 +33,7 @@ func (m AuthMode) validate() error {
 	return fmt.Errorf("--auth %q: want %s or %s", string(m), AuthOpen, AuthRequired)
 }
 
-// newAuthenticator stores the authentication mode in a folder that the caller must have locked.
+// The caller of newAuthenticator must have locked dir.
 func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) {
 	mode, err := readAuthMode(dir)
 	if err != nil {
@@ -59,8 +59,7 @@ func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) 
 	}, nil
 }
 
-// readAuthMode rejects an unknown mode, because the default mode AuthOpen could accept too many
-// clients.
+// readAuthMode rejects an unknown mode, because the default AuthOpen could accept too many clients.
 func readAuthMode(dir string) (AuthMode, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "auth"))
 	if errors.Is(err, fs.ErrNotExist) {

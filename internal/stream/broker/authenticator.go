@@ -73,7 +73,6 @@ func (a *authenticator) user(c server.ClientAuthentication) (*server.User, error
 	return a.admit(c, loopbackUser, restrictedClient{account: localAccount}, subjects.LocalRoutes(a.space))
 }
 
-// verified reports whether the client has signed the nonce with its key.
 func verified(o *server.ClientOpts, nonce []byte) bool {
 	signature, err := base64.RawURLEncoding.DecodeString(o.Sig)
 	if err != nil {

@@ -80,7 +80,6 @@ func (b *Broker) open(ctx context.Context) error {
 	return nil
 }
 
-// settle checks the server of c, creates missing streams, and remembers the server.
 func (b *Broker) settle(ctx context.Context, c *connection) error {
 	if err := c.checkServer(ctx); err != nil {
 		return err

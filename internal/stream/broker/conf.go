@@ -171,8 +171,7 @@ func (c *conf) exports(tenants []string, engines map[string][]ConfUser) error {
 	return nil
 }
 
-// tenant writes one account for each key, because clients of one account can read each other's
-// replies.
+// tenant writes one account per key, because clients of one account can read each other's replies.
 func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	routes, err := subjects.TenantRoutes(c.space, tenant)
 	if err != nil {
@@ -195,8 +194,6 @@ func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	return nil
 }
 
-// quotedAccounts returns account names for the keys of a tenant. They are unique, because the
-// tenant contains no slash.
 func quotedAccounts(tenant string, keys int) []string {
 	var names []string
 	for i := range keys {

@@ -81,7 +81,6 @@ func (c *connection) reconnectFailed(err error) {
 	c.health.connectFailed(fmt.Sprintf("connect to %s: %v", redactURL(c.opts.URL), err))
 }
 
-// reconnectDelay doubles from 50 ms to 2 s. Jitter keeps clients from reconnecting together.
 func reconnectDelay(attempts int) time.Duration {
 	d := reconnectMost
 	if attempts < 6 {
@@ -138,7 +137,7 @@ func (c *connection) connectExternal(ctx context.Context) error {
 	}
 }
 
-// dialLater connects in the background, after openGate, because the server must be checked first.
+// dialLater blocks the connection until openGate, because the server must be checked first.
 func (c *connection) dialLater() error {
 	g := new(gate)
 	if err := c.dialExternal(nats.RetryOnFailedConnect(true), g.install); err != nil {
@@ -148,7 +147,6 @@ func (c *connection) dialLater() error {
 	return nil
 }
 
-// openGate lets the connection reach the server, and starts an attempt at once.
 func (c *connection) openGate() {
 	c.gate.isOpen.Store(true)
 	if c.nc.IsReconnecting() {
@@ -209,7 +207,6 @@ func retryable(err error) bool {
 	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.As(err, &network)
 }
 
-// redactURL removes the credentials from a comma-separated list of URLs.
 func redactURL(list string) string {
 	urls := strings.Split(list, ",")
 	for i, u := range urls {

@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// serverName derives the server's name from the secret without revealing it. Every client gets the
-// name.
+// serverName must not reveal the secret, because every client gets the name.
 func serverName(secret string) string {
 	sum := sha256.Sum256([]byte("server of " + secret))
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
@@ -93,8 +92,7 @@ func (c *greetedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// address reads the server's address, on the loopback only, because the client sends the secret
-// there.
+// address accepts only loopback addresses, because the client sends the secret there.
 func (d dialer) address() (string, error) {
 	data, err := os.ReadFile(filepath.Join(d.dir, "url"))
 	if err != nil {

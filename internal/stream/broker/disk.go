@@ -16,8 +16,6 @@ const (
 // ErrDiskSmall means that the streams do not fit on the disk.
 var ErrDiskSmall = errors.New("the disk is too small for the broker")
 
-// storeLimit returns the maximum size of the store, which is requested or 90 % of the available
-// space.
 func storeLimit(dir string, requested int64) (int64, error) {
 	free, err := diskFree(dir)
 	if err != nil {
@@ -61,7 +59,6 @@ func diskFree(dir string) (int64, error) {
 	return int64(st.Bavail) * int64(st.Bsize), nil //nolint:unconvert // 32 bits on other systems
 }
 
-// folderSize ignores files that disappear while it runs.
 func folderSize(dir string) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

@@ -45,7 +45,6 @@ type embedded struct {
 	watching sync.WaitGroup
 }
 
-// startLocked starts the server of a locked folder. If that fails, it releases the lock.
 func startLocked(ctx context.Context, dir string, lock *filelock.Lock, opts Options) (*embedded, error) {
 	e, err := startEmbedded(ctx, dir, opts)
 	if err != nil {
@@ -150,8 +149,7 @@ func runServer(opts *server.Options, auth *authenticator, log *slog.Logger) (*se
 	return srv, nil
 }
 
-// announce writes the server's address. Other processes then connect, so the streams must already
-// exist.
+// announce must run after the streams exist, because other processes then connect.
 func (e *embedded) announce() error {
 	if err := atomicfile.Write(filepath.Join(e.dir, "url"), []byte(e.url+"\n")); err != nil {
 		return fmt.Errorf("announce broker address: %w", err)

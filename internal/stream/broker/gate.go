@@ -18,7 +18,7 @@ type gate struct {
 	next   nats.CustomDialer
 }
 
-// install is a [nats.Option] that must come last, because a NATS context can set a dialer.
+// install must be the last [nats.Option], because a NATS context can set a dialer.
 func (g *gate) install(o *nats.Options) error {
 	g.next = o.CustomDialer
 	if g.next == nil {

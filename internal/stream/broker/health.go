@@ -82,7 +82,6 @@ func (h *health) setDrift(ctx context.Context, drift []string) {
 	}
 }
 
-// warn sets or clears a warning. It logs only when the warning starts or ends.
 func (h *health) warn(ctx context.Context, name, text string) {
 	h.mu.Lock()
 	_, had := h.warnings[name]
@@ -100,7 +99,7 @@ func (h *health) warn(ctx context.Context, name, text string) {
 	}
 }
 
-// asyncError logs only the first refusal of each subject, although the server reports every
+// asyncError logs only the first refusal of each subject, because the server reports every refused
 // message.
 func (h *health) asyncError(err error) {
 	refusal := Refusal(err)
@@ -143,8 +142,7 @@ func (h *health) connected() {
 	delete(h.warnings, warnConnection)
 }
 
-// unlessRefused calls do, and cancels it after a refusal, because the server never answers a
-// refused request.
+// unlessRefused cancels do after a refusal, because the server never answers a refused request.
 func (h *health) unlessRefused(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -25,7 +25,6 @@ type home struct {
 
 func homePath(dataDir string) string { return filepath.Join(dataDir, "broker.json") }
 
-// loadHome returns the external broker of the data directory, or the zero value.
 func loadHome(dataDir string) (home, error) {
 	data, err := os.ReadFile(homePath(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +65,6 @@ func (o Options) CheckHome() error {
 		"to leave it and run an embedded server with its own stream, remove %s", o.DataDir, h.URL, homePath(o.DataDir))
 }
 
-// checkServer checks that a server at another address has the same stream.
 func (c *connection) checkServer(ctx context.Context) error {
 	if c.opts.URL == "" || c.opts.DataDir == "" {
 		return nil
@@ -101,8 +99,6 @@ func (c *connection) streamCreated(ctx context.Context) (created time.Time, err 
 	return created, err
 }
 
-// remember stores the external broker as the broker of the data directory, unless the URL names the
-// embedded server.
 func (c *connection) remember(ctx context.Context) error {
 	if c.opts.URL == "" || c.opts.DataDir == "" || c.isOwnServer() {
 		return nil
@@ -120,8 +116,8 @@ func (c *connection) isOwnServer() bool {
 	return err == nil && strings.TrimSpace(string(name)) == c.nc.ConnectedServerName()
 }
 
-// rememberAbsent stores the address of an unavailable broker, unless another one is stored. Their
-// streams cannot be compared yet.
+// rememberAbsent keeps another stored address, because the streams of the two servers cannot be
+// compared yet.
 func (c *connection) rememberAbsent(ctx context.Context) error {
 	if c.opts.DataDir == "" {
 		return nil
@@ -143,8 +139,6 @@ func (c *connection) rememberAbsent(ctx context.Context) error {
 	})
 }
 
-// changeHome replaces the stored broker with the result of change. Without a lock, two processes
-// could both store theirs.
 func (c *connection) changeHome(ctx context.Context, change func(old home) (home, error)) (err error) {
 	dir := c.opts.DataDir
 	if to, err := changed(dir, change); err != nil || to == nil {
@@ -172,7 +166,6 @@ func (c *connection) changeHome(ctx context.Context, change func(old home) (home
 	return nil
 }
 
-// changed returns the result of change, or nil if it is already stored.
 func changed(dataDir string, change func(old home) (home, error)) (*home, error) {
 	old, err := loadHome(dataDir)
 	if err != nil {

@@ -22,7 +22,6 @@ const (
 	dialTimeout = 2 * time.Second
 )
 
-// connectEmbedded runs the server, or joins the process that runs it, until one of them succeeds.
 func (b *Broker) connectEmbedded(ctx context.Context) error {
 	dir := filepath.Join(b.opts.DataDir, "nats")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -56,8 +55,6 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 // errLost means that the connection ended while a request waited for its answer.
 var errLost = errors.New("connection lost")
 
-// settleJoined is settle for a server of another process, which can end meanwhile. It then joins or
-// starts the next one.
 func (b *Broker) settleJoined(ctx context.Context) error {
 	for {
 		err := b.conn.whileConnected(ctx, func(ctx context.Context) error { return b.settle(ctx, b.conn) })
@@ -72,8 +69,6 @@ func (b *Broker) settleJoined(ctx context.Context) error {
 	}
 }
 
-// whileConnected calls do with a context that ends when the connection is lost. The error then wraps
-// errLost.
 func (c *connection) whileConnected(ctx context.Context, do func(context.Context) error) error {
 	attempt, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -94,7 +89,8 @@ func (c *connection) whileConnected(ctx context.Context, do func(context.Context
 	return err
 }
 
-// checkPrivate rejects folders that every user may write to. Another user could add a key there.
+// checkPrivate rejects folders that every user may write to, because another user could add a key
+// there.
 func checkPrivate(folders ...string) error {
 	for _, dir := range folders {
 		info, err := os.Stat(dir)
@@ -111,7 +107,7 @@ func checkPrivate(folders ...string) error {
 	return nil
 }
 
-// runEmbedded opens a second connection to create streams, because a service has fewer rights.
+// runEmbedded opens a second connection to create streams, because a service lacks that right.
 func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Lock) error {
 	e, err := startLocked(ctx, dir, lock, b.opts)
 	if err != nil {

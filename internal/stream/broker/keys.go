@@ -34,8 +34,6 @@ func roleOf(name string) (role subjects.Role, durable string, ok bool) {
 	return "", "", false
 }
 
-// loadKey returns the path of a key, and creates a missing one. It never replaces a key, even of
-// another process.
 func loadKey(dir, name string) (string, error) {
 	path := filepath.Join(keyDir(dir), name+keyEnding)
 	switch _, err := os.Stat(path); {

@@ -74,8 +74,8 @@ func (o Options) external() (address string, options []nats.Option, err error) {
 	return o.URL, append(options, signNoncesOnly), err
 }
 
-// signNoncesOnly refuses to sign texts with a line break, because a hostile server could send a
-// grant instead of a nonce.
+// signNoncesOnly refuses texts with a line break, because a hostile server could send a grant
+// instead of a nonce.
 func signNoncesOnly(o *nats.Options) error {
 	sign := o.SignatureCB
 	if sign == nil {

@@ -14,8 +14,7 @@ import (
 
 const lookupTimeout = 2 * time.Second
 
-// guardLookups answers requests for the last manifest of a chain. It refuses wildcards, which could
-// match other chains.
+// guardLookups refuses wildcards, because they could match more than the requested chain.
 func guardLookups(srv *server.Server, secret string, space subjects.Space, log *slog.Logger) (*nats.Conn, error) {
 	options := append(ownerOptions(secret), nats.InProcessServer(srv), nats.Name("hooktrail (lookups)"))
 	nc, err := nats.Connect("", options...)

@@ -27,7 +27,6 @@ func (b *Broker) monitor(ctx context.Context) {
 	}
 }
 
-// settleLater waits for an unavailable server. The Broker's connection opens after the check.
 func (b *Broker) settleLater(ctx context.Context) {
 	if b.conn.gate == nil {
 		return
@@ -49,7 +48,6 @@ func (b *Broker) settleLater(ctx context.Context) {
 	}
 }
 
-// probe tries to check the server. It keeps the connection, so that a refusal is reported once.
 func (b *Broker) probe(ctx context.Context, c *connection) (settled bool) {
 	if c.nc == nil {
 		if err := c.dialExternal(nats.NoReconnect()); err != nil {

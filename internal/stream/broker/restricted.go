@@ -76,7 +76,8 @@ func (a *authenticator) freeNumber(account string) int {
 	return n
 }
 
-// forget removes closed connections, which the server does not report. The caller must hold a.mu.
+// forget looks for closed connections, because the server does not report them. The caller must
+// hold a.mu.
 func (a *authenticator) forget() {
 	for id := range a.clients {
 		if a.server.GetClient(id) == nil {
@@ -85,8 +86,7 @@ func (a *authenticator) forget() {
 	}
 }
 
-// account creates a missing account, which messages can leave only through routes. The caller must
-// hold a.mu.
+// The caller of account must hold a.mu.
 func (a *authenticator) account(name string, routes []subjects.Route) (*server.Account, error) {
 	if account, ok := a.accounts[name]; ok {
 		return account, nil

@@ -11,8 +11,6 @@ import (
 
 const standbyInterval = 100 * time.Millisecond
 
-// standBy waits until the process with the server has exited, and then runs the server, unless
-// another process is faster.
 func (b *Broker) standBy(ctx context.Context, dir string) {
 	for failures, wait := 0, standbyInterval; ; {
 		select {

@@ -60,7 +60,6 @@ func EnsureStreams(
 	return drift, nil
 }
 
-// ensure creates a missing stream, unless another process creates it at the same time.
 func ensure(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (jetstream.StreamConfig, error) {
 	stream, err := js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

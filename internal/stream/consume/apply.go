@@ -39,8 +39,6 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// commit calls Apply until the projection has committed the batch or ctx ends. A nil batch only
-// stores the position.
 func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	for failures := 0; ; failures++ {
 		var messages []Message
@@ -78,7 +76,6 @@ func (l *loop) commit(ctx context.Context, b *batch, next Position) error {
 	}
 }
 
-// countUncommitted adds a batch that cannot be committed to the lag.
 func (l *loop) countUncommitted(b *batch) {
 	if b == nil {
 		return
@@ -90,7 +87,6 @@ func (l *loop) countUncommitted(b *batch) {
 	}
 }
 
-// hasCommitted reports whether Apply committed although it returned an error.
 func (l *loop) hasCommitted(next Position) (done bool, moved error) {
 	pos, err := l.p.Position(l.work)
 	switch {

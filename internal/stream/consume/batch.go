@@ -30,8 +30,6 @@ func (b *batch) full() bool {
 	return len(b.messages) >= b.loop.opts.Batch || b.bytes >= b.loop.opts.BatchBytes
 }
 
-// add adds a message to the batch, unless it was delivered before. It returns a skipError if
-// earlier messages are missing.
 func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -57,8 +55,8 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-// checkNext checks that no message is missing before seq. For a reader of all tenants, the stream's
-// leader must confirm a gap.
+// Without filters, checkNext accepts a gap only if the stream's leader confirms that the messages
+// are gone.
 func (b *batch) checkNext(ctx context.Context, seq uint64, consecutive bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:

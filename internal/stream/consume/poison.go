@@ -34,7 +34,7 @@ type DeadLetter struct {
 	Reason   string      `json:"reason"`
 }
 
-// deadLetter replaces the poisoned message with a dead letter. A crash can only duplicate the
+// deadLetter publishes the letter before the position is stored, so a crash can only duplicate the
 // letter.
 func (l *loop) deadLetter(ctx context.Context, b *batch, poison *Poison) error {
 	m, raw, ok := b.take(poison.Sequence)
@@ -81,5 +81,5 @@ func (l *loop) publishLetter(ctx context.Context, data []byte, id string) error 
 	return err
 }
 
-// oneLine removes line breaks, which the reason in an acknowledgement must not contain.
+// oneLine removes line breaks, because the reason in an acknowledgement must not contain them.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -26,7 +26,6 @@ func (e *skipError) Error() string {
 	return fmt.Sprintf("message %d was delivered after %d: a delivery between them is missing", e.got, e.after)
 }
 
-// fetch requests messages and applies them. It can end although the stream has more.
 func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer) error {
 	fetching, cancel := context.WithTimeout(ctx, fetchWait)
 	count := fetches * l.opts.Batch
@@ -99,8 +98,7 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// first waits for the first message of a batch. A restarted server forgets the request, so it
-// checks the stream meanwhile.
+// first checks the stream while it waits, because a restarted server forgets the request.
 func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 	idle := time.NewTicker(r.loop.opts.IdleCheck)
 	defer idle.Stop()
@@ -160,8 +158,8 @@ func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more
 	}
 }
 
-// next returns the next message, or nil if the batch should be applied now. more tells whether the
-// request continues.
+// next returns a nil msg if the batch should be applied now, and more=true if the request
+// continues.
 func (r *reader) next(ctx context.Context, b *batch, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
 	select {
 	case msg = <-r.messages: // nil when closed

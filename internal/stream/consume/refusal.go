@@ -43,8 +43,7 @@ func (r refusals) wait(ctx context.Context) error {
 	}
 }
 
-// check returns the refusal of a request of this consumer. If replies are refused, even an older
-// refusal counts.
+// An older refusal counts too if it forbids replies, because it affects every request.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {

@@ -130,7 +130,6 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// failed reports why a session ended. The first resets are normal, so they are debug messages.
 func (l *loop) failed(ctx context.Context, err error) {
 	level := slog.LevelWarn
 	if _, ok := errors.AsType[*skipError](err); ok {

@@ -17,7 +17,6 @@ const fetches = 4
 
 var errDisconnected = errors.New("broker connection lost")
 
-// session reads the stream until an error, a lost connection, or a refused request.
 func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	discard(status)
 	if !l.js.Conn().IsConnected() {
@@ -49,7 +48,6 @@ func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	return err
 }
 
-// causeOf returns the lost connection or missing right that caused a cancellation, or else err.
 func causeOf(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if errors.Is(err, context.Canceled) && (errors.Is(cause, errDisconnected) || errors.Is(cause, broker.ErrPermission)) {
@@ -95,8 +93,7 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open returns the stream with its current state. Lookups ask the leader, because a replica may lag
-// behind.
+// open turns direct reads off, because a replica may lag behind the leader.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -108,8 +105,8 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// identify checks that the position belongs to this stream. If the stream is new or rolled back,
-// the position moves to the last unchanged message.
+// If the stream is new or was rolled back, identify moves the position to the last unchanged
+// message.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()
@@ -136,8 +133,6 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	return l.commit(ctx, nil, common)
 }
 
-// difference describes how the stream differs from the stream of an earlier position, or returns
-// "".
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {
@@ -203,7 +198,6 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	return consumer, nil
 }
 
-// next returns the sequence of the durable's first message after seq, or 0.
 func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

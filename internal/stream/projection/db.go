@@ -156,8 +156,6 @@ func (s Schema) applicationID() int64 {
 	return int64(int32(h.Sum32()))                // SQLite stores a signed 32-bit value
 }
 
-// check returns an error that wraps ErrSchema if the file has another name, or a version that
-// cannot be upgraded.
 func (s Schema) check(conn *sqlite.Conn, version int64) error {
 	id, err := pragma(conn, "PRAGMA application_id")
 	switch {

@@ -127,8 +127,8 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 	return nil
 }
 
-// openReader opens the file for reading. A read-only disk must have no write-ahead log, for which
-// SQLite needs another file.
+// openReader opens the file as immutable on a read-only disk, where SQLite cannot create the -shm
+// file.
 func openReader(path string) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {

@@ -13,7 +13,6 @@ type answer struct {
 	code           int
 }
 
-// data decodes the answer {"schema_version":1,"data":…} and stores its data in v.
 func (a answer) data(v any) error {
 	var envelope struct {
 		Version int             `json:"schema_version"`
@@ -31,15 +30,14 @@ func (a answer) data(v any) error {
 	return nil
 }
 
-// says reports whether bd printed one of the texts. It skips the usage text, which mentions locks.
+// says skips the usage text of bd, because that text mentions locks.
 func (a answer) says(texts ...string) bool {
 	all := bytes.ToLower(append(bytes.Clone(a.stdout), a.stderr...))
 	all, _, _ = bytes.Cut(all, []byte("\nusage:"))
 	return slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(all, []byte(t)) })
 }
 
-// ok reports whether bd succeeded. Having nothing to commit is a success, although bd then exits
-// with 1.
+// ok also accepts "nothing to commit", for which bd exits with status 1.
 func (a answer) ok() bool { return a.code == 0 || a.says("nothing to commit") }
 
 func (a answer) isBusy() bool {
@@ -47,8 +45,8 @@ func (a answer) isBusy() bool {
 		"exclusive lock", "lock wait timeout", "lock busy", "locked by another", "held by another process", "restarting transaction")
 }
 
-// without removes the commands that bd repeats in its output. A text in them could look like an
-// error message.
+// without removes the commands that bd repeats, because a text in them could look like an error
+// message.
 func (a answer) without(commands []command) answer {
 	for _, c := range commands {
 		if text, err := json.Marshal(c.text); err == nil {

@@ -21,7 +21,6 @@ type shown struct {
 	line  []byte // the issue as JSON
 }
 
-// show returns the issues with these ids. An answer that does not mention every id is an error.
 func (r *bdReader) show(ctx context.Context, ids []string) (map[string]shown, error) {
 	if err := r.version.check(ctx, r.dir); err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts reports whether bd left out the comments. They must not be taken for missing and
+// onlyCounts recognises an answer without its comments. They must not be taken for missing and
 // written again.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
@@ -89,15 +88,14 @@ func onlyCounts(raw []byte, i Issue) bool {
 	return len(i.Comments) == 0 && json.Unmarshal(raw, &count) == nil && count.Comments > 0
 }
 
-// mentions reports whether bd says that the issue is missing, or returns other issues with similar
-// ids instead.
+// mentions also accepts other issues with similar ids, because bd returns them instead of a missing
+// issue.
 func (a answer) mentions(id string, others []string) bool {
 	_, digits, _ := strings.Cut(id, "-")
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies reports whether bd says that no issue has this id. An ambiguous id counts, because it is
-// only a part of other ids.
+// denies takes an ambiguous id for missing, because such an id is only a part of other ids.
 func (a answer) denies(id string) bool {
 	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {
@@ -111,7 +109,6 @@ func (a answer) denies(id string) bool {
 	return false
 }
 
-// parseShown decodes an issue in an answer of bd, without the fields that bd computes.
 func parseShown(raw []byte) (shown, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -205,8 +202,7 @@ func (r *row) observe(theirs Issue) (edits []Edit) {
 	return edits
 }
 
-// inherit copies the texts of the workspace's issue to the row. After a rebuild, the database does
-// not have them.
+// inherit copies the texts of the workspace, because the database lacks them after a rebuild.
 func (r *row) inherit(theirs Issue) {
 	ours := &r.issue
 	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes

@@ -32,13 +32,12 @@ type runner struct {
 	env      []string
 }
 
-// call runs bd in the folder dir and returns its output for every exit status. Pass texts as
-// --flag=value, since they can look like flags.
+// call returns the output for every exit status. Pass texts as --flag=value, because they can look
+// like flags.
 func (r *runner) call(ctx context.Context, dir string, args ...string) (answer, error) {
 	return r.callFor(ctx, r.deadline, dir, args...)
 }
 
-// callFor is like call with another time limit, after which it kills bd and its children.
 func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, args ...string) (answer, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errHung)
 	defer cancel()
@@ -73,8 +72,6 @@ func (r *runner) callFor(ctx context.Context, limit time.Duration, dir string, a
 	return answer{command, stdout.Bytes(), stderr.Bytes(), 0}, nil
 }
 
-// callWithFile runs bd with a private temporary file that has this content. args returns the
-// arguments for its path.
 func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, args func(path string) []string) (a answer, err error) {
 	f, err := os.CreateTemp(dir, tempPattern)
 	if err != nil {
@@ -90,8 +87,8 @@ func (r *runner) callWithFile(ctx context.Context, dir string, content []byte, a
 
 const tempPattern = ".hooktrail-*.jsonl"
 
-// runOnOneThread runs cmd on a thread that does not end before. Linux kills a child with Pdeathsig
-// when the thread that started it ends.
+// runOnOneThread keeps the thread alive, because Linux kills a child with Pdeathsig when the thread
+// that started it ends.
 func runOnOneThread(cmd *exec.Cmd) error {
 	done := make(chan error, 1)
 	go func() {
@@ -102,8 +99,8 @@ func runOnOneThread(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// environment returns only the variables that bd needs. Others could select another workspace or
-// make bd wait for input.
+// environment passes few variables, because other variables could select another workspace or make
+// bd wait for input.
 func (r *runner) environment(dir string) []string {
 	var env []string
 	for _, v := range os.Environ() {

@@ -2,6 +2,6 @@ package beads
 
 import "syscall"
 
-// killWithParent makes Linux kill bd when this process dies. Otherwise two processes could write to
+// killWithParent prevents bd from outliving this process. Otherwise two processes could write to
 // the workspace at once.
 func killWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }

@@ -39,7 +39,7 @@ func (s *bdSpace) exclusive(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// locked calls do with the file lock and a prepared folder. Call it only within exclusive.
+// Call locked only within exclusive.
 func (s *bdSpace) locked(ctx context.Context, do func() error) (err error) {
 	if err := makeFolder(s.dir); err != nil {
 		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
@@ -78,8 +78,6 @@ func (s *bdSpace) prepare(ctx context.Context) error {
 	return nil
 }
 
-// create runs bd init unless the workspace exists. It starts again if an earlier bd init was
-// killed.
 func (s *bdSpace) create(ctx context.Context) error {
 	folder, marker := filepath.Join(s.dir, ".beads"), filepath.Join(s.dir, ".hooktrail.init")
 	if _, err := os.Stat(filepath.Join(folder, "metadata.json")); err == nil {
@@ -105,8 +103,7 @@ func removeMarker(marker string) error {
 	return nil
 }
 
-// clearUnfinished removes the folder of an interrupted bd init. A folder without a marker belongs
-// to a person.
+// clearUnfinished keeps a folder without a marker, because it belongs to a person.
 func clearUnfinished(folder, marker string) error {
 	if _, err := os.Stat(marker); err == nil {
 		return os.RemoveAll(folder)

@@ -41,7 +41,7 @@ func (s *syncer) awaitPace(ctx context.Context, pace time.Duration) error {
 	}
 }
 
-// run writes the missing changes to the workspace. It may be interrupted at any time.
+// run may be interrupted at any time.
 func (s *syncer) run(ctx context.Context) error {
 	var partly error
 	s.tried = make(map[string]bool)
@@ -72,8 +72,6 @@ func (s *syncer) run(ctx context.Context) error {
 	return partly
 }
 
-// dirty returns the issues that are incomplete in the workspace. It omits those that bd has refused
-// maxTries times without a change.
 func (s *syncer) dirty(ctx context.Context) (ids []string, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -101,7 +99,6 @@ func (r row) record() string {
 	return string(record)
 }
 
-// round writes the missing changes. It then reads the issues again to confirm what bd stored.
 func (s *syncer) round(ctx context.Context, ids []string) error {
 	known, err := s.reader.show(ctx, ids)
 	if err != nil {
@@ -131,8 +128,7 @@ func (s *syncer) round(ctx context.Context, ids []string) error {
 	return s.countRefusals(ctx, todo, rest)
 }
 
-// confirmMissing asks bd again for issues that have disappeared. It fails if bd finds one now,
-// because no person deleted it.
+// confirmMissing fails if bd now finds a missing issue, because then no person has deleted it.
 func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[string]shown) error {
 	s.table.mu.Lock()
 	rows, err := s.table.rows(ctx, s.tenant, "written <> '' AND marks & ?", int64(markDirty))
@@ -159,8 +155,8 @@ func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[str
 	return nil
 }
 
-// observe stores the issues as bd shows them and returns the incomplete ones. With write, it first
-// records what we write. Otherwise a crash makes it look like a person's edit.
+// With write, observe first records what will be written. After a crash, that would look like a
+// person's edit otherwise.
 func (s *syncer) observe(ctx context.Context, ids []string, known map[string]shown, write bool) (todo []row, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()
@@ -181,7 +177,7 @@ func (s *syncer) observe(ctx context.Context, ids []string, known map[string]sho
 	return todo, nil
 }
 
-// observeRows does the work of observe in one transaction. The caller holds table.mu.
+// The caller of observeRows holds table.mu.
 func (s *syncer) observeRows(ctx context.Context, rows []row, known map[string]shown, write bool) (todo []row, err error) {
 	err = s.table.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		for _, r := range rows {
@@ -215,8 +211,6 @@ func (s *syncer) observeOne(ctx context.Context, conn *sqlite.Conn, r row, known
 	return r, errors.Join(saveRow(conn, beadKey{s.tenant, id}, r), saveEdits(conn, s.tenant, edits))
 }
 
-// countRefusals counts how often bd has refused each issue. It returns errIncomplete if a retry can
-// help.
 func (s *syncer) countRefusals(ctx context.Context, todo, rest []row) error {
 	left := make(map[string]row, len(rest))
 	for _, r := range rest {

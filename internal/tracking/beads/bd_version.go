@@ -39,8 +39,6 @@ type versionCheck struct {
 	version string
 }
 
-// check asks bd for its version once. The error wraps ErrUnavailable if the version is unsupported
-// or missing.
 func (c *versionCheck) check(ctx context.Context, dir string) error {
 	if c.known() != "" {
 		return nil

@@ -35,7 +35,7 @@ func (r row) lacks(theirs Issue) (l lacks) {
 	return l
 }
 
-// without returns list without the elements of others. Each occurrence in others removes only one.
+// Each element of others removes only one equal element of list.
 func without[T any](list, others []T, key func(T) string) (rest []T) {
 	has := count(others, key)
 	for _, v := range list {
@@ -89,8 +89,7 @@ type bdWriter struct {
 	refused map[string]bool // issues that bd refused in the latest write
 }
 
-// write writes the missing changes and records the issues that bd refuses. It fails only if a retry
-// can succeed.
+// write returns an error only if a retry can succeed. It records the issues that bd refuses.
 func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown) error {
 	w.refused = make(map[string]bool)
 	var p plan
@@ -168,7 +167,7 @@ func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
 	return nil
 }
 
-// batch runs the commands in one transaction, or one by one if bd refuses it. One bad command must
+// batch runs the commands one by one if bd refuses the transaction, so that one bad command does
 // not block the others.
 func (w *bdWriter) batch(ctx context.Context, commands []command) error {
 	if len(commands) == 0 {
@@ -225,8 +224,8 @@ func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
 	return nil
 }
 
-// remove deletes an issue that will be created again. Its links disappear too, which must not look
-// like a person's edit.
+// remove also forgets the links to the issue, because their disappearance must not look like a
+// person's edit.
 func (w *bdWriter) remove(ctx context.Context, id string) error {
 	if err := w.table.unlink(ctx, w.tenant, id); err != nil {
 		return fmt.Errorf("%w: %w", ErrTransient, err)
@@ -235,8 +234,7 @@ func (w *bdWriter) remove(ctx context.Context, id string) error {
 	return w.check(ctx, id, a, err)
 }
 
-// check records a refusal of bd. If the database is only busy, it returns an error, because a retry
-// can succeed.
+// check returns an error if the database is only busy, because a retry can succeed then.
 func (w *bdWriter) check(ctx context.Context, issue string, a answer, err error) error {
 	switch {
 	case err != nil || a.ok():

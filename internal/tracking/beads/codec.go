@@ -102,8 +102,7 @@ func encode(v any, extra Extra) ([]byte, error) {
 	return append(data, '}'), nil
 }
 
-// decode decodes a JSON object into v and returns the unknown fields. Field names are case
-// sensitive.
+// decode returns the unknown fields. Unlike in encoding/json, field names are case-sensitive.
 func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

@@ -23,8 +23,7 @@ import (
 // writing it.
 const quietTime = 2 * time.Second
 
-// export writes the issues to the file. It returns false if another program may be writing the file
-// now.
+// export returns false if another program may be writing the file now.
 func (f *file) export(ctx context.Context) (done bool, err error) {
 	if err := makeFolder(filepath.Dir(f.path)); err != nil {
 		return false, err
@@ -87,8 +86,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// prepare writes content to the temporary file next, and notes the changed records in the database
-// for resolve.
+// prepare notes the changed records in the database, so that resolve can finish an interrupted
+// export.
 func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	if err := writeFile(next, content); err != nil {
 		return errors.Join(err, os.Remove(next))
@@ -130,7 +129,6 @@ func (f *file) markWritten(ctx context.Context) error {
 		int64(markErased|markDirty), f.tenant, int64(markErased|markDirty))
 }
 
-// resolve finds out whether an interrupted export has replaced the file.
 func (f *file) resolve(ctx context.Context) error {
 	if f.resolved {
 		return nil
@@ -160,8 +158,7 @@ func (f *file) quarantine(ctx context.Context) error {
 	return nil
 }
 
-// scrubQuarantine removes the lines of erased issues, and unreadable lines, from the copies of
-// rejected files.
+// scrubQuarantine also removes unreadable lines, because they may belong to erased issues.
 func scrubQuarantine(path string, erased []string) error {
 	if len(erased) == 0 {
 		return nil

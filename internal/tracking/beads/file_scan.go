@@ -120,8 +120,6 @@ type change struct {
 	line   []byte
 }
 
-// classify returns the changed lines of known issues, by issue id. All other lines stay as they
-// are.
 func (f *file) classify(content []byte, rows []row) map[string]change {
 	written := make(map[string]bool, len(rows))
 	byID := make(map[string]*row, len(rows))

@@ -18,8 +18,7 @@ const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge copies people's changes of an issue to the row and returns them as edits. A value that we
-// never wrote is a person's.
+// merge takes a value that the tracker never wrote for a person's change.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -168,8 +167,7 @@ func (i *Issue) setExtra(name string, value json.RawMessage) {
 	i.Extra = extra
 }
 
-// mergeList applies the additions and removals of people to our list. It compares counts, because
-// elements can be repeated.
+// mergeList compares counts, because elements can be repeated.
 func mergeList[T any](bases []Issue, theirs, ours Issue, list func(Issue) []T, key func(T) string) []T {
 	was, all := make(map[string]int), make(map[string]int)
 	has, want := count(list(theirs), key), count(list(ours), key)
@@ -207,8 +205,7 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt copies fields that the tracker does not set. It copies no texts, because they may belong to
-// an erased run.
+// adopt copies no texts, because they may belong to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

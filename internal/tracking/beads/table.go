@@ -76,7 +76,7 @@ func (t *table) lockedFlush(ctx context.Context) error {
 	return t.flush(ctx)
 }
 
-// flush writes the pending changes to the database. The caller holds mu.
+// The caller of flush holds t.mu.
 func (t *table) flush(ctx context.Context) error {
 	if len(t.pending) == 0 {
 		return nil
@@ -120,7 +120,7 @@ func readRow(stmt *sqlite.Stmt) (r row, err error) {
 	return r, err
 }
 
-// load returns the row of an issue, including pending changes. The caller holds t.mu.
+// load includes pending changes. The caller holds t.mu.
 func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	if r, ok := t.pending[key]; ok {
 		return r, nil
@@ -148,7 +148,7 @@ func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	return r, nil
 }
 
-// rows returns the rows that fulfil the SQL condition, by id. The caller holds t.mu.
+// rows returns the rows that fulfil the SQL condition where. The caller holds t.mu.
 func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (list []row, err error) {
 	query := "SELECT " + rowColumns + " FROM bead WHERE tenant = ?"
 	if where != "" {
@@ -167,7 +167,7 @@ func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (li
 	return list, err
 }
 
-// unlink removes all links to an issue from the recorded contents, so that they are written again.
+// unlink removes the links to an issue from the recorded contents, so that they are written again.
 func (t *table) unlink(ctx context.Context, tenant, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

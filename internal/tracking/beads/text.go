@@ -13,8 +13,7 @@ const (
 	maxDescription = 60_000
 )
 
-// fit shortens the issue so that every backend accepts it. The end of a long title moves to the
-// description.
+// fit moves the end of a long title to the description, so that every backend accepts the issue.
 func (i Issue) fit() Issue {
 	title, rest := cut(line(i.Title), MaxTitle)
 	i.Title = title

@@ -7,8 +7,6 @@ import (
 	"unicode"
 )
 
-// listed splits the text after a label into items, at numbers such as "1)" or otherwise at
-// semicolons.
 func listed(p fragment) []fragment {
 	if items := numbered(p); items != nil {
 		return items
@@ -71,7 +69,7 @@ func numberAt(s, n string) int {
 	return len(s) - len(rest) + 1
 }
 
-// joined makes the list "1. … 2. …" after a colon one sentence. It replaces the full stops.
+// joined turns the list "1. … 2. …" after a colon into one sentence by replacing the full stops.
 func joined(mask string) string {
 	marks := numbers(mask)
 	if len(marks) < 2 || !strings.HasSuffix(mask[:marks[0].start], ": ") {
@@ -118,7 +116,6 @@ var (
 		not no now seems looks`)
 )
 
-// enumerated splits p at commas and "and", except within brackets and numbers.
 func enumerated(p fragment) []fragment {
 	var fragments []fragment
 	start, depth := 0, 0
@@ -146,8 +143,7 @@ func enumerated(p fragment) []fragment {
 	return fragments
 }
 
-// shares reports whether the texts around an "and" share a noun, as in "unit and integration
-// tests".
+// shares recognises a common noun after an "and", as in "unit and integration tests".
 func shares(before, after string) bool {
 	after, _, _ = strings.Cut(after[:min(len(after), maxInner)], ",")
 	return len(strings.Fields(before)) == 1 && len(strings.Fields(after)) > 1 && !strings.ContainsAny(before, "./")
@@ -185,7 +181,6 @@ func splitLabel(s fragment) []fragment {
 	return []fragment{s}
 }
 
-// opener returns the length of punctuation that can precede a label within a sentence, or 0.
 func opener(s string) int {
 	for _, sign := range []string{"(", "; ", ", ", " - ", " – ", " — "} {
 		if strings.HasPrefix(s, sign) {

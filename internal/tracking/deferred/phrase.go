@@ -93,7 +93,7 @@ func isNumber(w word) bool {
 	return sets["number"][w.text] || w.text[0] >= '0' && w.text[0] <= '9'
 }
 
-// match matches p at words[at]. Gaps ("…") are as short as possible.
+// match matches gaps ("…") as short as possible.
 func (p phrase) match(words []word, at int) (s span, ok bool) {
 	if len(p) == 0 {
 		return span{at, at, -1, -1}, true

@@ -42,7 +42,6 @@ func (r *reader) tick(l line) {
 	}
 }
 
-// below reads a line if it belongs to the label above, and reports whether it does.
 func (r *reader) below(l line) bool {
 	p := fragment{l.text, l.mask}
 	if r.open == nil || l.heading || r.relabels(l, p) {
@@ -63,14 +62,13 @@ func (r *reader) below(l line) bool {
 	return true
 }
 
-// relabels reports whether the line begins a new label. A bullet with a label and text is an item
-// instead.
+// relabels is false for a bullet with a label and a text, because such a bullet is an item.
 func (r *reader) relabels(l line, p fragment) bool {
 	_, rest, ok := r.label(l, p)
 	return ok && (rest.text == "" || !l.bullet)
 }
 
-// paragraph reads a paragraph below a label. Its first sentence is usually an item.
+// paragraph takes the first sentence below a label for an item, because it usually is one.
 func (r *reader) paragraph(l line, p fragment) {
 	open, number := r.open, r.number
 	r.sentences(l)
@@ -93,7 +91,6 @@ func (r *reader) sentences(l line) {
 	}
 }
 
-// labelled adds the items in the text after a label. Without a text, a list below has them.
 func (r *reader) labelled(l *label, rest fragment) {
 	if !hasText(rest) && (rest.text == "" || !l.counted) {
 		r.open, r.listed, r.number = l, false, strings.TrimSpace(rest.text) != ""
@@ -112,7 +109,6 @@ func (r *reader) labelled(l *label, rest fragment) {
 	}
 }
 
-// sentence adds the items of a sentence. After a final colon, the items are in a list below.
 func (r *reader) sentence(s fragment) {
 	items := r.clausesOf(s, nil)
 	if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
@@ -152,7 +148,6 @@ func firstOf(p fragment) string {
 	return p.text
 }
 
-// label returns the label at the beginning of s and the text after it.
 func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool) {
 	name, rest, sep := separated(s)
 	if alone := l.heading || len(s.mask) == len(l.mask); sep == "" && (l.bullet || !alone) {
@@ -186,7 +181,6 @@ func isName(words []word, sep string) bool {
 	return n > 0 && n <= longest && !products[words[n-1].text]
 }
 
-// separated splits s at the first colon or dash, or after "as a follow-up,".
 func separated(s fragment) (name string, rest fragment, sep string) {
 	at, width := -1, 1
 	for _, mark := range []string{":", " - ", " – ", " — "} {

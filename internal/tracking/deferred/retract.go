@@ -31,7 +31,7 @@ func isScope(words []word) bool {
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
-// denied reports whether a word before the cue negates it, as in "nothing was left for later".
+// denied recognises a negated cue, as in "nothing was left for later".
 func (c cue) denied(words []word) bool {
 	for i, w := range words {
 		switch {
@@ -44,15 +44,14 @@ func (c cue) denied(words []word) bool {
 	return false
 }
 
-// isObject reports whether the words after a cue can be its object. In "deferred tax assets are
-// computed", they have a verb.
+// isObject is false if the words have a verb of their own, as in "deferred tax assets are
+// computed".
 func isObject(words []word) bool {
 	return (len(words) == 0 || !prepositions[words[0].text]) &&
 		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
 }
 
-// isPredicate reports whether a cue before the words is a predicate. In "follow up on leads is a
-// screen", it is a name.
+// isPredicate is false if the cue belongs to a name, as in "follow up on leads is a screen".
 func isPredicate(words []word) bool {
 	if n := len(words); n > 0 && sets["gone"][words[n-1].text] {
 		return false // "follow up with the customer button added"
@@ -107,8 +106,8 @@ func untilReason(words []word) int {
 	return len(words)
 }
 
-// lastAnd returns the position after the last "and". In "fixed a and deferred b", the word "fixed"
-// says nothing about b.
+// In "fixed a and deferred b", the word "fixed" says nothing about b, so only the words after the
+// last "and" count.
 func lastAnd(words []word) int {
 	for i, w := range slices.Backward(words) {
 		if w.text == "and" {

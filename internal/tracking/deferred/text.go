@@ -169,8 +169,7 @@ func masked(s string) (text, mask string) {
 	return t.String(), m.String()
 }
 
-// shown returns the length of the code or quotation at the beginning of s, or 0. After a letter, a
-// quotation mark is an apostrophe.
+// shown returns 0 for a quotation mark after a letter, because that is an apostrophe.
 func shown(s string, r rune, n int, before rune) int {
 	mark, ok := closing[r]
 	if !ok || r != '`' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {

@@ -14,8 +14,7 @@ type word struct {
 	glued      bool // a hyphen joins it to the previous word
 }
 
-// wordsOf splits s into words. They may contain dots, underscores and slashes, as file names do,
-// but no hyphens.
+// wordsOf keeps dots, underscores and slashes within words, because file names have them.
 func wordsOf(s string) []word {
 	var words []word
 	start, end := -1, 0

@@ -78,7 +78,6 @@ func (a imprint) compare(b imprint) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
 }
 
-// same reports whether two issues are equal, apart from a title that was erased on one side.
 func (a imprint) same(b imprint) bool {
 	return a.digest == b.digest && (a.Title == b.Title || a.Title == store.Erased || b.Title == store.Erased)
 }
@@ -114,8 +113,7 @@ func sequence[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
 	}
 }
 
-// merge joins two sorted sequences and calls do for each pair. A value without a partner is paired
-// with nil.
+// merge requires sorted sequences. A value without a partner is paired with nil.
 func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(a, b *T) error) error {
 	nextA, stopA := iter.Pull2(as)
 	defer stopA()

@@ -66,7 +66,7 @@ func openLines(ctx context.Context, path string, stdin io.Reader) (*lines, error
 	return nil, fmt.Errorf("read events: %w", errors.Join(err, f.Close()))
 }
 
-// interruptible returns a reader that fails when ctx ends. A blocked read goes on in a goroutine.
+// interruptible leaves a goroutine behind if a read blocks when ctx ends.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
@@ -87,8 +87,6 @@ func (l *lines) Read(p []byte) (int, error) {
 // Close implements [io.Closer].
 func (l *lines) Close() error { return l.r.Close() }
 
-// events returns the events of the file, with the records that outboxes write about their sequence
-// numbers.
 func (l *lines) events(ctx context.Context, tenant string, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		list := ingest.CloudEvents(ctx, l, ingest.Options{File: l.name, Tenant: tenant, Records: true})

@@ -40,7 +40,8 @@ func New(config rules.Config) (*Replay, error) {
 	return &Replay{conn: conn, config: config, fold: store.NewFold(conn, config)}, nil
 }
 
-// openScratch opens a temporary database in memory, or in a temporary file if it is large.
+// openScratch opens a temporary database, which SQLite moves from memory to a file if it grows
+// large.
 func openScratch() (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn("", sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
@@ -92,8 +93,7 @@ func (r *Replay) flush() error {
 
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold feeds h to all replays and returns the invalid lines. With release, nothing follows h, so
-// all grace periods end.
+// fold ends all grace periods if release is set, because no event follows h then.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
 	for e, err := range h {
 		if err != nil {

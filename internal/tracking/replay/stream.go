@@ -27,7 +27,6 @@ type streamReader struct {
 	truncated   bool   // the first messages are gone
 }
 
-// openStream returns a reader up to the sequence last, or to the end of the stream if last is 0.
 func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamReader, error) {
 	stream, err := b.JetStream().Stream(ctx, b.Space().EventStream())
 	if err != nil {
@@ -41,8 +40,7 @@ func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamRead
 	return &streamReader{stream: stream, space: b.Space(), first: state.FirstSeq, last: last, truncated: state.FirstSeq > 1}, nil
 }
 
-// events returns the events of the stream. It requests single messages, which needs no consumer on
-// the server.
+// events requests single messages, because that needs no consumer on the server.
 func (s *streamReader) events(ctx context.Context, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		var marks consume.Marks

@@ -28,7 +28,8 @@ type success struct {
 
 var denials = table[denial]{"denied", func(d *denial) { d.Results = slices.Clone(d.Results) }}
 
-// denialID joins run and call. The length makes the id unambiguous if run contains a line feed.
+// denialID adds the length of a run id with a line feed, because the result would be ambiguous
+// otherwise.
 func denialID(run, call string) string {
 	if strings.Contains(run, "\n") {
 		return fmt.Sprintf("\n%d %s%s", len(run), run, call)
@@ -52,7 +53,6 @@ type remembered struct {
 
 var rememberedCalls = table[remembered]{kind: "succeeded"}
 
-// remember adds a result of a call without a denial. A new call may replace the oldest one.
 func (r records) remember(id string, s success) {
 	known := denials.get(r, id)
 	if known == nil {

@@ -21,8 +21,6 @@ type alarms struct {
 	limiter *limiter
 }
 
-// watch raises an alarm if a tool call has a denial and a successful result. If the denial comes
-// second, watch returns the results.
 func (a *alarms) watch() []success {
 	d := a.draft
 	e := d.event
@@ -46,7 +44,6 @@ func (a *alarms) watch() []success {
 	return nil
 }
 
-// toolOf returns the tool in the payload of e, whatever the other members are.
 func toolOf(e events.Event) (tool string) {
 	for name, value := range events.Members(e.Data) {
 		if text, ok := events.TextOf(value); ok && name == "tool" {
@@ -57,7 +54,6 @@ func toolOf(e events.Event) (tool string) {
 	return clean(tool, 60)
 }
 
-// earlier decides on a successful result as if the denial of its call had come first.
 func (p *pass) earlier(denial events.Event, r success, now time.Time) {
 	e := events.Event{
 		ID: r.Event, Source: r.Source, Type: events.ToolResult.Type(), Run: denial.Run, ToolCall: denial.ToolCall, Time: r.At,
@@ -67,7 +63,6 @@ func (p *pass) earlier(denial events.Event, r success, now time.Time) {
 	p.give(f)
 }
 
-// denied raises an alarm about the event, which is a successful result of a denied call.
 func (a *alarms) denied(tool string) {
 	d := a.draft
 	id := denialID(d.event.Run, d.event.ToolCall)
@@ -96,7 +91,6 @@ func (a *alarms) denied(tool string) {
 	known.Issue, known.Digest, known.Entry = a.raise(issue)
 }
 
-// compare raises an alarm if an earlier event with the same id and source has other content.
 func (a *alarms) compare() {
 	d := a.draft
 	id := markID(d.records, d.event.ID, d.event.Source)
@@ -137,7 +131,6 @@ func (a *alarms) raise(issue Issue) (id, digest string, entry int) {
 // maxOthers limits the number of different contents that a mark stores.
 const maxOthers = 8
 
-// contentOf returns a hash of the content of an event. Which hooks ran does not change the hash.
 func contentOf(e events.Event) string {
 	h := sha256.New()
 	for _, part := range [][]byte{[]byte(e.Type), []byte(e.Run), []byte(e.Step), []byte(e.ToolCall), withoutHooks(e.Data), e.Binary} {
@@ -151,8 +144,6 @@ func contentOf(e events.Event) string {
 // reading.
 const maxSorted = 256
 
-// withoutHooks returns the members of a payload that do not depend on the hooks that ran. Few
-// members are sorted by name.
 func withoutHooks(data json.RawMessage) []byte {
 	sorted := make(map[string]json.RawMessage)
 	var text []byte

@@ -34,8 +34,6 @@ func (b *bundles) add(item string) {
 	b.journal.note(run.Bundle, clean(item, 300))
 }
 
-// create creates the one issue that collects the remaining items of a run, unless the run's work
-// has caused too many issues.
 func (b *bundles) create(run *Run) bool {
 	d := b.draft
 	if b.loops.escalated(run.ID) {

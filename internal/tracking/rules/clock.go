@@ -41,8 +41,8 @@ type far struct {
 	At     time.Time `json:"at,omitzero"`
 }
 
-// move moves the clock forward to the time of the event. Two events must confirm a big leap,
-// because a wrong time ends all grace periods.
+// move needs two events to confirm a big leap, because a single wrong time would end all grace
+// periods.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return
@@ -66,13 +66,12 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	}
 }
 
-// isRecord recognises events that services write about other events, perhaps long after the work.
-// They do not move the clock.
+// isRecord recognises events about other events. They may come long after the work, and do not move
+// the clock.
 func isRecord(k events.Kind) bool {
 	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed
 }
 
-// passes reports whether e alone may move the clock far forward.
 func passes(e events.Event, ahead time.Duration) bool {
 	return e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom && ahead <= maxAhead
 }
@@ -82,7 +81,6 @@ func (f far) confirmed(e events.Event, leap time.Duration) bool {
 	return another && e.Time.Sub(f.At).Abs() <= leap
 }
 
-// take returns the time of the event, or of the clock if the event's time is not credible.
 func (t *Tenant) take(e events.Event) time.Time {
 	at := e.Time.UTC()
 	if !t.Clock.IsZero() && (at.Sub(t.Clock) > maxAhead || isRecord(e.Kind())) {
@@ -98,8 +96,7 @@ func after(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// graceEnd returns the end of a grace period and the time of the first check, in case the clock
-// never reaches the end.
+// graceEnd also returns the time of a first check, in case the clock never reaches the end.
 func graceEnd(r records, grace time.Duration, at time.Time) (end, check time.Time) {
 	end = after(at, grace)
 	return end, earlier(end, after(r.clock().Clock, grace))

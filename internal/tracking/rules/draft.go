@@ -48,7 +48,6 @@ func (d *draft) effect(e Effect) {
 	d.decision.Effects = append(d.decision.Effects, e)
 }
 
-// as calls do with the times of the event and the decision set to at.
 func (d *draft) as(at time.Time, do func()) {
 	stamp, now := d.stamp, d.now
 	d.stamp.At, d.now = at, at

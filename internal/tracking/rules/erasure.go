@@ -48,7 +48,6 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 	return e.eventRecord(k, data)
 }
 
-// eventRecord erases the texts in a record about events.
 func (e *Erasure) eventRecord(k Key, data []byte) (_ []byte, changed bool, err error) {
 	switch k.Kind {
 	case waitings.kind:
@@ -61,7 +60,6 @@ func (e *Erasure) eventRecord(k Key, data []byte) (_ []byte, changed bool, err e
 	return data, false, nil
 }
 
-// reaches reports whether the erasure can change a record. Other records need not be decoded.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
 		return e.hasEvent(k.ID) || bytes.Contains(data, []byte(`"edits":`))
@@ -130,8 +128,6 @@ func (e *Erasure) failure(fl *failure) {
 	}
 }
 
-// followup erases the texts of an affected follow-up. If its run is unknown, they are always
-// erased.
 func (e *Erasure) followup(id string, u *followup) {
 	bundled := u.Issue == "" && u.Digest == ""
 	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {
@@ -156,8 +152,8 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage erases the names of the run's roles. Roles with equal names would recover together, so
-// each gets another name.
+// lineage gives each erased role another name, because roles with equal names would recover
+// together.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return

@@ -2,8 +2,6 @@ package rules
 
 type facts struct{ records }
 
-// recovered reports whether the failed step or run has succeeded since, or other work with the same
-// run type, role and target.
 func (f facts) recovered(in incident) bool {
 	return in.At.before(f.goodIn(in.Scope).Stamp) || in.At.before(f.goodIn(f.endScope(in.Run)).Stamp) ||
 		in.At.before(f.goodEnd(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))
@@ -34,8 +32,6 @@ func (f facts) firstFailing(run *Run) (first Failing, found bool) {
 	return first, found
 }
 
-// inhibitor returns the first unrecovered failure of a failed run. inhibited is true if the
-// incident is only part of that failure.
 func (f facts) inhibitor(in incident) (first Failing, inhibited bool) {
 	r := runs.get(f.records, in.Run)
 	if r == nil || r.Finished.isZero() || r.Success {
@@ -86,7 +82,6 @@ func (f facts) status(c *course, config *Config) (Status, string) {
 	return Open, ""
 }
 
-// since returns the fact, such as the latest failure, that gives the issue its new status.
 func (f facts) since(c *course, to Status, now Stamp) fact {
 	switch {
 	case c.Failure != "":

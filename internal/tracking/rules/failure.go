@@ -101,13 +101,10 @@ func troubleOf(err *events.Failure, summary string, meta map[string]any) trouble
 	return t
 }
 
-// infrastructure returns the kind of an infrastructure failure, or "" for a failure of the work.
 func (c *Config) infrastructure(t trouble) string {
 	return fingerprint.Infrastructure(t.Class, t.Text, c.Infrastructure, c.Ordinary)
 }
 
-// ofStep and ofRun return the status of work that failed with t. Work that a person interrupted has
-// not failed.
 func (t trouble) ofStep(status events.StepStatus) events.StepStatus {
 	if status == events.StepFailed && fingerprint.ByPerson(t.Class, t.Text) {
 		return events.StepInterrupted

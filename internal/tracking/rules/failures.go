@@ -20,8 +20,6 @@ type failureTracker struct {
 	loops       *loopGuard
 }
 
-// fail records a failure in a run without a tracking issue. The failures of a step and of the run's
-// end share one issue.
 func (t *failureTracker) fail(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)
@@ -78,8 +76,6 @@ func (t *failureTracker) judge(in incident, critical bool) {
 	}
 }
 
-// endIncident decides on a failure after its grace period. It returns true if the failure still
-// counts.
 func (t *failureTracker) endIncident(in incident) bool {
 	d := t.draft
 	if id := t.facts.follower(in.Run); id != "" {
@@ -104,8 +100,6 @@ func (t *failureTracker) endIncident(in incident) bool {
 	return true
 }
 
-// accepts reports whether the issue or digest of fl counts further failures, because it is open or
-// closed as not planned.
 func (t *failureTracker) accepts(fl *failure) bool {
 	r := t.draft.records
 	if fl.Issue != "" {
@@ -114,7 +108,6 @@ func (t *failureTracker) accepts(fl *failure) bool {
 	return r.isOpen(fl.Digest)
 }
 
-// raise creates or reopens the issue of a failure, or adds a digest entry above the rate limit.
 func (t *failureTracker) raise(in incident, critical bool) {
 	d := t.draft
 	fl := failures.edit(d.records, in.Failure)
@@ -172,8 +165,6 @@ func (t *failureTracker) recur(in incident) {
 	t.settle(in.Failure, runs.get(d.records, in.Run))
 }
 
-// note adds the incident to the record of its failure, with the scopes in which a success recovers
-// it.
 func (t *failureTracker) note(fl *failure, in incident) {
 	if fl.Last.before(in.At) {
 		fl.Last, fl.LastRun = in.At, in.Run
@@ -185,8 +176,7 @@ func (t *failureTracker) note(fl *failure, in incident) {
 	}
 }
 
-// succeed closes the issues that the success recovers, unless their failure has since occurred in
-// another run.
+// succeed leaves an issue open if its failure has since occurred in another run.
 func (t *failureTracker) succeed(why cause) {
 	d := t.draft
 	run, who := d.run(), t.identity(why)

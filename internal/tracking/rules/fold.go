@@ -113,7 +113,7 @@ func (f *fold) ticked() {
 	f.draft.say("clock", "the clock moved")
 }
 
-// errored records an error event. It is not yet a failure, because the step may still succeed.
+// errored creates no failure, because the step may still succeed.
 func (f *fold) errored() error {
 	data, err := events.Payload[events.ErrorData](f.draft.event)
 	if err != nil {
@@ -213,7 +213,6 @@ func (f *fold) runFinished() error {
 	return nil
 }
 
-// cutOff handles the end of a run that neither completed nor failed. Its work stays open.
 func (f *fold) cutOff(status events.RunStatus) {
 	rule, reason := "run interrupted", "the run was interrupted"
 	if status == events.RunUnknown {

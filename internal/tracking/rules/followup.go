@@ -96,8 +96,6 @@ func unindexFollowup(r records, id string, u *followup) {
 	}
 }
 
-// similarFollowup returns the open follow-up for the target that shares the most words with key,
-// but at least percent, or "".
 func similarFollowup(r records, key, target string, percent int) string {
 	words := itemWords(key)
 	best, most := "", percent-1

@@ -21,8 +21,6 @@ type followupTracker struct {
 	bundles     *bundles
 }
 
-// report creates follow-ups for the work that a step or run has left undone, if need be at the end
-// of a grace period.
 func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
 	from.Target = cmp.Or(from.Target, t.draft.run().Target)
 	from.Remaining, from.Partial = metadata.Remaining(meta)
@@ -41,8 +39,7 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	t.leave(from)
 }
 
-// needsItem reports whether a partial success without listed items gets a general follow-up.
-// Follow-ups of the steps may suffice.
+// needsItem is false for the end of a run whose steps have reported items.
 func (t *followupTracker) needsItem(from leftover) bool {
 	return from.Step != "" || t.draft.run().Remaining+t.draft.run().Deferred == 0
 }
@@ -55,7 +52,6 @@ func (t *followupTracker) unnamedItem(from leftover, summary string) string {
 	return item
 }
 
-// leave creates follow-ups up to the limits of the run, and collects the other items in one issue.
 func (t *followupTracker) leave(from leftover) {
 	d := t.draft
 	if from.Partial {
@@ -92,7 +88,6 @@ func (t *followupTracker) left(from leftover) *[]string {
 	return &steps.edit(t.draft.records, stepID(t.draft.event.Run, from.Step)).Left
 }
 
-// leaveItem creates or updates the follow-up of an item and appends its id to ids.
 func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, earlierIDs, ids []string) []string {
 	d := t.draft
 	key := deferred.Key(item)

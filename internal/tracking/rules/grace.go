@@ -21,8 +21,7 @@ type incident struct {
 	At      Stamp  `json:"at"`
 }
 
-// subject returns the id of the incident's lineage or failure. Incidents with the same subject
-// share a grace period.
+// subject identifies a grace period: incidents with the same subject share one.
 func (in incident) subject() string {
 	if in.Lineage != "" {
 		return in.Lineage
@@ -30,8 +29,6 @@ func (in incident) subject() string {
 	return in.Failure
 }
 
-// timer returns the id of the timer for the end of the grace period. The ids sort in the order of
-// the failures.
 func (in incident) timer() string {
 	return fmt.Sprintf("%s%020d/%s", GraceTimers, in.At.N, in.subject())
 }

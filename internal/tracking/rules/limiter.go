@@ -48,7 +48,7 @@ func (l *limiter) allowTracking() bool {
 	return false
 }
 
-// allowFollowup allows either all follow-ups of an event or none. People then see the report in one
+// allowFollowup allows either all follow-ups of an event or none, so that people see them in one
 // place.
 func (l *limiter) allowFollowup() bool {
 	if l.admitted == nil {
@@ -70,8 +70,7 @@ func (l *limiter) slot(taken *[]time.Time, name string, limit Limit) bool {
 	return true
 }
 
-// within removes times outside the window around now. Some can be in the future, because the clock
-// can be set back.
+// within also removes times far in the future, because the clock can be set back.
 func within(times []time.Time, now time.Time, window time.Duration) []time.Time {
 	var near []time.Time
 	for _, t := range times {

@@ -39,8 +39,6 @@ func runLineage(run string) string { return "run/" + run }
 
 func workLineage(runType, item string) string { return "work/" + runType + "/" + item }
 
-// unit returns the id of the child run's work item, or of the run itself without one. A run without
-// a parent has "".
 func (r *Run) unit() string {
 	switch {
 	case r.Parent == "":
@@ -65,8 +63,6 @@ func (r records) resolve(id string) string {
 
 func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lead makes run the root of the lineage. The start and end of the child runs do not count any
-// more.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false
@@ -76,8 +72,8 @@ func (l *Lineage) lead(run *Run) {
 
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
-// merge merges source into target, or the other way round to keep the issue of source. If neither
-// works, they stay separate.
+// merge exchanges source and target to keep an issue of source. If that is impossible, both stay
+// separate.
 func (r records) merge(source, target string) {
 	a, b := lineages.edit(r, source), lineages.edit(r, target)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {
@@ -132,7 +128,6 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	}
 }
 
-// ended reports whether a root has ended, and no root has reported a step since.
 func (l *Lineage) ended() bool {
 	return !l.Finished.isZero() && !l.Finished.At.Before(l.Worked.At)
 }
@@ -144,7 +139,6 @@ func (l *Lineage) status() Status {
 	return l.working()
 }
 
-// working returns the status of the lineage apart from failed steps.
 func (l *Lineage) working() Status {
 	switch {
 	case l.ended() && !l.Success:

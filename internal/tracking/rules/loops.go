@@ -11,7 +11,6 @@ type loopGuard struct {
 	stalls  *stallWatch
 }
 
-// origin returns the id of the run's lineage, or "" if the run is unknown.
 func (g *loopGuard) origin(run string) string {
 	if r := runs.get(g.draft.records, run); r != nil {
 		return g.draft.lineageOf(r)
@@ -19,8 +18,8 @@ func (g *loopGuard) origin(run string) string {
 	return ""
 }
 
-// escalated counts an issue that the lineage of a run causes. It returns true, and no issue may be
-// created, if there are too many.
+// escalated returns true if the run's lineage has caused too many issues. No further one may be
+// created then.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)
@@ -50,7 +49,6 @@ func (g *loopGuard) escalated(run string) bool {
 	return true
 }
 
-// progress resets the count of a lineage when an issue that it caused is closed.
 func (g *loopGuard) progress(issue string) {
 	d := g.draft
 	c := courses.get(d.records, issue)

@@ -22,8 +22,6 @@ var marks = table[mark]{"event", func(m *mark) {
 	m.Issues, m.Edits, m.Others = slices.Clone(m.Issues), slices.Clone(m.Edits), slices.Clone(m.Others)
 }}
 
-// markID returns the id of an event's mark. If another source used the event id first, the source
-// is part of it.
 func markID(r records, event, source string) string {
 	m := marks.get(r, event)
 	if m == nil || !m.Seen || m.Source == source {

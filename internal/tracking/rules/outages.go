@@ -5,8 +5,7 @@ type outageDetector struct {
 	facts facts
 }
 
-// covers reports whether a failed run gets no tracking issue because an outage explains its
-// failure. Only runs without run.started qualify.
+// covers is true only for a run without run.started whose failure is explained by an outage.
 func (o *outageDetector) covers(why cause) bool {
 	d := o.draft
 	run := d.run()
@@ -24,8 +23,6 @@ func (o *outageDetector) covers(why cause) bool {
 	return true
 }
 
-// ignores reports whether a run gets a tracking issue of its own, although the failed
-// infrastructure has an issue.
 func (o *outageDetector) ignores(run *Run, id string) bool {
 	c := courses.get(o.draft.records, id)
 	return run.Begun && o.draft.config.tracks(run.Type) && c != nil && o.facts.isInfrastructure(c.Failure)

@@ -102,8 +102,6 @@ func (p *pass) give(f *fold) {
 	p.decisions = append(p.decisions, f.draft.finish())
 }
 
-// runTimers ends the due grace periods and returns the other due timers, unless their lineage or
-// issue was active meanwhile.
 func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 	for {
 		t, found := p.state.nextTimer(p.tenant)
@@ -128,8 +126,6 @@ func graceSubject(id string) string {
 	return subject
 }
 
-// endGrace decides on the waiting failures of subject in the order of arrival. For one with time
-// left, it returns a new timer.
 func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	g := gracePeriods.edit(p.records, subject)
 	first := true
@@ -158,7 +154,6 @@ func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
 	return Timer{}
 }
 
-// reaches reports whether a single event may move the clock to this time.
 func (p *pass) reaches(at time.Time) bool {
 	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
 }

@@ -35,8 +35,6 @@ type people struct {
 	facts   facts
 }
 
-// edited handles an issue.edited event. If it names an event, the edit waits for the decision on
-// that event.
 func (p *people) edited() error {
 	d := p.draft
 	data, err := events.Payload[events.IssueEditedData](d.event)
@@ -95,7 +93,6 @@ func (p *people) settle() {
 	}
 }
 
-// created returns either the new follow-ups of the current event or its other new issues.
 func (p *people) created(followups bool) (list []string) {
 	for _, id := range p.draft.made {
 		if issue := issues.get(p.draft.records, id); issue != nil && (issue.Kind == Followup) == followups {
@@ -160,7 +157,6 @@ func (e edit) summary() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted returns the status of an issue after a person's edit. Facts can outrank only a reopening.
 func (p *people) wanted(c *course) Status {
 	if c.Edit.Action != reopened {
 		return Closed
@@ -171,8 +167,8 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks reports whether facts may move an issue that a person reopened. Failures may always
-// block it. Another fact must be later than the reopening.
+// outranks lets a failure block a reopened issue at any time. Any other fact must be later than the
+// reopening.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true

@@ -50,8 +50,6 @@ func (r *recorder) step(role string, status events.StepStatus, data events.StepF
 	return r.supersede(step, status, data)
 }
 
-// supersede stores data as the latest report of the step. It returns true if a later report has
-// arrived already.
 func (r *recorder) supersede(step *Step, status events.StepStatus, data events.StepFinishedData) (late bool) {
 	d := r.draft
 	if d.stamp.before(step.At) {
@@ -92,7 +90,6 @@ func (r *recorder) ended(success bool) (late bool) {
 	return late
 }
 
-// assign assigns run to its lineage. If new facts move the run, assign merges the two lineages.
 func (r *recorder) assign(run *Run) {
 	d := r.draft
 	home := r.home(run)

@@ -17,7 +17,6 @@ type Role struct {
 
 const childRun = "run"
 
-// role returns a role and adds it if it is missing. At the limit, it removes an old one.
 func (l *Lineage) role(unit, name string) *Role {
 	i := slices.IndexFunc(l.Roles, func(r Role) bool { return r.Unit == unit && r.Name == name })
 	if i < 0 && len(l.Roles) >= maxRoles {
@@ -49,7 +48,6 @@ func (l *Lineage) forgetRole() {
 
 func (r Role) failing() bool { return r.Done.before(r.Failed) }
 
-// advance records the result of a step. done is the step's latest completion.
 func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus, stamp, done Stamp) {
 	if status == events.StepPending {
 		return
@@ -81,8 +79,6 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 	}
 }
 
-// failing returns a role whose latest failure has not recovered. A later completion or a success of
-// its run recovers it.
 func (l *Lineage) failing() (Role, bool) {
 	for _, r := range l.Roles {
 		if !r.failing() || !l.Settled.isZero() && !l.Settled.At.Before(r.Failed.At) {

@@ -39,8 +39,6 @@ func (w *stallWatch) alive() {
 	}
 }
 
-// inactive reports whether the unfinished lineage had no events for the configured time. Otherwise
-// it postpones the stall timer.
 func (w *stallWatch) inactive(id string, now time.Time) bool {
 	d := w.draft
 	id = d.resolve(id)

@@ -88,7 +88,6 @@ func (s *State) Release(c Config) (decisions []Decision, err error) {
 	return decisions, nil
 }
 
-// atomically runs fn, and restores the previous state if fn or the store fails.
 func (s *State) atomically(fn func() error) error {
 	if s.cells == nil {
 		s.cells, s.queues = make(map[Key]*cell), make(map[string]*queue)

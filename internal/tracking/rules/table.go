@@ -33,12 +33,11 @@ type table[T any] struct {
 	unshare func(*T)
 }
 
-// get returns a record, or nil. The caller must not change the record.
+// get returns nil for a missing record. The caller must not change the record.
 func (t table[T]) get(r records, id string) *T {
 	return t.in(t.cell(r.state, Key{r.tenant, t.kind, id}))
 }
 
-// view is like get, but returns a zero record if the record is missing.
 func (t table[T]) view(r records, id string) *T {
 	if value := t.get(r, id); value != nil {
 		return value
@@ -51,8 +50,8 @@ func (t table[T]) in(c *cell) *T {
 	return value
 }
 
-// edit returns a copy of the record, which the caller may change during the current Apply. It
-// creates a missing record.
+// edit returns a copy that the caller may change during the current Apply. It creates a missing
+// record.
 func (t table[T]) edit(r records, id string) *T {
 	s, key := r.state, Key{r.tenant, t.kind, id}
 	old := t.in(t.cell(s, key))

@@ -44,7 +44,6 @@ func (s *State) clearTimer(tenant, id string) {
 	s.changeTimer(tenant, id, time.Time{})
 }
 
-// changeTimer sets a timer, or clears it with a zero time, and records how to undo the change.
 func (s *State) changeTimer(tenant, id string, at time.Time) {
 	q := s.queue(tenant)
 	old, present := q.here[id]

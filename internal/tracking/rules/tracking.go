@@ -104,8 +104,6 @@ func (t *tracking) create(why cause) {
 	t.linkRegression(l)
 }
 
-// update moves the tracking issue to its new status. It returns false if the lineage has neither an
-// issue nor a digest entry.
 func (t *tracking) update(why cause) bool {
 	d := t.draft
 	l := d.lineage()
@@ -128,8 +126,6 @@ func (t *tracking) update(why cause) bool {
 	return true
 }
 
-// wanted returns the status of the lineage's issue. A failed step does not block it during its
-// grace period.
 func (t *tracking) wanted(l *Lineage, why cause) Status {
 	status := l.status()
 	immediate := why.bad() && (why.end || why.critical)
@@ -139,7 +135,6 @@ func (t *tracking) wanted(l *Lineage, why cause) Status {
 	return status
 }
 
-// delay starts a grace period if the event is a failed step that would block the issue.
 func (t *tracking) delay(why cause) bool {
 	d := t.draft
 	run, l := d.run(), d.lineage()
@@ -181,8 +176,8 @@ func (t *tracking) linkRegression(l *Lineage) {
 	}
 }
 
-// linkFollowup links a follow-up to the issue of its run. A tracking issue that is created later
-// gets the link too.
+// linkFollowup remembers the follow-up of a run without a tracking issue, so that a later tracking
+// issue gets the link.
 func (t *tracking) linkFollowup(id string) {
 	d := t.draft
 	l := d.lineage()

@@ -15,8 +15,8 @@ type motive struct {
 	run     *Run // run of the fact, or nil for a timer or a person
 }
 
-// after reports whether the fact can reopen an issue that a person closed. Only runs that started
-// later can, because the person knew the others.
+// after accepts only runs that started after the person closed the issue, because the person knew
+// the earlier runs.
 func (m motive) after(edited Stamp) bool {
 	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }
@@ -58,8 +58,6 @@ func (t *transitions) move(id string, to Status, why motive) {
 	t.journal.transition(id, to, why.reason)
 }
 
-// flaps counts a reopening by a failure. After too many, it moves the issue to [Flapping] and
-// returns true.
 func (t *transitions) flaps(issue *Issue, c *course) bool {
 	d := t.draft
 	limit := d.config.Flapping
@@ -75,8 +73,6 @@ func (t *transitions) flaps(issue *Issue, c *course) bool {
 	return true
 }
 
-// inactive reports whether nothing concerned the issue during its quiet time. Otherwise it
-// postpones the timer.
 func (t *transitions) inactive(id string, now time.Time) bool {
 	c := courses.get(t.draft.records, id)
 	if c == nil {
@@ -105,7 +101,6 @@ func (t *transitions) endFlapping(id string) {
 	t.journal.transition(id, to, reason)
 }
 
-// calm ends the flapping of an issue whose quiet time is over.
 func (t *transitions) calm(id string) {
 	d := t.draft
 	if d.status(id) != Flapping {
@@ -116,7 +111,6 @@ func (t *transitions) calm(id string) {
 	}
 }
 
-// outlived reports whether the issue was closed too long ago to be reopened.
 func (t *transitions) outlived(id string) bool {
 	d := t.draft
 	issue := issues.get(d.records, id)

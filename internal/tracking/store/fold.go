@@ -121,8 +121,6 @@ func (f *Fold) find(d rules.Decision) (r row, err error) {
 	return row{seq: f.conn.LastInsertRowID()}, err
 }
 
-// saveDecision stores a decision with its issues and effects. It adds to an earlier decision on the
-// event.
 func (f *Fold) saveDecision(d rules.Decision) error {
 	r, err := f.find(d)
 	if err != nil {

@@ -35,7 +35,6 @@ func Records[T any](conn *sqlite.Conn, do func(T) error, query string, args ...a
 	}, query, args...)
 }
 
-// one decodes the first column into v. Without a row, v stays unchanged.
 func one[T any](conn *sqlite.Conn, v *T, query string, args ...any) error {
 	return Records(conn, func(found T) error { *v = found; return nil }, query, args...)
 }

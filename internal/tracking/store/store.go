@@ -39,7 +39,6 @@ func (s *stored) Timers(tenant string, at time.Time, limit int) (list []rules.Ti
 	return list, s.note(err)
 }
 
-// note stores the first error of the database.
 func (s *stored) note(err error) error {
 	if s.err == nil {
 		s.err = err

@@ -26,8 +26,7 @@ type answer struct {
 	Time   time.Time `json:"time"` // of the order
 }
 
-// answers reports whether the tracker publishes answers to orders. It does so if the auditor uses
-// another data directory.
+// answers is true if the auditor, who owns this key, uses another data directory.
 func (o Options) answers() bool {
 	_, err := os.Stat(filepath.Join(o.DataDir, "keys", "ledger.key"))
 	return err != nil
@@ -45,8 +44,8 @@ func (b *batch) answer(o ledger.Order, rule string) error {
 	return store.Run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, 'answer', 0, ?)", a.Tenant, a.ID, string(text))
 }
 
-// answers returns the answers to publish, but none before the stream has been read. The stream may
-// contain the same answers.
+// answers returns nothing before the stream has been read, because the stream may contain the same
+// answers.
 func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	if !s.caught.Load() {
 		return nil, nil
@@ -64,7 +63,8 @@ func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	return due, err
 }
 
-// send publishes answers. Call it only when the texts are gone from all files.
+// send tells the auditor that the texts are erased. Call it only when no file contains them any
+// more.
 func (s *settler) send(ctx context.Context, due []answer) error {
 	if len(due) == 0 {
 		return nil

@@ -30,7 +30,6 @@ type batch struct {
 	tenants   map[string]bool // tenants with events in the batch
 }
 
-// fold applies a message to the database. It returns a [*consume.Poison] if no retry can succeed.
 func (b *batch) fold(m consume.Message) error {
 	if m.Address.Manifest {
 		return nil

@@ -95,7 +95,6 @@ func (t *ticker) tick(ctx context.Context) error {
 	return nil
 }
 
-// releaseHeld publishes a clock.ticked event for each tenant whose grace periods should have ended.
 func (t *ticker) releaseHeld(ctx context.Context) (int, error) {
 	due, err := t.due(ctx, time.Now().Add(-clockGrace), rules.GraceTimers)
 	for _, d := range due {

@@ -61,7 +61,6 @@ func (e *editor) logOnce(ctx context.Context, before string, err error) string {
 	return err.Error()
 }
 
-// drain publishes the edits that exist now. Those in an unreadable workspace stay for a later run.
 func (e *editor) drain(ctx context.Context) error {
 	e.logOnce(ctx, "", e.poll(ctx))
 	if err := ctx.Err(); err != nil {

@@ -29,8 +29,8 @@ type pendingEffect struct {
 	outcome string // why the backend refused the effect, or empty
 }
 
-// settle applies the pending effects to the issues in the backend. If a retry can help, the effect
-// and the later ones on its issue stay pending.
+// settle leaves an effect pending if a retry can help, and with it all later effects on the same
+// issue.
 func (s *settler) settle(ctx context.Context) error {
 	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {
@@ -68,8 +68,7 @@ func (w *blocked) add(p pendingEffect, err error) {
 	}
 }
 
-// settlePage applies a page of pending effects. It marks them as settled at intervals, so that a
-// crash repeats only few.
+// settlePage marks effects as settled at intervals, so that a crash repeats only few of them.
 func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *blocked) error {
 	var done []pendingEffect
 	w.pages++
@@ -182,8 +181,7 @@ func bead(i rules.Issue) beads.Issue {
 	return b
 }
 
-// beadStatus returns the status of an issue in Beads, which has no flapping. A flapping issue is
-// open there.
+// beadStatus maps flapping to open, because Beads has no status for flapping issues.
 func beadStatus(s rules.Status) beads.Status {
 	if s == rules.Flapping {
 		return beads.Open

@@ -19,7 +19,6 @@ type erasure struct {
 	issues map[string]bool
 }
 
-// event erases the texts of an event and marks it. Later decisions on it get no texts.
 func (e *erasure) event(t target) error {
 	e.events = append(e.events, t.event)
 	e.runs[t.run] = true

@@ -120,8 +120,7 @@ func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 // ConsideredKinds names the kinds of events with decisions, for use in messages.
 const ConsideredKinds = "considered are run events, step.finished, error, issue.edited, clock.ticked and successful results of denied tool calls"
 
-// unconsidered explains an event without a decision. The tracker does not store it, so it comes
-// from the ledger.
+// unconsidered reads the ledger, because the tracker stores no events without a decision.
 func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {
 	none := fmt.Errorf("%w: %s in tenant %s, and no event with that id has a decision or is in a ledger here; %s",
 		ErrNotFound, id, tenant, ConsideredKinds)

@@ -44,8 +44,7 @@ func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publis
 	return settleRest(reading, opts, s)
 }
 
-// releaseHeld ends the grace periods that are over by the wall clock, because a drain cannot wait
-// for other events.
+// releaseHeld ends grace periods by the wall clock, because a drain cannot wait for further events.
 func releaseHeld(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
 	t := newTicker(r.db, outbox, opts.Logger, nil)
 	n, err := t.releaseHeld(ctx)
@@ -75,7 +74,6 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	}, r)
 }
 
-// settleRest settles the pending effects when the tracker ends. Only a drain may take long.
 func settleRest(ctx context.Context, opts Options, s *settler) error {
 	if opts.Drain && ctx.Err() == nil {
 		return stuckCause(ctx, s.finish(ctx, true))

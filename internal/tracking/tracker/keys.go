@@ -25,8 +25,6 @@ func (o Options) HasOrderKey() (bool, error) {
 	return key != nil, err
 }
 
-// orderKey returns Options.OrderKey or the key of the auditor in DataDir. Without either, it
-// returns nil.
 func (o Options) orderKey() (note.Verifier, error) {
 	if o.OrderKey != "" {
 		v, _, err := ledger.ParseVerifier(o.OrderKey)
@@ -39,8 +37,7 @@ func (o Options) orderKey() (note.Verifier, error) {
 	return v, err
 }
 
-// keyOrders returns the orders that changed the key of a tenant. The files of a local auditor can
-// be ahead of the stream.
+// keyOrders reads the files of a local auditor, because they can be ahead of the stream.
 func (o Options) keyOrders(tenant string) ([]string, error) {
 	if o.OrderKey != "" {
 		return nil, nil
@@ -48,7 +45,6 @@ func (o Options) keyOrders(tenant string) ([]string, error) {
 	return ledger.ReadKeyOrders(filepath.Join(o.DataDir, "keys"), tenant)
 }
 
-// keys returns the keys that sign orders, each for a range of order numbers, or nil.
 func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	key, err := b.orderKey()
 	if key == nil || err != nil {
@@ -77,8 +73,7 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	return &keys, err
 }
 
-// changeKey stores an order that changes the key. It then checks the waiting orders, which the new
-// key may have signed.
+// changeKey also checks the waiting orders, because the new key may have signed them.
 func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
 	if err := b.storeOrder(tenant, event, signed, "key", upto); err != nil {
 		return err
@@ -117,7 +112,6 @@ func (b *batch) noteWaiting(tenant, signed string) error {
 	return b.answer(o, events.RuleWaits)
 }
 
-// changesTexts reports whether the tracker carries out orders of this kind.
 func changesTexts(a events.AuditAction) bool {
 	switch a { //nolint:exhaustive // the other actions do not affect texts
 	case events.AuditErase, events.AuditPrune, events.AuditHold, events.AuditLift, events.AuditFloor, events.AuditApprovers:

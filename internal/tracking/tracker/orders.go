@@ -27,8 +27,7 @@ type order struct {
 	at    time.Time // when the server stored the order, or zero
 }
 
-// handleOrder carries out the order in an event, or stores it until a known key has signed it.
-// stored is the server's time.
+// handleOrder stores an order that no known key has signed yet. stored is the time of the server.
 func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	text := ledger.OrderIn(e)
 	if text == "" {
@@ -66,8 +65,7 @@ func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	return b.storeUnsigned(e.Tenant, e.ID, text, upto)
 }
 
-// carryOut carries out an order once, after any approval that it needs. It returns false if no
-// known key has signed the order.
+// carryOut returns false if no known key has signed the order.
 func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, at time.Time) (signed bool, err error) {
 	rules, err := b.rules(tenant)
 	if err != nil {
@@ -153,7 +151,6 @@ type target struct {
 	record *rules.Decision // nil during the grace period of the event
 }
 
-// matches reports whether the selection contains the event, with at as the time of the event.
 func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	for _, f := range [...]struct{ want, have string }{{s.Run, t.run}, {s.Event, t.event}, {s.User, t.user}} {
 		if f.want != "" && f.want != f.have {
@@ -168,8 +165,8 @@ func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	return (s.From.IsZero() || !at.Before(s.From)) && (s.To.IsZero() || at.Before(s.To))
 }
 
-// erase erases the texts of the selected events. One event under a legal hold stops a whole
-// erasure, while a prune order skips it.
+// erase refuses a whole erasure if one event is under a legal hold. A prune order skips such
+// events.
 func (b *batch) erase(o order) error {
 	targets, err := b.targets(o)
 	if err != nil {

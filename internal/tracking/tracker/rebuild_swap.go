@@ -20,7 +20,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// closeLog moves the write-ahead log into the main file, and reports whether that file is readable.
 func closeLog(ctx context.Context, path string) (readable bool) {
 	if _, err := os.Stat(path); err != nil {
 		return false
@@ -67,8 +66,6 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	})
 }
 
-// compare records the differences between the old and the new file. Without Partial, events missing
-// in the stream are an error.
 func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	r.done.Gained, r.done.Lost = []string{}, []string{}
 	count := func(conn *sqlite.Conn) error {
@@ -140,8 +137,8 @@ func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// correct sets the status of changed issues in the backend directly. The rebuilt effects are too
-// old, so the backend would ignore them.
+// correct sets the status directly, because the backend would ignore the rebuilt effects as too
+// old.
 func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.changed {
 		w := r.backend.Workspace(m.tenant)
@@ -170,8 +167,7 @@ func (r *rebuilding) correct(ctx context.Context) error {
 	return r.backend.Flush(ctx)
 }
 
-// swap replaces the old database with the new one, which must be closed. The old write-ahead log
-// must be empty.
+// swap requires a closed new database, and an empty write-ahead log of the old one.
 func swap(newPath, oldPath string) error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(oldPath + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

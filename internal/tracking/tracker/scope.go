@@ -11,8 +11,8 @@ import (
 
 var errOtherScope = errors.New("the issues here belong to another choice of tenants")
 
-// bindTenant records the tenant of the database. A tracker of another tenant may not use it,
-// because events may have been skipped.
+// bindTenant keeps out a tracker of another tenant, because events of that tenant may have been
+// skipped.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	have, err := texts(conn, "SELECT tenant FROM scope")
 	switch {

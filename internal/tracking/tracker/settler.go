@@ -71,8 +71,8 @@ func (s *settler) wakeUp() {
 	}
 }
 
-// noteProgress holds decisions back until the stream has been read. An earlier tracker may have
-// published the same ones.
+// noteProgress holds decisions back until the stream has been read, because an earlier tracker may
+// have published the same ones.
 func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return
@@ -124,7 +124,7 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
-// call runs a function with a time limit. A hung backend must not stop the tracker.
+// call has a time limit, because a hung backend must not stop the tracker.
 func (s *settler) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	s.mu.Lock()
 	if s.since.IsZero() {
@@ -143,7 +143,6 @@ func (s *settler) call(ctx context.Context, limit time.Duration, do func(context
 	return err
 }
 
-// noteAccepted records that the backend accepted a change, or that none are pending.
 func (s *settler) noteAccepted(all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,8 +165,6 @@ func (s *settler) report(ctx context.Context, err error) {
 	}
 }
 
-// finish settles and exports all effects, and retries until ctx ends. It publishes decisions only
-// if drained is true.
 func (s *settler) finish(ctx context.Context, drained bool) error {
 	if drained {
 		s.caught.Store(true)
@@ -195,8 +192,6 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 	}
 }
 
-// round settles effects, publishes decisions and exports the workspaces. If it is too early for an
-// export, it returns the remaining time.
 func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	due, err := s.answers(ctx)
 	if err != nil {
@@ -229,8 +224,8 @@ func (s *settler) publishCaught(ctx context.Context) error {
 	return nil
 }
 
-// exportAndSend exports the changed issues and then publishes the answers to erasure orders. The
-// texts are gone only when all effects are settled.
+// exportAndSend sends the answers only when all effects are settled, because the texts exist until
+// then.
 func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due []answer) error {
 	if err := s.export(ctx, erased); err != nil || !settled {
 		return err
@@ -239,8 +234,7 @@ func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due [
 	return s.send(ctx, due)
 }
 
-// export updates the workspaces and, after an erasure, scrubs the database. After a failure, the
-// next export scrubs again.
+// export scrubs the database after an erasure. If the export fails, the next one scrubs again.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.call(ctx, noTimeout, s.backend.Export)

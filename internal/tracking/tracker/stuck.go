@@ -11,8 +11,6 @@ import (
 
 var errStuck = errors.New("the backend accepts no issues")
 
-// endWhenStuck calls end if the backend makes no progress with the pending changes for the time
-// limit.
 func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
 	tick := time.NewTicker(max(limit/20, time.Millisecond))
 	defer tick.Stop()

@@ -40,8 +40,8 @@ func named(words []string) bool {
 // testName matches the name of a test as pytest, unittest, Go and JUnit print it.
 var testName = regexp.MustCompile(`\b(test_\w+|Test[A-Z]\w+|\w+Test#\w+)(\.(?:py|go|rb|[jt]sx?)\b)?`)
 
-// failedTest returns the name of the only test in text, or "". Reports of one broken test share
-// little else.
+// failedTest finds the only test in text, because reports of one broken test share little but its
+// name.
 func failedTest(text string) string {
 	var names []string
 	for _, m := range testName.FindAllStringSubmatch(cut(text, maxRaw), -1) {
@@ -71,7 +71,6 @@ var byPerson = regexp.MustCompile(`(?i)^\W{0,3}(?:error: |aborterror: |the )?(?:
 	`|(?:the )?user (?:interrupted|aborted|cancell?ed|stopped|rejected|denied|refused|pressed (?:escape|esc|ctrl.c))\b` +
 	`|the user doesn't want to (?:proceed|take this action)|keyboardinterrupt\b|\^c$)`)
 
-// contains reports whether the words of phrase follow each other in words.
 func contains(words []string, phrase string) bool {
 	sequence := classWords(phrase)
 	for i := 0; i+len(sequence) <= len(words); i++ {
@@ -82,8 +81,7 @@ func contains(words []string, phrase string) bool {
 	return false
 }
 
-// classWords splits a class into lower-case words. "RateLimited" and "rate_limited" give the same
-// words.
+// classWords returns the same words for "RateLimited" and "rate_limited".
 func classWords(class string) []string {
 	var b strings.Builder
 	runes := []rune(cut(class, 100))

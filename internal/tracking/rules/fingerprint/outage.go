@@ -110,8 +110,8 @@ var (
 	quoted = regexp.MustCompile(`(?i)\bexpected\b|\bassert|\bFAIL\b|\bwant\b|\btest_\w+|\bTest[A-Z]`)
 )
 
-// provider returns the kind of failure that text reports of a model provider, or "". Texts such as
-// "expected 200, got 503" may be about the work. With a class, a bare status is about the work too.
+// provider ignores texts such as "expected 200, got 503", because they may be about the work
+// itself. The same holds for a bare status in an error with a class.
 func provider(text string, classed bool) string {
 	text = cut(text, 600)
 	for _, w := range wrappers {

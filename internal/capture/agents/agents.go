@@ -96,7 +96,7 @@ func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
 
-// parse is Parse with a function that may set the identity of the payload before ids depend on it.
+// identified may set the identity of the payload before ids depend on it.
 func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
@@ -164,8 +164,7 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	return list
 }
 
-// answerKey returns the parts of an outcome that change the event id. Another outcome is another
-// event.
+// answerKey becomes part of the event id, because another outcome is another event.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
 	if o.Verdict == hooks.None { // None and an empty verdict mean the same
@@ -180,7 +179,6 @@ func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	return strings.Join([]string{string(o.Verdict), o.Reason, o.Context, string(args)}, "\x00")
 }
 
-// rawAfter removes the original result or error from the payload if a hook changed it.
 func (p Payload) rawAfter(o hooks.DocumentOutcome) json.RawMessage {
 	if !p.changesResult(o) {
 		return p.raw

@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// ident returns s, or a hash of s if it is not valid as an attribute.
 func ident(s string) string {
 	if ingest.Usable(s) {
 		return s

@@ -58,8 +58,8 @@ func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	b.p.Events = append(b.p.Events, e)
 }
 
-// deriveID derives an event id from the payload and a secret key. Without the key, a client could
-// use the id first, and the real event would look like a duplicate.
+// deriveID needs a secret key. Otherwise a client could use the id first, and the real event would
+// look like a duplicate.
 func (b *builder) deriveID(parts ...string) string {
 	id := events.DeriveID(append([]string{b.context.Tenant, "hook", b.tool.name, b.identity}, parts...)...)
 	if len(b.context.IDKey) == 0 {
@@ -74,7 +74,7 @@ func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle calls identified before the first event, whose id depends on the identity.
+// settle calls identified before the first event, because event ids depend on the identity.
 func (b *builder) settle() {
 	if b.identified != nil {
 		identified := b.identified
@@ -83,7 +83,6 @@ func (b *builder) settle() {
 	}
 }
 
-// main adds the main event, which stores the payload in data.raw.
 func (b *builder) main(s scope, kind events.Kind, call string, payload any) {
 	b.p.main = len(b.p.Events)
 	b.event(s, kind, call, payload)
@@ -112,7 +111,7 @@ func (b *builder) custom() {
 	b.withoutHooks()
 }
 
-// identify sets the identity of the payload. The values together must be unique to it.
+// The values of identify must together be unique to the payload.
 func (b *builder) identify(values ...string) {
 	sum := sha256.New()
 	for _, v := range values {
@@ -135,7 +134,6 @@ func (b *builder) begin(prompt string) {
 	}
 }
 
-// latest puts the events that follow into the step of the latest prompt.
 func (b *builder) latest() {
 	if b.context.CallIDs != nil {
 		b.scope.step = b.context.CallIDs.Step(b.session())

@@ -27,7 +27,7 @@ type cached struct {
 	step  string // latest step, of the key of a session
 }
 
-// of returns the calls of a key. The caller locks mu.
+// of requires mu to be locked.
 func (m *memory) of(k Key) *calls { return &m.cached(k).calls }
 
 func (m *memory) cached(k Key) *cached {

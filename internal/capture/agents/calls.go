@@ -35,7 +35,6 @@ func (r result) status() events.ToolStatus {
 	return events.ToolSuccess
 }
 
-// hookStatus returns the status for hooks, for which denied and interrupted calls have failed.
 func (r result) hookStatus() events.ToolStatus {
 	if r.status() == events.ToolSuccess {
 		return events.ToolSuccess
@@ -157,8 +156,6 @@ func outcomeOf(o hooks.DocumentOutcome) (hooks.ToolOutcome, bool) {
 	return now, err == nil && now.Status != ""
 }
 
-// newResult returns the result after the hooks ran, and whether a hook changed it. A withheld
-// result becomes an error text.
 func (p Payload) newResult(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	now, ok := outcomeOf(o)
 	if p.Document.Point != events.ToolResult || !ok {

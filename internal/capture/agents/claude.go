@@ -102,7 +102,6 @@ func (r *claudeReader) stopFailure() {
 	r.b.failed(message, failure, "model", r.in.text("model"))
 }
 
-// subagent adds the start or end of a sub-agent to its parent's run.
 func (r *claudeReader) subagent() {
 	sub := r.b.scope
 	if sub.parentRun == "" {
@@ -122,8 +121,8 @@ func (r *claudeReader) subagent() {
 	})
 }
 
-// claudeResult reads a PostToolUse payload, which also reports interrupts. It does not trust the
-// answer of an MCP server about them.
+// claudeResult does not believe an MCP server that reports an interrupt, because only Claude Code
+// can know.
 func claudeResult(in object, c toolCall) result {
 	r := result{output: in.raw("tool_response"), durationMS: in.number("duration_ms")}
 	if response := in.object("tool_response"); response.yes("interrupted") && !claude.OfServer(c.name) {

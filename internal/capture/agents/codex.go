@@ -37,8 +37,6 @@ var codexExits = pattern(`^(?:Exit code: |Process exited with code )(-?\d{1,9})$
 
 const codexHeader = 6
 
-// codexResult reads the exit status of a call. If Codex reports none, the output may contain an
-// error message.
 func codexResult(in object, c toolCall) result {
 	raw := in.raw("tool_response")
 	e := result{output: raw, durationMS: in.number("duration_ms")}
@@ -80,8 +78,8 @@ func codexExit(text string) (*int, string) {
 	return nil, text
 }
 
-// replyCodex sends only what Codex understands. Codex takes anything else for a failure of the
-// hook.
+// replyCodex sends only what Codex understands, because Codex takes anything else for a failure of
+// the hook.
 func replyCodex(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

@@ -24,8 +24,7 @@ const (
 	exitGitRefuses = 128
 )
 
-// complaintOf returns the line of output that proves that the command failed. Some error messages
-// prove nothing, because the command can succeed nevertheless.
+// complaintOf ignores error messages after which the command can still succeed.
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {
@@ -72,7 +71,6 @@ func (p program) complains(line string) (*int, bool) {
 	return nil, false
 }
 
-// mentions reports whether text contains arg as a whole word or at the end of a path.
 func mentions(text, arg string) bool {
 	for at := 0; ; at++ {
 		i := strings.Index(text[at:], arg)
@@ -183,7 +181,7 @@ func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, path.Base(name))
 }
 
-// literal returns the text of a word, or "" if the shell would expand it.
+// literal returns "" if the shell would expand the word.
 func literal(w *syntax.Word) string {
 	var b strings.Builder
 	queue := w.Parts

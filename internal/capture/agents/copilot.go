@@ -109,7 +109,7 @@ func (r *copilotReader) locate() {
 	)
 }
 
-// copilotArgs returns the arguments of a call, which older versions send as a string.
+// copilotArgs unpacks a string, because older versions of Copilot CLI send the arguments as one.
 func copilotArgs(in object) json.RawMessage {
 	args := in.raw("toolArgs", "tool_input", "toolInput")
 	if text, ok := textOf(args); ok && objectOf(json.RawMessage(text)) != nil {
@@ -173,7 +173,8 @@ func (r *copilotReader) subagent() {
 
 var copilotExit = pattern(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
 
-// result reads the exit status of a command from its output, because Copilot CLI reports a success.
+// result reads the exit status from the output, because Copilot CLI reports a success for every
+// command that ran.
 func (r *copilotReader) result() result {
 	in := r.in.object("toolResult", "tool_result")
 	e := result{output: r.in.raw("toolResult", "tool_result")}
@@ -194,7 +195,6 @@ func (r *copilotReader) result() result {
 	return e
 }
 
-// copilotRefusal reads the result type of a call that Copilot CLI refused to run.
 func copilotRefusal(typ, message string) (events.ToolStatus, events.DeniedBy) {
 	switch {
 	case typ == "rejected":
@@ -207,7 +207,8 @@ func copilotRefusal(typ, message string) (events.ToolStatus, events.DeniedBy) {
 	return "", ""
 }
 
-// In the snake_case format, another tool of the vendor reads hookSpecificOutput.
+// replyCopilot also fills hookSpecificOutput, because another tool of the vendor reads it in the
+// snake_case format.
 func replyCopilot(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

@@ -61,8 +61,8 @@ func (r *geminiReader) read() {
 	}
 }
 
-// compress adds a compaction that a person ordered. Gemini CLI announces automatic ones before each
-// request, even if none follows.
+// compress ignores automatic compactions, because Gemini CLI announces one before each request,
+// even if none follows.
 func (r *geminiReader) compress() {
 	if r.in.text("trigger") == "auto" {
 		r.b.custom()
@@ -78,8 +78,8 @@ func (r *geminiReader) request() {
 	r.b.withoutHooks() // no hooks, because they need whole messages and the payload has only texts
 }
 
-// response adds the model's answer at its last piece, which alone has the finish reason and the
-// tokens.
+// response waits for the last piece of an answer, because only that piece has the finish reason and
+// the tokens.
 func (r *geminiReader) response() {
 	response := r.in.object("llm_response")
 	var why string
@@ -113,8 +113,8 @@ var (
 	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
-// geminiResult reads the exit status of a shell command from llmContent. The member error exists
-// only if the tool could not run.
+// geminiResult reads the exit status from llmContent, because the member error exists only if the
+// tool could not run.
 func geminiResult(in object, c toolCall) result {
 	response := in.object("tool_response")
 	e := result{output: in.raw("tool_response")}
@@ -159,8 +159,8 @@ func geminiShell(text string) (*int, string) {
 	}
 }
 
-// replyGemini changes a result by a denial with the new text as the reason. Gemini CLI has no other
-// way.
+// replyGemini changes a result by a denial with the new text as the reason, because Gemini CLI has
+// no other way.
 func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

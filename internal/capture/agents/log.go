@@ -81,7 +81,7 @@ func (l *payloadLog) read(payload json.RawMessage) {
 	}
 }
 
-// before adds a call that is missing before its result. Some logs have only results.
+// before adds a missing call, because some logs have only results.
 func (l *payloadLog) before(e events.Event, in object) {
 	key := e.Run + "\x00" + e.ToolCall
 	if e.Kind() != events.ToolResult || e.ToolCall == "" || l.calls[key] {
@@ -118,7 +118,6 @@ func (l *payloadLog) note(e events.Event) {
 	}
 }
 
-// end finishes the runs that the log leaves open, with an unknown status.
 func (l *payloadLog) end() {
 	if l.opts.Open {
 		return
@@ -157,8 +156,8 @@ func guessTool(in object) *Tool {
 	return claudeCode
 }
 
-// geminiSession tells Gemini CLI from Copilot CLI, which has events of the same name. Only Gemini
-// CLI sends a transcript path.
+// geminiSession tells Gemini CLI from Copilot CLI: for these events, only Gemini CLI sends a
+// transcript path.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":

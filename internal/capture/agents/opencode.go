@@ -101,7 +101,7 @@ func (r *openCodeReader) prompt(out object) {
 	r.b.prompted(strings.Join(texts, "\n"))
 }
 
-// denial prepares to mark a denied call, which OpenCode later reports as failed.
+// denial prepares to mark a denied call, because OpenCode later reports the call as failed.
 func (r *openCodeReader) denial(c toolCall) {
 	if ids, k := r.b.context.CallIDs, r.key(c); ids != nil {
 		r.b.p.denied = func() { ids.Denied(k, ident(c.id)) }
@@ -110,7 +110,6 @@ func (r *openCodeReader) denial(c toolCall) {
 
 func (r *openCodeReader) key(c toolCall) Key { return Key{Session: r.b.session(), Call: "id " + c.id} }
 
-// after adds the result of a call, and the end of a sub-agent that the call started.
 func (r *openCodeReader) after(c toolCall, out object) {
 	meta := out.object("metadata")
 	e := result{output: r.in.raw("output")}
@@ -164,8 +163,8 @@ func (r *openCodeReader) bus(in object) {
 	}
 }
 
-// idle ends the turn and the run, because OpenCode reports no end. The run can continue later. Its
-// status is unknown.
+// idle ends the run with an unknown status, because OpenCode reports no end and the run can
+// continue later.
 func (r *openCodeReader) idle() {
 	run := r.b.scope
 	r.b.latest()
@@ -220,7 +219,7 @@ func (r *openCodeReader) message(info object) {
 	})
 }
 
-// messagePart adds the result of a failed call. A call that a hook denied has not failed.
+// messagePart gives no result to a call that a hook denied, because such a call has not failed.
 func (r *openCodeReader) messagePart(part object) {
 	state := part.object("state")
 	c := toolCall{id: part.text("callID"), name: part.text("tool"), args: state.raw("input")}

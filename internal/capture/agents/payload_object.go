@@ -51,8 +51,7 @@ func (o object) yes(name string) bool { return string(o[name]) == "true" }
 
 func (o object) object(names ...string) object { return objectOf(o.raw(names...)) }
 
-// moment returns the time in the first named member that is present, in RFC 3339 or as milliseconds
-// since 1970.
+// moment reads a time in RFC 3339, or as milliseconds since 1970.
 func (o object) moment(names ...string) (time.Time, bool) {
 	raw := o.raw(names...)
 	var ms int64
@@ -76,8 +75,8 @@ func usable(t time.Time) (time.Time, bool) {
 	return t, t.Year() >= 1970 && t.Year() <= 9999
 }
 
-// storable returns payload as events store it, with U+FFFD for invalid Unicode. It returns false if
-// payload is nested too deep.
+// storable replaces invalid Unicode by U+FFFD. It returns false if payload is nested too deep for
+// an event.
 func storable(payload []byte) (json.RawMessage, bool) {
 	var e events.Event
 	if e.SetData(json.RawMessage(payload)) != nil || !events.IsData(withinData(e.Data)) {
@@ -148,7 +147,7 @@ func listOf(raw json.RawMessage) []json.RawMessage {
 	return list
 }
 
-// pattern compiles a regular expression on first use, because a short hook process needs few.
+// pattern compiles on first use, because a short hook process needs few patterns.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

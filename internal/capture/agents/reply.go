@@ -39,7 +39,6 @@ func (a answer) decide(o hooks.DocumentOutcome) {
 	}
 }
 
-// decideFor answers a permission request if the verdict is allow or deny.
 func (a answer) decideFor(o hooks.DocumentOutcome) {
 	if d := decisionOf(o); d != nil {
 		a.set("decision", d)
@@ -64,7 +63,6 @@ func decisionOf(o hooks.DocumentOutcome) answer {
 	return nil
 }
 
-// newArgs returns the arguments after the hooks ran, and whether a hook changed them.
 func (p Payload) newArgs(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	if o.Verdict == hooks.Deny {
 		return "", false
@@ -77,7 +75,7 @@ func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
 	return ok && now.Suppress
 }
 
-// shaped returns the changed result in the JSON shape of the original. A tool ignores other shapes.
+// shaped keeps the JSON shape of the original result, because a tool ignores other shapes.
 func shaped(original, changed hooks.JSON) hooks.JSON {
 	text, isText := textOf(changed.Raw())
 	if _, same := textOf(original.Raw()); !isText || same {
@@ -109,8 +107,7 @@ func longestText(v any) string {
 	return longest
 }
 
-// replaceTexts replaces each string in a JSON value, except members named "type". The agent
-// interprets those.
+// replaceTexts keeps members named "type", because the agent interprets them.
 func replaceTexts(v any, replace func(string) string) any {
 	switch v := v.(type) {
 	case string:

@@ -27,7 +27,6 @@ func (t turn) note(fact string) {
 	}
 }
 
-// begin begins the turn of a prompt, which hooks can still deny.
 func (t turn) begin() {
 	if t.b.context.CallIDs != nil && t.step != "" && !t.is(turnEnded) {
 		t.b.context.CallIDs.Began(t.b.session(), t.step)
@@ -35,7 +34,6 @@ func (t turn) begin() {
 	}
 }
 
-// end ends the turn. If the session has already ended, it completes the run, whose end was unknown.
 func (t turn) end() {
 	t.note(turnEnded)
 	if t.is(turnLeft) {
@@ -45,7 +43,6 @@ func (t turn) end() {
 	}
 }
 
-// leftTurn reports whether the session ends within a turn, for example after an interrupt.
 func (b *builder) leftTurn() bool {
 	if b.context.CallIDs == nil || !namesTurns[b.tool.name] {
 		return false

@@ -69,7 +69,7 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// take answers a request in a goroutine, so that the next request need not wait.
+// take answers in a goroutine, so that the next request need not wait.
 func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func refusing(why *refusal) *nats.Msg {
 	}}
 }
 
-// respond does not use req.Respond, which works only until the handler of the request
+// respond does not use req.Respond, because that works only until the handler of the request
 // returns.
 func (s *Service) respond(ctx context.Context, nc *nats.Conn, req micro.Request, answer *nats.Msg) {
 	if answer.Subject = req.Reply(); answer.Subject == "" {

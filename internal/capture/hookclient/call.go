@@ -171,8 +171,6 @@ func (c *call) problemEvent(about events.Event, raw []byte) []events.Event {
 	return problemEvent(c.Tenant, about, c.undecided, c.problems, raw)
 }
 
-// problemEvent returns an event that reports problems with the event that it is about. It includes
-// the payload of an unknown tool.
 func problemEvent(tenant string, about events.Event, undecided bool, problems []string, raw []byte) []events.Event {
 	data := struct {
 		events.CustomData
@@ -191,7 +189,6 @@ func problemEvent(tenant string, about events.Event, undecided bool, problems []
 	return []events.Event{e}
 }
 
-// callOf returns the first event about a tool call, or else the first event.
 func callOf(list []events.Event) (first events.Event) {
 	for _, e := range list {
 		if e.ToolCall != "" {

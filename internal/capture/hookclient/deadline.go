@@ -32,7 +32,7 @@ func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 	return answer(ctx, stdin, opts, opts.Timeout+hooksocket.Grace)
 }
 
-// answer implements Answer with a time limit. Its goroutine may continue after answer returns.
+// answer leaves its goroutine running after the time limit.
 func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Duration) Result {
 	deadline := time.Now().Add(limit)
 	c := newCall(opts)
@@ -60,8 +60,7 @@ func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Durat
 	}
 }
 
-// giveUp returns the best reply known so far, and reports the missing event in a file. The outbox
-// may be what hangs.
+// giveUp reports the missing event in a file, because the outbox may be what hangs.
 func giveUp(opts Options, f fallback, err error) Result {
 	r := Result{Reply: f.reply, Problems: []string{err.Error()}}
 	list := problemEvent(opts.Tenant, f.about, f.undecided, r.Problems, nil)

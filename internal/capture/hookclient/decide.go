@@ -49,8 +49,8 @@ func canaryOutcome(out *hooks.DocumentOutcome, err error) hooks.DocumentOutcome 
 	return agents.CanaryOutcome("by the hook command; the hooks of --hooks or an older publisher answered")
 }
 
-// dispatch asks the local hooks and then the publisher, unless the local hooks deny or fail. The
-// outcome is nil if neither answered.
+// dispatch does not ask the publisher if the local hooks deny or fail. The outcome is nil if nobody
+// answered.
 func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
 	if c.remote != nil || p.Document.Point == "" {
 		return nil, c.remote
@@ -74,7 +74,6 @@ func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentO
 	return merge(local, remote), err
 }
 
-// canDeny reports whether a decision on the payload can stop anything.
 func canDeny(p agents.Payload) bool {
 	point, ok := hooks.PointNamed(string(p.Document.Point))
 	return p.Decides && ok && point.Class == hooks.DecisionClass

@@ -76,7 +76,6 @@ func (p *publisherClient) post(ctx context.Context, path, contentType string, bo
 	return resp.Body, err
 }
 
-// do sends a POST request. It fails if the response does not start within wait.
 func (p *publisherClient) do(ctx context.Context, req hooksocket.Request, wait time.Duration) (hooksocket.Response, error) {
 	send, err := p.transport()
 	if err != nil {
@@ -116,14 +115,11 @@ func (p *publisherClient) do(ctx context.Context, req hooksocket.Request, wait t
 	return resp, nil
 }
 
-// isHang reports whether a request ended because no response came in time.
 func isHang(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	return errors.Is(cause, errSilent) || errors.Is(cause, context.DeadlineExceeded)
 }
 
-// failed returns the error to report for a request, or errNoHooks if no publisher serves the data
-// directory.
 func (p *publisherClient) failed(ctx context.Context, err error) error {
 	if p.url == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
 		return errNoHooks
@@ -138,7 +134,6 @@ func (p *publisherClient) failed(ctx context.Context, err error) error {
 	return fmt.Errorf("ask a publisher: %w", err)
 }
 
-// transport returns a function that sends a request to the publisher.
 func (p *publisherClient) transport() (func(context.Context, hooksocket.Request, func()) (hooksocket.Response, error), error) {
 	if p.url == "" {
 		return overSocket(func(ctx context.Context) (net.Conn, error) { return Dial(ctx, p.dataDir) }), nil

@@ -34,8 +34,8 @@ func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, er
 	return e, err
 }
 
-// record redacts events and stores them, even after ctx has ended. Events that a publisher at a URL
-// does not take go to a spool file.
+// record stores events even after ctx has ended. Events that a publisher at a URL does not take go
+// to a spool file.
 func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
 	redactor := r.redactor
@@ -69,8 +69,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 	return warnings, err
 }
 
-// store appends events to the shared outbox, or to a spool file if that is blocked. A full outbox
-// drops them and records a gap.
+// store uses a spool file if the outbox is blocked. A full outbox drops the events and records a
+// gap.
 func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

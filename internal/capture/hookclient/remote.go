@@ -14,8 +14,8 @@ import (
 // errOwnHooks rejects a hooks file of the audited user, who could change it.
 var errOwnHooks = errors.New("--hooks: a publisher at a socket decides with its own hooks; start it with this file")
 
-// answerRemote lets the publisher at a socket decide and record. It runs as another user, so the
-// agent's user cannot change the record.
+// answerRemote lets a publisher of another user decide and record, so that the agent's user cannot
+// change the record.
 func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (agents.Reply, error) {
 	wait := quickResponse
 	if canDeny(p) {
@@ -46,7 +46,6 @@ func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (
 	return agents.Reply{Stdout: resp.Body, Stderr: stderr, Exit: exit}, nil
 }
 
-// runRemote lets the publisher at a socket answer the payload, or returns false.
 func (c *call) runRemote(ctx context.Context, raw []byte, p agents.Payload, strict bool, unreadable error) (reply agents.Reply, ok bool) {
 	reply, c.remote = c.answerRemote(ctx, raw, p)
 	if c.remote != nil {

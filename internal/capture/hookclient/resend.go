@@ -65,8 +65,7 @@ func (r *recorder) sendSpool(ctx context.Context) (sent int, err error) {
 	return sent, err
 }
 
-// sendFile sends the events in a spool file and removes it. A refused file is renamed, so that the
-// error occurs only once.
+// sendFile renames a refused file, so that the error occurs only once.
 func (r *recorder) sendFile(ctx context.Context, path string) (sent bool, err error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {

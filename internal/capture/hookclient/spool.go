@@ -94,8 +94,8 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	return nil
 }
 
-// spooled reads the events in a spool file, or none if it is gone. It renames a damaged file, so
-// that the error occurs once.
+// spooled returns no events if the file is gone. It renames a damaged file, so that the error
+// occurs once.
 func spooled(path string) (list []events.Event, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

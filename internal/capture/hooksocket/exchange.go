@@ -54,7 +54,6 @@ func Exchange(conn io.ReadWriter, req Request, started func()) (Response, error)
 	return resp, err
 }
 
-// readResponse reads a response to POST. It calls started after the first status line.
 func readResponse(conn io.Reader, started func()) (Response, error) {
 	limited := &io.LimitedReader{R: conn, N: maxHead}
 	r := bufio.NewReader(limited)
@@ -152,7 +151,6 @@ func readChunks(r *bufio.Reader) (body []byte, err error) {
 	}
 }
 
-// unexpected makes an early end an error.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -14,7 +14,6 @@ const SocketName = "publisher.sock"
 
 var errForeign = errors.New("the socket is another user's, who would read what the agent does")
 
-// ownedBy reports whether the user or root owns the file. Root accepts every owner.
 func ownedBy(info fs.FileInfo, user int) bool {
 	owner := unixsocket.Owner(info)
 	return owner <= 0 || user == 0 || owner == user

@@ -31,8 +31,6 @@ func (b bills) add(data events.ResponseCompletedData) {
 	b[data.Message] = events.ResponseCompletedData{Model: data.Model, TokensUsed: data.TokensUsed, Cost: data.Cost}
 }
 
-// cost returns the cost of all answers, with estimates where the input states none. It returns nil
-// if one cost is unknown.
 func (b bills) cost(table *prices.Table) *events.Cost {
 	var sum events.Cost
 	for _, message := range slices.Sorted(maps.Keys(b)) { // a sum of fractions depends on their order

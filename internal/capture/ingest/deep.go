@@ -8,8 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// flattenDeep replaces members that are nested too deep by their JSON text. It returns false if err
-// has another reason.
 func flattenDeep(e *events.Event, err error) bool {
 	invalid, ok := errors.AsType[*events.InvalidError](err)
 	if !ok || !strings.Contains(invalid.Reason, "nested more than ") {
@@ -51,7 +49,6 @@ func orderedMembers(object []byte) (list []member) {
 	return list
 }
 
-// depthOf returns the nesting of a valid JSON value.
 func depthOf(value []byte) (deepest int) {
 	depth, quoted := 0, false
 	for i := 0; i < len(value); i++ {

@@ -117,7 +117,6 @@ func (in *documents) listed(name string) error {
 	return in.give(name, -1, JSON(token))
 }
 
-// opened reads the rest of an object after its brace, as the value of the named member.
 func (in *documents) opened(name string) error {
 	var whole Object
 	for in.dec.More() {
@@ -180,7 +179,7 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	return nil
 }
 
-// fail reports an error, and whether the caller must yield the end of the document.
+// fail returns true if the caller must yield the end of the document.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}
@@ -207,8 +206,7 @@ func (in *documents) fail(err error) bool {
 	return in.yield(Fragment{}, report)
 }
 
-// broken returns the distance from the last valid token to the syntax error. The offset in the
-// error itself has no fixed start.
+// broken parses the rest again, because the offset in the error itself has no fixed start.
 func (in *documents) broken(err error) int64 {
 	buffered, readErr := io.ReadAll(in.dec.Buffered())
 	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a missing comma or colon

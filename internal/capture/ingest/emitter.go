@@ -165,8 +165,7 @@ func (m *Emitter) Now() time.Time {
 	return now.In(elsewhere)
 }
 
-// between returns the milliseconds between two times, or 0 if another import would give other
-// times.
+// between returns milliseconds, or 0 if another import would give other times.
 func (m *Emitter) between(from, to time.Time) int64 {
 	if m.drifts {
 		return 0

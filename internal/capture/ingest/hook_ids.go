@@ -49,7 +49,6 @@ func (r *Run) HookPrompt(prompt string) string {
 
 func (r *Run) hookSession() string { return SessionKey(r.m.opts.Tenant, r.m.source, r.Run) }
 
-// times returns how often the key was used before, and counts this use.
 func (r *Run) times(key string) int {
 	if r.equal == nil {
 		r.equal = map[[sha256.Size]byte]int{}

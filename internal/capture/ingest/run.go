@@ -218,7 +218,6 @@ func (r *Run) Finished() events.RunFinishedData {
 	return data
 }
 
-// toldTokens returns nil if the input states no tokens.
 func toldTokens(t events.Tokens, told bool) *events.Tokens {
 	if !told {
 		return nil

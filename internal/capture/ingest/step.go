@@ -38,7 +38,6 @@ func (s *Step) Answer(text string) {
 	}
 }
 
-// goesOn notes that the step did not end with the latest answer.
 func (s *Step) goesOn() {
 	if s.Status == events.StepCompleted {
 		s.Status = ""
@@ -128,7 +127,6 @@ func (s *Step) status() events.StepStatus {
 	return s.Status
 }
 
-// runStatus returns the status of a run whose last step has the status s.
 func runStatus(s events.StepStatus) events.RunStatus {
 	switch s { //nolint:exhaustive // a step in another state says nothing about the end of the run
 	case events.StepCompleted:

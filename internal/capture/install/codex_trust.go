@@ -33,7 +33,6 @@ var codexTrust = trust{
 
 const codexHashKey = "trusted_hash"
 
-// editCodex calls edit to add or remove the trust of Codex in each of our hooks.
 func editCodex(c *Change, opts Options, hooks []byte, edit func(f *tomlFile, header, hash string) (*tomlFile, error)) ([]*Change, error) {
 	change, err := trustFile(c.Tool, below("CODEX_HOME", ".codex", "config.toml")(opts.Home, opts.Getenv))
 	if err != nil {
@@ -87,8 +86,8 @@ type codexHash struct {
 	hash   string // as text of a TOML value
 }
 
-// codexHashes returns the hash of each of our hooks. Codex runs a hook only if its configuration
-// trusts this hash.
+// codexHashes returns the hash of each installed hook, because Codex runs a hook only if its
+// configuration trusts the hash.
 func codexHashes(c *Change, opts Options, hooks []byte) ([]codexHash, error) {
 	if len(bytes.TrimSpace(hooks)) == 0 {
 		return nil, nil
@@ -128,7 +127,7 @@ func orEmpty(v *hujson.Value) *hujson.Value {
 	return v
 }
 
-// codexHashOf hashes an event and one handler as JSON with sorted keys and defaults.
+// codexHashOf hashes as Codex does: JSON with sorted keys and default values.
 func codexHashOf(event string, group *hujson.Value, handler int) (string, error) {
 	var h map[string]any
 	clean := items(member(group, hooksKey))[handler].value.Clone()

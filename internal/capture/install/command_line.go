@@ -20,8 +20,8 @@ const (
 	sh = "sh -c "
 )
 
-// commandLine returns the command line of a hook. If the program cannot run, the line itself
-// decides, because agents would do so differently.
+// commandLine lets the line itself decide if the program cannot run, because agents would decide
+// differently.
 func (t *tool) commandLine(opts Options, event string) string {
 	args := t.name
 	if t.eventArgument {
@@ -46,8 +46,6 @@ func (t *tool) commandLine(opts Options, event string) string {
 	return line
 }
 
-// denial returns the answer that denies an event whose hook cannot run, or "" to let the agent
-// continue.
 func (t *tool) denial(opts Options, event string) string {
 	if !opts.failClosed() {
 		return ""
@@ -65,8 +63,6 @@ func closedReason(program, tool string) string {
 		"If it moved, repeat publisher install " + tool + ". To continue without it, remove the hooks from the settings of the agent."
 }
 
-// innerCommand returns a command line from its first program on, without the shell code that looks
-// for it.
 func innerCommand(line string) string {
 	if quoted, ok := strings.CutPrefix(line, sh); ok {
 		inner, _ := firstWord(quoted)
@@ -112,7 +108,7 @@ func firstWord(line string) (word, rest string) {
 	return b.String(), ""
 }
 
-// escapes reports whether a backslash quotes the next character. Others are part of Windows paths.
+// escapes is false before other characters, because a backslash there is part of a Windows path.
 func escapes(s string) bool {
 	return len(s) > 1 && s[0] == '\\' && strings.IndexByte(" \\\"'$`", s[1]) >= 0
 }

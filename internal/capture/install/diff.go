@@ -6,7 +6,6 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// unified returns a unified diff that treats CRLF and LF as the same line end.
 func unified(from, to string, before, after []byte) string {
 	return udiff.Unified(from, to, unixLines(before), unixLines(after))
 }

@@ -45,7 +45,6 @@ type document struct {
 	root *hujson.Value
 }
 
-// parse rejects duplicate keys and too deep nesting.
 func parse(file string, data []byte) (*document, error) {
 	d := &document{file: file, data: data}
 	if rest, ok := bytes.CutPrefix(data, byteOrderMark); ok {
@@ -96,7 +95,7 @@ func deepest(v *hujson.Value, limit int) (offset int, found bool) {
 
 func (d *document) bytes() []byte { return append(bytes.Clone(d.mark), d.data...) }
 
-// refused converts an error of the parser. It drops literals, which can be secrets.
+// refused drops the literals in an error of the parser, because they can be secrets.
 func (d *document) refused(err error) error {
 	report := &SyntaxError{File: d.file, Line: 1, Column: 1}
 	place, reason, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")

@@ -53,7 +53,6 @@ func (d *document) leadOf(at int) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// added appends a list element or an object member, laid out like the one before.
 func (d *document) added(to *hujson.Value, key string, v any) (*document, error) {
 	all := items(to)
 	if len(all) == 0 {
@@ -113,8 +112,6 @@ func (d *document) afterComment(at int) int {
 	return at
 }
 
-// encoded returns the JSON text of a value, or of a member with this key. With lines, it is
-// indented by lead.
 func (d *document) encoded(key string, v any, lead string, lines bool) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -147,7 +144,6 @@ func (d *document) removed(from *hujson.Value, index int) (*document, error) {
 	return d.with(splice{comma, comma + 1, ""}, splice{max(start, comma+1), it.value.EndOffset, ""})
 }
 
-// before skips white space backwards from an offset, and one line break.
 func (d *document) before(at int) int {
 	for at > 0 && (d.data[at-1] == ' ' || d.data[at-1] == '\t') {
 		at--
@@ -161,7 +157,6 @@ func (d *document) before(at int) int {
 	return at
 }
 
-// bare reports whether a list or an object has neither items nor comments.
 func (d *document) bare(v *hujson.Value) bool {
 	k := kind(v)
 	return (k == kindObject || k == kindList) && len(bytes.TrimSpace(d.data[v.StartOffset+1:v.EndOffset-1])) == 0

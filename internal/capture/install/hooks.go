@@ -143,8 +143,7 @@ func (e *editor) add(name string, entry any) (err error) {
 	return err
 }
 
-// remove removes the hooks at these positions, the last one first, because removing a hook shifts
-// the later ones.
+// remove begins with the last hook, because removing a hook shifts the later ones.
 func (e *editor) remove(name string, found []position) error {
 	for _, at := range slices.Backward(found) {
 		from, err := e.event(name)
@@ -197,8 +196,7 @@ func (e *editor) prune(of *hujson.Value, key string) (err error) {
 	return err
 }
 
-// equal compares JSON values without white space. A value with a person's comments is never equal,
-// so that it is not replaced.
+// equal is false for a value with comments, so that a person's comments are not replaced.
 func (d *document) equal(is *hujson.Value, v any) bool {
 	var want, got bytes.Buffer
 	enc := json.NewEncoder(&want)

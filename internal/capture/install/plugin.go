@@ -40,7 +40,7 @@ func (c *Change) planPlugin(opts Options) error {
 	return nil
 }
 
-// pluginLine returns the command line of the plugin. Keep it like commandLine in opencode.js.
+// pluginLine must return the same line as commandLine in opencode.js.
 func pluginLine(hook, faster, event, flags string) string {
 	line := strings.TrimSpace(hook + " " + event + " " + flags)
 	if faster == "" {

@@ -108,7 +108,6 @@ func (s *Status) call(ctx context.Context, t *tool, dir string, payload []byte) 
 // hookLimit is as long as agents wait for a hook by default.
 const hookLimit = 15 * time.Second
 
-// runHook runs a hook command as the agent does, and returns its output.
 func (t *tool) runHook(ctx context.Context, command, dir string, payload []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, hookLimit)
 	defer cancel()
@@ -149,7 +148,6 @@ func (t *tool) trustState(c *Change, opts Options) (TrustState, string) {
 	return Trusted, list[0].File
 }
 
-// programOf returns the program that a command line runs on this machine.
 func programOf(line string) string {
 	program, _ := firstWord(innerCommand(line))
 	if baseName(program) != hookProgram {
@@ -163,8 +161,7 @@ func programOf(line string) string {
 	return program
 }
 
-// outdated reports whether a command is missing or from an older version, without shell code around
-// the program.
+// outdated looks for the shell code around the program, because commands of older versions lack it.
 func (t *tool) outdated(commands map[string]string) bool {
 	if t.plugin {
 		return false
@@ -177,7 +174,6 @@ func (t *tool) outdated(commands map[string]string) bool {
 	return false
 }
 
-// commands returns the commands of the hooks that this package installed, by event.
 func (t *tool) commands(c *Change, opts Options) (map[string]string, error) {
 	all := map[string]string{}
 	if !c.exists || len(bytes.TrimSpace(c.before)) == 0 {
@@ -210,7 +206,6 @@ func (t *tool) commands(c *Change, opts Options) (map[string]string, error) {
 
 var pluginConst = regexp.MustCompile(`(?m)^const (hook|faster|flags) = (".*")$`)
 
-// pluginCommands returns the commands that the plugin runs for some events.
 func pluginCommands(script string, events ...string) map[string]string {
 	values := map[string]string{}
 	for _, m := range pluginConst.FindAllStringSubmatch(script, -1) {

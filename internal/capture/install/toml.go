@@ -30,7 +30,6 @@ var (
 	tomlKey    = regexp.MustCompile(`^\s*([A-Za-z0-9_-]+|"[^"]*"|'[^']*')\s*([.=])\s*(.*?)\s*$`)
 )
 
-// readTOML returns an error with the line and column if the text is invalid.
 func readTOML(text string) (*tomlFile, error) {
 	if _, err := meaning(text); err != nil {
 		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
@@ -61,7 +60,7 @@ func meaning(text string) (values map[string]any, err error) {
 	return values, toml.Unmarshal([]byte(text), &values)
 }
 
-// adds reports whether an edit changed only value, which is TOML text with its table.
+// adds returns false if an edit changed anything but value, which is TOML text with its table.
 func adds(before, value, after string) bool {
 	want, err := meaning(before)
 	if err != nil {
@@ -75,7 +74,6 @@ func adds(before, value, after string) bool {
 	return err == nil && merge(want, added) && reflect.DeepEqual(want, have)
 }
 
-// merge returns false if a table would replace a value, or a value a table.
 func merge(into, from map[string]any) bool {
 	for key, value := range from {
 		inner, isTable := value.(map[string]any)
@@ -125,7 +123,6 @@ func (f *tomlFile) find(header string) *tomlTable {
 	return nil
 }
 
-// get returns the text of a value, or "" without such a key.
 func (f *tomlFile) get(header, key string) (value string, line int) {
 	t := f.find(header)
 	if t == nil {
@@ -139,7 +136,6 @@ func (f *tomlFile) get(header, key string) (value string, line int) {
 	return "", -1
 }
 
-// set returns a copy of the file in which the key has this value.
 func (f *tomlFile) set(header, key, value string) (*tomlFile, error) {
 	line := key + " = " + value
 	lines := slices.Clone(f.lines)
@@ -157,7 +153,6 @@ func (f *tomlFile) set(header, key, value string) (*tomlFile, error) {
 	return readTOML(after)
 }
 
-// remove returns the file without a key, and without its table if that becomes empty.
 func (f *tomlFile) remove(header, key string) (*tomlFile, error) {
 	_, at := f.get(header, key)
 	if at < 0 {

@@ -94,7 +94,6 @@ func Names() []string {
 	return names
 }
 
-// timeout returns how long the agent waits for the hook of an event.
 func (t *tool) timeout(opts Options, event string) time.Duration {
 	if limit, ok := t.limits[event]; ok {
 		return min(opts.Timeout, limit)
@@ -110,8 +109,6 @@ func named(name string) (*tool, error) {
 	return &tools[i], nil
 }
 
-// below returns a function that locates a file in the folder of an environment variable, or by
-// default in the home directory.
 func below(variable, folder, file string) func(string, func(string) string) string {
 	return func(home string, env func(string) string) string {
 		if dir := env(variable); dir != "" {
@@ -141,7 +138,6 @@ type handler struct {
 	Timeout int64  `json:"timeout"`
 }
 
-// group returns a function that builds a list entry with one hook. unit converts the timeout.
 func group(unit func(time.Duration) int64) func(caller) any {
 	return func(c caller) any {
 		return struct {

@@ -42,7 +42,6 @@ func PlanTrust(c *Change, opts Options) ([]*Change, error) {
 	return list, nil
 }
 
-// trustFile reads a file of the agent.
 func trustFile(tool, file string) (*Change, error) {
 	c := &Change{Tool: tool, File: file}
 	data, err := os.ReadFile(file)
@@ -57,7 +56,7 @@ func trustFile(tool, file string) (*Change, error) {
 	return c, nil
 }
 
-// realFolder returns the absolute path without symbolic links, as agents store trusted folders.
+// realFolder resolves symbolic links, because agents store trusted folders without them.
 func realFolder(folder string) (string, error) {
 	full, err := filepath.Abs(folder)
 	if err != nil {
@@ -66,8 +65,8 @@ func realFolder(folder string) (string, error) {
 	return filepath.EvalSymlinks(full)
 }
 
-// jsonTrust returns a plan for agents with a JSON file of trusted folders. They need the trust only
-// for hooks of a project.
+// jsonTrust plans nothing for a user's hooks, because these agents need the trust only for hooks of
+// a project.
 func jsonTrust(file func(home string, env func(string) string) string, add func(d *document, folder string) (*document, error)) trust {
 	return trust{plan: func(c *Change, opts Options) ([]*Change, error) {
 		if opts.Project == "" {

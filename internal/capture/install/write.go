@@ -48,7 +48,6 @@ func (c *Change) Apply() error {
 
 const maxLinks = 40
 
-// target resolves symbolic links and rejects a read-only file. A missing file has no info.
 func target(file string) (string, fs.FileInfo, error) {
 	file, err := follow(file)
 	if err != nil {
@@ -86,7 +85,6 @@ func follow(file string) (string, error) {
 	return "", syscall.ELOOP
 }
 
-// replace writes data atomically. For a new file, oldInfo is nil.
 func replace(file string, data []byte, oldInfo fs.FileInfo) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {

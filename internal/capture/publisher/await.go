@@ -130,8 +130,7 @@ func lastOn(ctx context.Context, js jetstream.JetStream, name, subject string) (
 	return msg.Sequence, nil
 }
 
-// auditor returns the consumer of an auditor for this tenant or for all, or nil. If both exist, the
-// more active one wins.
+// auditor prefers the more active consumer if one reads this tenant and another one all tenants.
 func (w *wait) auditor(ctx context.Context, js jetstream.JetStream, space subjects.Space) (best *jetstream.ConsumerInfo, err error) {
 	for _, tenant := range []string{"", w.tenant} {
 		name, err := space.Durable(string(subjects.AuditorRole), tenant)
@@ -177,7 +176,6 @@ func (w *wait) reached(info *jetstream.ConsumerInfo) bool {
 	return info.AckFloor.Stream >= w.target
 }
 
-// isGone reports whether no auditor is reading the stream.
 func (w *wait) isGone(info *jetstream.ConsumerInfo) bool {
 	if info == nil {
 		return true

@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// ownHooks returns options for hooks that may ask other decision services. This service would only
-// ask the same hooks again.
+// ownHooks excludes this decision service, because it would only ask the same hooks again.
 func ownHooks(b *broker.Broker) hookfile.Options {
 	c := decision.Client{Conn: b.Conn(), Space: b.Space()}
 	return hookfile.Options{Requester: c, Own: c.Own}
@@ -77,7 +76,7 @@ func (d *Decider) Run(ctx context.Context) error {
 	return nil
 }
 
-// start runs the decider. failed receives an error if it ends too early.
+// failed receives an error if the decider ends too early.
 func (d *Decider) start(ctx context.Context) (failed <-chan error, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

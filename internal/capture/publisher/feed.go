@@ -131,8 +131,7 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// noted counts an error about a single line or event, after which the import goes on. For other
-// errors, it returns false.
+// noted returns false for an error after which the import cannot go on.
 func (f *feed) noted(file string, err error) bool {
 	var m Malformed
 	line, isLine := errors.AsType[*ingest.LineError](err)
@@ -152,8 +151,7 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts a malformed line once, whatever the number of reports. A report that the line was lost
-// replaces others.
+// add counts a line once. A report that the line was lost replaces a report that it was kept.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -178,7 +176,6 @@ const (
 	interruptedFlush = 2 * time.Second
 )
 
-// openOutbox opens an outbox of the data directory, by default with all redaction rules.
 func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publish.Options, logger *slog.Logger) (*publish.Publisher, error) {
 	opts.Dir, opts.Journal = outboxDir(dataDir, opts.Name), publish.JournalDir(dataDir)
 	if opts.Redactor == nil {
@@ -198,8 +195,7 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	return publish.Open(ctx, b.Conn(), opts)
 }
 
-// closeOutbox sends all events and closes the outbox. Once ctx has ended, somebody waits for the
-// process, so it soon gives up.
+// closeOutbox soon gives up once ctx has ended, because somebody waits for the process then.
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

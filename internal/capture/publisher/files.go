@@ -35,8 +35,8 @@ type found struct {
 	skipped []string  // files of sub-agents next to an input, which are not imported
 }
 
-// findTranscripts finds transcripts, also in folders. A session comes before its sub-agents. The
-// error covers all unreadable paths, but the others are found.
+// findTranscripts returns a session before its sub-agents. Beside an error about unreadable paths,
+// it returns the readable files.
 func findTranscripts(paths, exts []string) (all found, err error) {
 	all.seen = map[string]bool{}
 	for _, path := range paths {
@@ -115,7 +115,6 @@ func (all *found) add(in input) {
 	}
 }
 
-// walk follows links to files, but to folders only if dir is the link.
 func (all *found) walk(dir string, exts []string) error {
 	infos := map[string]fs.FileInfo{}
 	err := filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {

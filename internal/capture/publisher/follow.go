@@ -19,10 +19,8 @@ type followed struct {
 // The pause after a read is at least pauseFactor times as long as the read.
 const pauseFactor = 10
 
-// follow imports the files of all paths and then their changes, until ctx ends. A changed file is
-// read from the start, because tools may replace it.
-//
-// The runs of a file end when the file has not changed for Rest, or when ctx ends.
+// follow reads a changed file from the start, because tools may replace it. The runs of a file end
+// when the file has not changed for Rest.
 func (im *importer) follow(ctx, work context.Context) error {
 	for {
 		began := time.Now()

@@ -18,8 +18,6 @@ func (s *HookService) tenant(ctx context.Context) string {
 	return orDefault(cmp.Or(TenantOf(ctx), s.opts.Tenant))
 }
 
-// tenantFor returns the tenant of a request. The caller may name only a tenant for which it may
-// act.
 func (s *HookService) tenantFor(ctx context.Context, named string) (string, error) {
 	own := cmp.Or(TenantOf(ctx), s.opts.Tenant)
 	switch {
@@ -31,8 +29,7 @@ func (s *HookService) tenantFor(ctx context.Context, named string) (string, erro
 	return named, nil
 }
 
-// contextOf returns the facts about a request that its payload does not contain. The sender's key
-// makes event ids equal to the sender's.
+// contextOf uses the sender's key, so that event ids are equal to those of the sender.
 func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	named := r.URL.Query().Get("tenant")
 	tenant, err := s.tenantFor(r.Context(), named)

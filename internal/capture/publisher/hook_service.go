@@ -137,8 +137,6 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 	w.Write(reply.Stdout)
 }
 
-// dispatch asks the hooks about a document. It denies the made-up call of an installation check
-// itself, see [agents.Canary].
 func (s *HookService) dispatch(ctx context.Context, d hooks.Document) (hooks.DocumentOutcome, error) {
 	if agents.IsCanary(d) {
 		return agents.CanaryOutcome("by the publisher"), nil
@@ -159,7 +157,7 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	return nil
 }
 
-// serveDocument sends the headers at once. The client can then tell a slow hook from a hanging
+// serveDocument sends the headers at once, so that the client can tell a slow hook from a hanging
 // server.
 func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body []byte) {
 	d, err := hookclient.DecodeDocument(body)

@@ -30,8 +30,8 @@ const (
 	drainTimeout = 10 * time.Second
 )
 
-// drained reads the rest of a refused body before the response. Many senders send the whole body
-// first.
+// drained reads the rest of a refused body before the response, because many senders send the whole
+// body first.
 func drained(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -42,7 +42,6 @@ func drained(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// sizeLimited limits the body both compressed and uncompressed.
 func (h *handler) sizeLimited(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, h.opts.MaxBody)

@@ -23,8 +23,8 @@ type accepted struct {
 	IDs        []string `json:"ids,omitzero"`         // of the first 1000 events
 }
 
-// events stores events up to the first error. The sender can repeat the request, because stored
-// events count as duplicates.
+// events stops at the first error. The sender can repeat the request, because stored events count
+// as duplicates.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	done := accepted{IDs: []string{}}
 	maxEvent := int(min(DefaultMaxEvent, h.opts.MaxBody))
@@ -54,8 +54,8 @@ func located(p problem.Problem, at cehttp.Received, done accepted) problem.Probl
 	return p
 }
 
-// take waits at most [replyTimeout] for space in the outbox. The server does not notice a lost
-// connection meanwhile.
+// take waits at most [replyTimeout] for space in the outbox, because the server does not notice a
+// lost connection meanwhile.
 func (h *handler) take(ctx context.Context, to Appender, e events.Event, done *accepted) error {
 	if k := e.Kind(); ingest.Reserved(k) {
 		return fmt.Errorf("%s: %w", k, ingest.ErrReserved)
@@ -84,7 +84,6 @@ func (h *handler) take(ctx context.Context, to Appender, e events.Event, done *a
 	return nil
 }
 
-// assign sets the tenant of an event without one. A caller with a tenant may name no other.
 func (h *handler) assign(e *events.Event, tenant string) error {
 	switch {
 	case e.Tenant == "":

@@ -114,7 +114,6 @@ func (r *IdleRuns) hear(ctx context.Context, e events.Event) {
 	r.open[k] = &now
 }
 
-// leave notes that another source reports the end of the run.
 func (r *IdleRuns) leave(_ context.Context, e events.Event) {
 	if e.Run == "" || e.Kind() == events.Custom {
 		return
@@ -188,8 +187,8 @@ func (r *IdleRuns) endAll(ctx context.Context, list []idleRun, reason string) {
 	}
 }
 
-// end appends the end of a run. After an error the run stays open for another try. The caller locks
-// mu, so that no event comes in between.
+// end leaves the run open after an error, for another try. The caller locks mu, so that no event
+// comes in between.
 func (r *IdleRuns) end(ctx context.Context, o idleRun, reason string) {
 	data := events.RunFinishedData{Reason: reason}
 	data.SetStatus(events.RunUnknown)
@@ -231,7 +230,6 @@ func (r *IdleRuns) save(ctx context.Context, o idleRun) {
 	}
 }
 
-// load adds the runs that an earlier process left open.
 func (r *IdleRuns) load(ctx context.Context) {
 	err := os.MkdirAll(r.dir, 0o700)
 	if err != nil {

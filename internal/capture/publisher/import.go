@@ -174,8 +174,8 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 	return unread
 }
 
-// read imports one input until ctx ends. Appending stops only when work ends. open means that
-// another program still writes the input.
+// read stops when ctx ends, but appending only when work ends. open means that another program
+// still writes the input.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
 	if err != nil {
@@ -213,7 +213,6 @@ func inputName(path string) string {
 	return path
 }
 
-// choose returns the format of the input, or nil to leave it out.
 func (im *importer) choose(in input, begins *format, head []byte) (*format, error) {
 	wanted := formatNamed(im.opts.Format)
 	switch {
@@ -231,7 +230,6 @@ func (im *importer) choose(in input, begins *format, head []byte) (*format, erro
 	return nil, otherFormat(begins, wanted.name)
 }
 
-// chooseFound skips a file of another format in a folder.
 func (im *importer) chooseFound(in input, begins, wanted *format) *format {
 	if begins == nil && !slices.Contains(im.unknown, in.path) && len(im.unknown) < maxMalformed {
 		im.unknown = append(im.unknown, in.path)
@@ -268,7 +266,6 @@ func (im *importer) counted(r io.Reader) io.Reader {
 	})
 }
 
-// finishInput counts all bytes of an input as done, even if only some were read.
 func (im *importer) finishInput(in input) {
 	if in.info != nil {
 		im.here = uint64(in.info.Size())

@@ -39,8 +39,6 @@ type inputError struct{ error }
 // Unwrap returns the cause.
 func (e *inputError) Unwrap() error { return e.error }
 
-// failure returns an inputError if reading the input failed. Otherwise it returns err
-// unchanged.
 func (o *opened) failure(err error) error {
 	switch failed := o.bytes.err; {
 	case failed == nil, err != nil && !errors.Is(err, failed):
@@ -95,7 +93,7 @@ func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	})
 }
 
-// openFile opens a file. ctx interrupts even a blocking pipe.
+// openFile lets ctx interrupt even a blocking pipe.
 func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
 		return os.Open(name)
@@ -110,8 +108,7 @@ func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	}), nil
 }
 
-// detect returns the format and the start of an input. It reads no more than it needs, because a
-// pipe can be slow.
+// detect reads no more than it needs, because a pipe can be slow.
 func (o *opened) detect(in input) (f *format, head []byte) {
 	n := 1
 	if in.info != nil && in.info.Mode().IsRegular() {

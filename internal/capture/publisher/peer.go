@@ -24,8 +24,7 @@ func UserOf(ctx context.Context) string {
 	return user
 }
 
-// userFor returns the user of a request. With a group socket, a claimed user does not count,
-// because it is not proved.
+// userFor prefers the user of the connection, because a claimed user is not proved.
 func userFor(ctx context.Context, claimed string) string {
 	if user, ok := ctx.Value(userKey{}).(string); ok {
 		return user
@@ -33,7 +32,7 @@ func userFor(ctx context.Context, claimed string) string {
 	return claimed
 }
 
-// withPeer adds the user of a connection to its requests. A TCP connection has an empty user.
+// withPeer sets an empty user for a TCP connection, so that no claimed user counts.
 func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger) context.Context {
 	if a.Socket.Path == "" {
 		return ctx
@@ -53,8 +52,8 @@ func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger
 // claimedUser is the attribute for the user that an event claims, if another user sent it.
 const claimedUser = "claimeduserid"
 
-// setUser sets the user of an event to the user of the request, for whom the kernel vouches.
-// Another name moves to claimedUser.
+// setUser sets the user for whom the kernel vouches. Another name in the event moves to
+// claimedUser.
 func setUser(ctx context.Context, e *events.Event) {
 	user := userFor(ctx, e.User)
 	if e.User == user {

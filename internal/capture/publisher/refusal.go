@@ -68,7 +68,6 @@ var foreign = []struct {
 	}},
 }
 
-// anyMember reports whether the first JSON object has one of the members.
 func anyMember(head []byte, names ...string) bool {
 	var members map[string]json.RawMessage
 	if first, list := ingest.FirstElement(head); list {
@@ -84,7 +83,6 @@ func anyMember(head []byte, names ...string) bool {
 	return false
 }
 
-// database recognises an SQLite database with one of these prefixes in its name.
 func database(prefixes ...string) func(head []byte, base string) bool {
 	return func(head []byte, base string) bool {
 		if !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {

@@ -20,8 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// listenSocket creates a socket for the current user only. It replaces an existing one, so the
-// caller must first exclude other publishers by opening the outbox.
+// listenSocket replaces an existing socket, so the caller must first exclude other publishers by
+// opening the outbox.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
@@ -85,7 +85,6 @@ func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	}
 }
 
-// serveSocket calls remove when ctx ends, and returns after the last response.
 func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove func() error) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/hooks/{tool}", s.serveOwn)
@@ -114,8 +113,8 @@ func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove fu
 	return gone
 }
 
-// serveOwn answers requests at the socket. If this publisher does not redact, it refuses payloads,
-// and the hook command records them itself.
+// serveOwn refuses payloads if this publisher does not redact. The hook command then records them
+// itself.
 func (s *HookService) serveOwn(w http.ResponseWriter, r *http.Request) {
 	if s.opts.Redactor == publish.NoRedaction && r.Header.Get("Content-Type") != hookclient.DocumentType {
 		s.refuse(w, r, http.StatusMisdirectedRequest, errors.New("this publisher does not redact; the hook command records"))

@@ -18,8 +18,7 @@ type File struct {
 	required bool             // the file has existed at some time
 }
 
-// isSame reports whether a and b describe the same version of a file. It compares inodes too,
-// because two versions can have the same time.
+// isSame compares inodes too, because two versions can have the same time.
 func isSame(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }

@@ -86,7 +86,6 @@ func List(path string) ([]Token, error) {
 	return c.Tokens, nil
 }
 
-// change edits the token file under a lock. A missing file counts as empty.
 func change(ctx context.Context, path string, do func(*contents) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

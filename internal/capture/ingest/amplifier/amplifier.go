@@ -86,7 +86,6 @@ func (g *log) read(in ingest.Line) {
 	g.translate(r, l)
 }
 
-// run returns the run of a line. A line without a session belongs to the only open run, or to none.
 func (g *log) run(l *line) *run {
 	if l.Session == "" {
 		return g.openRun()
@@ -149,8 +148,6 @@ func (r *run) end() {
 	r.Finish(&data)
 }
 
-// turn opens a step for an answer of the model. The first answer after a prompt belongs to the
-// prompt's step.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answered {
 		r.turns++
@@ -161,8 +158,6 @@ func (r *run) turn(p ingest.Origin) {
 	r.answered = false
 }
 
-// call returns the id of the call that a result belongs to. Without an id, it is the oldest waiting
-// call of the tool.
 func (r *run) call(l *line) string {
 	i := slices.IndexFunc(r.waiting, func(w waiting) bool {
 		if l.Call != "" {

@@ -79,7 +79,6 @@ func (g *log) response(r *run, l *line) {
 	r.Emit(l.origin(), events.ResponseCompleted, "", data)
 }
 
-// failed emits an error. The step has failed unless a later answer of the model succeeds.
 func (g *log) failed(r *run, l *line) {
 	message := cmp.Or(problem(l.Error), l.Status)
 	f := events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: cmp.Or(ingest.FailureClass(message), "api_error")}

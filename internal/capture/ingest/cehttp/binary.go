@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fromHeaders writes headers and body as a JSON event, to which the rules for JSON events apply.
+// fromHeaders builds a JSON event, so that the rules for JSON events apply.
 func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event, error) {
 	attributes, err := headerAttributes(header)
 	if err != nil {
@@ -110,7 +110,7 @@ func unquote(value string) string {
 	return b.String()
 }
 
-// percentDecode decodes %XX. It keeps other percent signs, because some senders do not
+// percentDecode keeps percent signs without two hexadecimal digits, because some senders do not
 // encode them.
 func percentDecode(s string) string {
 	if !strings.Contains(s, "%") {

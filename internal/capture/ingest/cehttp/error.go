@@ -69,7 +69,6 @@ func BodyError(err error) *Error {
 	return e
 }
 
-// asError converts an error about an event to an *Error. It returns nil for nil.
 func asError(err error, at Received, text []byte) error {
 	if err == nil {
 		return nil
@@ -87,8 +86,8 @@ func asError(err error, at Received, text []byte) error {
 	return e
 }
 
-// inBody converts the position in an error to a position in the body, which begins at text[start].
-// Errors about attributes get none.
+// inBody converts a position to one in the body, which begins at text[start]. Errors about
+// attributes get no position.
 func inBody(err error, text []byte, start int, bodyIsJSON bool) error {
 	e, ok := errors.AsType[*Error](asError(err, Received{Index: -1, Line: 1}, text))
 	if !ok {

@@ -93,7 +93,6 @@ func (s *scanner) end() error {
 	return errMore
 }
 
-// value reads the next value of the array. After the error prior, it fails without reading.
 func (s *scanner) value(prior error) (eventText, error) {
 	if errors.Is(prior, io.EOF) {
 		return eventText{}, errOpen

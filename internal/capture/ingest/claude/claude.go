@@ -124,8 +124,6 @@ func (t *transcript) translate(r *run, l *line) {
 	}
 }
 
-// repeated reports whether an equal line was read before. It also sets the id of the line, its uuid
-// or a hash.
 func (t *transcript) repeated(l *line) bool {
 	sum := sha256.Sum256(l.raw)
 	hash := [16]byte(sum[:16])

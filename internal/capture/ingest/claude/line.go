@@ -81,8 +81,7 @@ type block struct {
 	raw json.RawMessage
 }
 
-// parse returns the readable members of a line, or nil. The report describes a member or a line
-// that it cannot read.
+// parse returns a line even if its report is about an unreadable member.
 func parse(file string, in ingest.Line) (*line, *ingest.LineError) {
 	l := &line{raw: bytes.Clone(bytes.TrimLeft(in.Text, " \t")), number: in.Number}
 	err := json.Unmarshal(l.raw, l)

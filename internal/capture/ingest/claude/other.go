@@ -35,7 +35,6 @@ func (t *transcript) progress(r *run, l *line) {
 	r.Emit(l.whole(), events.Custom, toolCall, events.CustomData{Name: "progress." + data.Type, Data: l.Data})
 }
 
-// hookRan notes what the run of a hook reveals. After a Stop hook, for example, the turn has ended.
 func (r *run) hookRan(event, toolCall string) {
 	switch {
 	case event == "PreToolUse" && toolCall != "" && !r.Answered(toolCall):
@@ -45,7 +44,6 @@ func (r *run) hookRan(event, toolCall string) {
 	}
 }
 
-// sessionStart emits the start of a session with its origin, from the name of the hook or "resume".
 func (t *transcript) sessionStart(r *run, l *line, resumed bool) {
 	var hook struct {
 		Name string `json:"hookName"`

@@ -60,7 +60,7 @@ func hasPrefix(text string, prefixes []string) bool {
 // bashFailures are the prefixes of all failures of Bash that are not refusals.
 var bashFailures = []string{"Exit code ", "<tool_use_error>", "Command timed out", "ENOENT", "EACCES", "spawn ", "Error", "InputValidationError"}
 
-// stopped reports whether a person or Claude Code stopped a running call. The text can begin like a
+// stopped recognises a call that was stopped while running, although its text can begin like a
 // refusal.
 func stopped(text string) bool {
 	return hasPrefix(text, notCompleted) ||
@@ -74,7 +74,6 @@ func hookRefused(first string) bool {
 		strings.Contains(first, " hook blocking error") || strings.HasSuffix(first, " operation blocked by hook:")
 }
 
-// failed fills in the status and the failure of a call that did not succeed.
 func (r *run) failed(data *events.ToolResultData, id, kind string, content json.RawMessage) {
 	message := ingest.Flatten(content)
 	data.Status, data.DeniedBy = Outcome(r.Tool(id), kind, message)
@@ -95,8 +94,6 @@ func (r *run) failed(data *events.ToolResultData, id, kind string, content json.
 	}
 }
 
-// answered stores the text of a line of the model. The step ends with it unless the stop reason
-// says otherwise.
 func (r *run) answered(l *line) {
 	s := r.Step()
 	before := s.Status
@@ -117,7 +114,6 @@ var turnStops = []string{"", "end_turn", "stop_sequence"}
 // synthetic is the model of lines that Claude Code writes itself.
 const synthetic = "<synthetic>"
 
-// turnEnded notes that Claude Code ended the turn.
 func (r *run) turnEnded() {
 	if s := r.Step(); s != nil && s.Status == "" {
 		s.Status = events.StepCompleted

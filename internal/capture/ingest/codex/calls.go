@@ -14,7 +14,6 @@ type calls struct {
 	spawns  map[string]spawn
 }
 
-// call emits a tool call. The mapped members are not repeated in raw.
 func (c *calls) call(l *line, it responseItem, tool string, args json.RawMessage, mapped ...string) {
 	id := l.callID(it.Call)
 	if tool == "" {
@@ -69,7 +68,6 @@ func (c *calls) result(l *line, it responseItem) {
 	}
 }
 
-// searched adds the result of a search for tools, whose line has the found tools.
 func (c *calls) searched(l *line, it responseItem) {
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: it.Tools, Common: raw(ingest.Without(l.Payload, "type", "call_id", "tools"))}
 	if it.Status == "failed" {
@@ -100,7 +98,6 @@ func (c *calls) spawned(l *line, call string, sub spawn, output json.RawMessage)
 	})
 }
 
-// ended stores details of a call, such as its exit code, until its result arrives.
 func (c *calls) ended(l *line, call string) {
 	var report struct {
 		Exit     *int            `json:"exit_code"`

@@ -143,8 +143,8 @@ func (h sessionMeta) parent() (session, role string) {
 	return by.Parent, Source
 }
 
-// meta reads the head of a session. A forked session also contains earlier heads, but only the
-// first starts the run.
+// meta lets only the first head start the run, because a forked session also contains the heads of
+// earlier sessions.
 func (s *session) meta(l *line) {
 	var h sessionMeta
 	l.decode(&h)

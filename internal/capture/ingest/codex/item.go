@@ -53,7 +53,6 @@ func (s *session) item(l *line) {
 	}
 }
 
-// tool returns the name of the tool, with the server of an MCP tool.
 func (it responseItem) tool() string {
 	if !strings.HasPrefix(it.Namespace, "mcp__") || strings.HasPrefix(it.Name, it.Namespace) {
 		return it.Name

@@ -24,7 +24,7 @@ type line struct {
 	origin ingest.Origin
 }
 
-// lenient ignores members of an unexpected type. The raw member of the event has them.
+// lenient ignores members of an unexpected type, because the raw member of the event has them.
 func lenient(data json.RawMessage, v any) { _ = json.Unmarshal(data, v) }
 
 func (l *line) decode(v any) { lenient(l.Payload, v) }

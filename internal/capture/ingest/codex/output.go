@@ -85,8 +85,8 @@ func (e *ending) read(output json.RawMessage) {
 	}
 }
 
-// judge looks for a complaint of Codex at the beginning of the output. Commands and MCP servers can
-// write the same text.
+// judge ignores some complaints of Codex if a command or an MCP server can have written the same
+// text.
 func (e *ending) judge(text string) {
 	if e.exit != nil && *e.exit == 0 {
 		return
@@ -116,7 +116,6 @@ func (e *ending) sandboxed(text string) {
 
 var sandboxExit = regexp.MustCompile(`\bexit code: (\d{1,9})\b`)
 
-// fill adds the status and the failure to the result of a failed call.
 func (e *ending) fill(data *events.ToolResultData, output json.RawMessage) {
 	if !e.failed {
 		return
@@ -126,7 +125,7 @@ func (e *ending) fill(data *events.ToolResultData, output json.RawMessage) {
 	data.Error.Class = e.class
 }
 
-// readJSON reads the JSON output of older shells and of MCP servers, or returns false.
+// readJSON reads the JSON output of older shells and of MCP servers.
 func (e *ending) readJSON(text string) bool {
 	var out struct {
 		Output   *string `json:"output"`
@@ -152,7 +151,6 @@ func (e *ending) readJSON(text string) bool {
 
 var headerKeys = []string{"Exit code: ", "Chunk ID: ", "Wall time: ", "Process "}
 
-// readHeader reads the header of a command's output, which ends with "Output:".
 func (e *ending) readHeader(text string) {
 	begins := func(key string) bool { return strings.HasPrefix(text, key) }
 	header, _, found := strings.Cut(text+"\n", "\nOutput:\n")

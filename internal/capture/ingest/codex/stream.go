@@ -34,7 +34,7 @@ type execStream struct {
 	latest  string
 }
 
-// lineID hashes a line with all earlier ones, because two turns can have equal lines.
+// lineID also hashes all earlier lines, because two turns can have equal lines.
 func (x *execStream) lineID(l *line) string {
 	x.latest = x.session.LineID(append([]byte(x.latest), l.text...))
 	return x.latest
@@ -128,8 +128,7 @@ func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 	return "", nil
 }
 
-// call emits a call when its item starts, and the result when it completes. Turns reuse item ids,
-// so the line is part of the call id.
+// call makes the line a part of the call id, because later turns use the same item ids again.
 func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMessage) {
 	id, ok := x.started[it.ID]
 	if !ok {

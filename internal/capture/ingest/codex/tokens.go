@@ -22,7 +22,7 @@ func (u usage) tokens() (t events.Tokens, ok bool) {
 	}, true
 }
 
-// tokens ignores a repeated count, which Codex sends when its rate limits change.
+// tokens ignores a repeated count, because Codex sends one when its rate limits change.
 func (s *session) tokens(l *line, m message) {
 	added, ok := s.usage.added(m.Info.Total, m.Info.Last)
 	if !ok || added == (events.Tokens{}) {
@@ -37,8 +37,7 @@ func (s *session) tokens(l *line, m message) {
 
 type tokenCount struct{ total events.Tokens }
 
-// added returns the tokens since the previous total. A smaller total means that Codex restarted its
-// count. It returns false for invalid counts.
+// added takes a smaller total for a restarted count. It returns false for invalid counts.
 func (c *tokenCount) added(total, last usage) (events.Tokens, bool) {
 	now, ok := total.tokens()
 	call, okCall := last.tokens()

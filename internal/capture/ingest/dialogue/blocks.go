@@ -22,7 +22,6 @@ type block struct {
 	Thinking string          `json:"thinking"`
 }
 
-// blocks returns the parts of a content, a text or a list of blocks.
 func blocks(data json.RawMessage) ([]part, error) {
 	if len(data) == 0 || string(data) == "null" {
 		return nil, nil
@@ -65,7 +64,6 @@ func (b *block) part(raw json.RawMessage) part {
 	return p
 }
 
-// told returns the result of a call, for files that state whether the call failed.
 func told(failed bool, output json.RawMessage) events.ToolResultData {
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: output}
 	if failed {
@@ -75,7 +73,6 @@ func told(failed bool, output json.RawMessage) events.ToolResultData {
 	return data
 }
 
-// counts returns the tokens, or nil if there are none or a count is invalid.
 func counts(input, output, read, write float64) *events.Tokens {
 	if !ingest.AreCounts(input, output, read, write) || input+output+read+write == 0 {
 		return nil

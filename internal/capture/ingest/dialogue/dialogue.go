@@ -135,7 +135,6 @@ func (d *dialogue) when(e entry) time.Time {
 	return d.last
 }
 
-// name returns the id of the entry. A number distinguishes entries that repeat an id.
 func (d *dialogue) name(e entry) string {
 	if e.id == "" || !ingest.Usable(e.id) {
 		return d.LineID(e.raw)
@@ -202,7 +201,6 @@ func (d *dialogue) user(r *run, p ingest.Origin, e entry) {
 	r.Prompt(p, data)
 }
 
-// messages emits the parts of a user's entry that are neither results nor a prompt.
 func (d *dialogue) messages(r *run, p ingest.Origin, e entry, role string) {
 	for i, part := range e.parts {
 		if part.kind != result && part.raw != nil {

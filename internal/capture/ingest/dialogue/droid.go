@@ -21,7 +21,6 @@ type droidLine struct {
 	} `json:"message"`
 }
 
-// droid reads a line of Droid, whose first line has the session.
 func droid(raw json.RawMessage) (entry, error) {
 	var l droidLine
 	if err := json.Unmarshal(raw, &l); err != nil {
@@ -55,7 +54,7 @@ func droid(raw json.RawMessage) (entry, error) {
 	return e, nil
 }
 
-// droidOutcome finds commands that failed, because Droid often sets no error flag.
+// droidOutcome looks for an exit code, because Droid often sets no error flag for a failed command.
 func droidOutcome(data events.ToolResultData) events.ToolResultData {
 	said := ingest.Flatten(data.Result)
 	if data.Error != nil {

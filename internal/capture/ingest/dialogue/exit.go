@@ -8,7 +8,6 @@ import (
 
 var exitLine = regexp.MustCompile(`(?:^Command exited with code |^[Ee]xit (?:code|status):? |\(exit code: )(\d{1,9})\)?$`)
 
-// lastExit returns the exit code in the first or last line of a failed command's output.
 func lastExit(output string) *int {
 	output = strings.TrimSpace(output)
 	first, _, _ := strings.Cut(output, "\n")

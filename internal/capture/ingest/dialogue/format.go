@@ -42,8 +42,6 @@ var formats = map[string]func(context.Context, *dialogue, io.Reader) bool{
 	OpenCode: exported,
 }
 
-// lines returns a reader for a format with an entry per line. Unexpected lines become custom
-// events.
 func lines(entryOf func(json.RawMessage) (entry, error)) func(context.Context, *dialogue, io.Reader) bool {
 	return func(ctx context.Context, d *dialogue, r io.Reader) bool {
 		return d.Lines(ctx, r, func(in ingest.Line) {

@@ -25,7 +25,6 @@ type iflowLine struct {
 	Result json.RawMessage `json:"toolUseResult"`
 }
 
-// iflow reads a line of iFlow CLI, which is like one of Claude Code with the results of Gemini CLI.
 func iflow(raw json.RawMessage) (entry, error) {
 	var l iflowLine
 	err := json.Unmarshal(raw, &l)
@@ -63,7 +62,7 @@ func iflow(raw json.RawMessage) (entry, error) {
 	return e, err
 }
 
-// judge reads the tool's result inside a block. A call with an error is never a success.
+// judge never takes a call with an error for a success, whatever its status says.
 func (l *iflowLine) judge(p *part) {
 	var b struct {
 		IsError bool            `json:"is_error"`

@@ -15,7 +15,7 @@ type kiroPart struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// kiro reads a line of Kiro CLI. Only prompts have a time.
+// kiro leaves most entries without a time, because Kiro CLI stores only the times of prompts.
 func kiro(raw json.RawMessage) (entry, error) {
 	var l struct {
 		Kind string `json:"kind"`
@@ -78,7 +78,6 @@ func (k *kiroPart) part() part {
 	return p
 }
 
-// kiroOutcome reads the output of a command from its JSON part.
 func kiroOutcome(status string, list []kiroPart) events.ToolResultData {
 	var ran struct {
 		Exit   json.RawMessage `json:"exit_status"`

@@ -44,7 +44,6 @@ type openCodeInfo struct {
 	} `json:"error"`
 }
 
-// exported reads the output of opencode export, which is one JSON object per session.
 func exported(ctx context.Context, d *dialogue, r io.Reader) bool {
 	return d.Documents(ctx, r, func(f ingest.Fragment) {
 		switch {
@@ -107,7 +106,6 @@ func (m *openCodeInfo) answered(e *entry) {
 	e.failure = &events.Failure{Message: ingest.Clip(said, ingest.MaxMessage), Class: ingest.FailureClass(said)}
 }
 
-// openCodePart returns false for a part that only marks the start or end of a step.
 func openCodePart(raw json.RawMessage) (p part, ok bool) {
 	var b struct {
 		Type      string         `json:"type"`
@@ -151,7 +149,6 @@ type openCodeResult struct {
 	} `json:"time"`
 }
 
-// outcome returns the result of a call. An empty status means that it has not ended.
 func (r *openCodeResult) outcome() (data events.ToolResultData) {
 	var code *int
 	_ = json.Unmarshal(r.Metadata.Exit, &code) // null after a kill

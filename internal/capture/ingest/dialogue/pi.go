@@ -37,7 +37,6 @@ type piMessage struct {
 	Cancelled bool   `json:"cancelled"`
 }
 
-// pi reads a line of pi, whose first line has the session.
 func pi(raw json.RawMessage) (entry, error) {
 	var l piLine
 	if err := json.Unmarshal(raw, &l); err != nil {
@@ -98,7 +97,8 @@ func (m *piMessage) answered(e *entry) {
 	}
 }
 
-// result reads the outcome of a call. Its text says if somebody stopped it.
+// result reads the text of the outcome, because only the text says whether somebody stopped the
+// call.
 func (m *piMessage) result() events.ToolResultData {
 	data := told(m.IsError, m.Content)
 	said := ingest.Flatten(m.Content)

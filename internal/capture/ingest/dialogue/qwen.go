@@ -33,7 +33,6 @@ type qwenLine struct {
 	} `json:"toolCallResult"`
 }
 
-// qwen reads a line of Qwen Code, with messages of the Gemini API.
 func qwen(raw json.RawMessage) (entry, error) {
 	var l qwenLine
 	err := json.Unmarshal(raw, &l)
@@ -102,8 +101,8 @@ func (l *qwenLine) part(raw json.RawMessage) part {
 	return p
 }
 
-// outcome reads the result of a call by a fork of Gemini CLI. The reason of a refusal is in its
-// text.
+// outcome searches the text for the reason of a refusal, because forks of Gemini CLI state it only
+// there.
 func (f *functionResponse) outcome(status, kind string, raw json.RawMessage) events.ToolResultData {
 	failure := ingest.Text(f.Response.Error)
 	said := failure + ingest.Text(f.Response.Output)
@@ -123,8 +122,7 @@ func (f *functionResponse) outcome(status, kind string, raw json.RawMessage) eve
 	return data
 }
 
-// geminiUsage reads the tokens of an answer. Some services count thoughts as output, which the
-// total reveals.
+// geminiUsage compares with the total, because some services count thoughts as output already.
 func geminiUsage(raw json.RawMessage) *events.Tokens {
 	var u struct {
 		Input    float64 `json:"promptTokenCount"`

@@ -49,8 +49,8 @@ func (c *chat) call(m message, i int, text json.RawMessage) {
 	}
 }
 
-// callID returns the id that the hooks of Gemini CLI give to a call. They do not know the id in the
-// file.
+// callID returns the id that hooks give to the call, because the hooks of Gemini CLI do not know
+// the id in the file.
 func (c *chat) callID(written string, k toolCall) string {
 	key := c.run.Run + "\x00" + written
 	if c.calls[key] == "" {
@@ -142,7 +142,6 @@ func (k toolCall) output() string {
 
 var trailer = []string{"Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ", "</untrusted_context>"}
 
-// exitCode returns the exit code that Gemini CLI added at the end of an output, or false.
 func exitCode(text string) (code int, ok bool) {
 	for text != "" {
 		before, line := cutLast(text)

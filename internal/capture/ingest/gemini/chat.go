@@ -114,8 +114,7 @@ func (c *chat) open(text json.RawMessage, session string) {
 	c.set(ingest.Without(text, headMembers...))
 }
 
-// set reads a new context of the model. It can repeat messages, of which only new ones become
-// events.
+// set emits only new messages, because a new context of the model can repeat earlier ones.
 func (c *chat) set(changes json.RawMessage) {
 	var list struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -140,7 +139,7 @@ func (c *chat) other(name string, text json.RawMessage) {
 	})
 }
 
-// enqueue calls emit once the session is known, because event ids depend on it.
+// enqueue delays emit until the session is known, because event ids depend on the session.
 func (c *chat) enqueue(size int, emit func()) {
 	if c.run == nil && c.head.Session == "" && c.pendingSize+size <= maxPending {
 		c.pending, c.pendingSize = append(c.pending, emit), c.pendingSize+size

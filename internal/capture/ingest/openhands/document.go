@@ -85,7 +85,6 @@ func (d *document) repository() string {
 	return d.Task.Repo
 }
 
-// workItem returns "owner/name#number" for the issue that the run resolves, or "".
 func (d *document) workItem() string {
 	if d.Issue.Repo != "" && d.Issue.Number > 0 {
 		return d.repository() + "#" + strconv.Itoa(d.Issue.Number)

@@ -71,7 +71,6 @@ type usage struct {
 	CacheWrite json.RawMessage `json:"cache_write_tokens"`
 }
 
-// tokens subtracts cached tokens from the prompt tokens, which include them.
 func (u *usage) tokens() events.Tokens {
 	if u == nil {
 		return events.Tokens{}
@@ -200,7 +199,7 @@ func (i *item) thought() string {
 	return i.text("thought")
 }
 
-// exitCode ignores a code of -1, which marks a command that still runs.
+// exitCode ignores a code of -1, because it marks a command that still runs.
 func (i *item) exitCode() *int {
 	for _, code := range []*int{i.Extras.Metadata.ExitCode, i.Extras.ExitCode, i.ExitCode} {
 		if code != nil && *code >= 0 {

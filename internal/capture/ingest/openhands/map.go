@@ -50,8 +50,7 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 	return value
 }
 
-// message emits a prompt or a message of the agent. Old files do not name the sender, so the order
-// decides.
+// message derives the sender from the order if it is missing, as in old files.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
@@ -68,7 +67,6 @@ func (t *transcript) message(r *run, i *item) {
 	})
 }
 
-// answered emits the model's answer that an item belongs to, once.
 func (t *transcript) answered(r *run, i *item, text string) {
 	id := cmp.Or(i.Call.Response.ID, "turn-"+i.id)
 	if id == r.turn {
@@ -92,8 +90,6 @@ func (t *transcript) answered(r *run, i *item, text string) {
 	r.Emit(i.origin(), events.ResponseCompleted, "", data)
 }
 
-// used returns the tokens of the answer that an item belongs to. They are the increase of the run's
-// total.
 func (t *transcript) used(i *item) (events.Tokens, bool) {
 	now := t.total // set by an item before the answer
 	t.total = nil
@@ -188,8 +184,7 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers removes and returns the waiting call that caused the observation. In old files without
-// ids, the oldest one of its kind did.
+// answers takes the oldest waiting call of the same kind in old files, because they have no ids.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {
@@ -233,7 +228,6 @@ func (t *transcript) custom(r *run, i *item) {
 	r.Emit(i.origin(), events.Custom, "", events.CustomData{Name: i.name(), Common: events.Common{Raw: i.raw}})
 }
 
-// end finishes the run of a delegate whose result is known.
 func (r *run) end(success bool) {
 	r.CloseStep()
 	data := r.Finished()

@@ -105,7 +105,6 @@ func (t *transcript) read(p ingest.Fragment) {
 	}
 }
 
-// item reads one entry of the history, in very old files a pair of items.
 func (t *transcript) item(raw json.RawMessage, line int) {
 	var pair []json.RawMessage
 	if raw[0] == '[' && json.Unmarshal(raw, &pair) == nil && len(pair) <= 2 {
@@ -163,8 +162,7 @@ func (t *transcript) present() time.Time {
 	return t.last
 }
 
-// begin starts the run. Items wait for it in t.pending, because the run id depends on the last of
-// them.
+// begin needs the items in t.pending, because the run id depends on the last of them.
 func (t *transcript) begin() {
 	var first json.RawMessage
 	at := t.present()

@@ -151,8 +151,7 @@ func (a attributes) truth(names ...string) (yes, ok bool) {
 	return b, err == nil
 }
 
-// content returns the first named attribute with a value. Many libraries put JSON into a string,
-// which content unpacks.
+// content unpacks JSON in a string, because many libraries send values in this form.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {

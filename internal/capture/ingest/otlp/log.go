@@ -165,7 +165,7 @@ func (r *reader) ofTool(m *made, c *record) {
 // Codex send none.
 var ends = map[string]string{"session.end": events.ReasonEndOfLog, "conversation_finished": events.ReasonIdle}
 
-// prompt adds a prompt. CallIDs gives a prompt of Gemini CLI the same step as in its hooks.
+// prompt uses CallIDs to give a prompt of Gemini CLI the same step as in its hooks.
 func (r *reader) prompt(m *made, c *record) {
 	text := c.a.text("prompt")
 	if text == "<REDACTED>" { // by Claude Code

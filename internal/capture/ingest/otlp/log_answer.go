@@ -15,8 +15,8 @@ func (r *reader) answer(m *made, c *record) {
 	})
 }
 
-// tokens returns the tokens of an answer. The agents differ in whether input includes cached
-// tokens, and output thoughts.
+// tokens evens out the agents, which differ in whether input includes cached tokens, and output
+// thoughts.
 func (c *record) tokens() *events.Tokens {
 	n := func(names ...string) int64 {
 		count, _ := c.a.number(names...)

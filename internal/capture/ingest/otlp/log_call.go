@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// callID returns the id of a call, the same as in hooks and transcripts. Gemini CLI needs CallIDs
-// for it.
+// callID returns the same id as hooks and transcripts. For Gemini CLI, this needs CallIDs.
 func (r *reader) callID(c *record, tool string, args json.RawMessage) string {
 	id := c.a.text("tool_use_id", "call_id", "gen_ai.tool.call.id")
 	switch {
@@ -63,13 +62,11 @@ func (r *reader) toolRecord(m *made, c *record) {
 	}
 }
 
-// hasResult reports whether the record gives the call a result. A call that hooks denied has none.
+// hasResult is false for a call that hooks denied, because the call did not run.
 func (c *record) hasResult(verdict events.Verdict, refused events.ToolStatus) bool {
 	return c.name == "tool_result" || c.name == "tool_call" && verdict != events.VerdictDeny || refused != ""
 }
 
-// refusal returns the status of a call that something other than a hook refused, and who refused
-// it.
 func (c *record) refusal(verdict events.Verdict) (events.ToolStatus, events.DeniedBy) {
 	source := c.a.text("source")
 	switch {

@@ -49,8 +49,8 @@ var inside = map[message]map[uint64]message{
 // maxMessages limits the nesting of messages, so that a hostile request cannot exhaust the stack.
 const maxMessages = 512
 
-// checkNesting rejects messages that are nested too deep. The protobuf decoder recurses without a
-// limit, and a stack overflow would end the process.
+// checkNesting protects the protobuf decoder, which recurses without a limit. A stack overflow
+// would end the process.
 func checkNesting(m message, body []byte, depth int) error {
 	if depth > maxMessages {
 		return fmt.Errorf("%w: values nested too deep", ErrDocument)
@@ -72,8 +72,6 @@ func checkNesting(m message, body []byte, depth int) error {
 
 const maxField = 1<<29 - 1
 
-// nextField splits a message after its first field, or returns false. Only messages, texts and
-// bytes have a content.
 func nextField(b []byte) (number uint64, content, rest []byte, ok bool) {
 	tag, n := binary.Uvarint(b)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > maxField {

@@ -142,8 +142,6 @@ type reader struct {
 // maxAround limits a resource or a scope in data.raw, in bytes. Every span repeats both.
 const maxAround = 4 << 10
 
-// around returns the resource or scope for data.raw. A long one becomes a separate event, and
-// around returns its id.
 func (r *reader) around(name string, text json.RawMessage) json.RawMessage {
 	if len(text) <= maxAround || r.stopped {
 		return text

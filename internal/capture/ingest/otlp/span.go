@@ -38,8 +38,7 @@ var classes = map[string]map[string]class{
 // inOrder lists the attributes that can contain the class of a span. The first known value decides.
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
-// classOf returns the kind of work that a span stands for. It ignores tokens, because a group of
-// model calls has their sum.
+// classOf ignores tokens, because a group of model calls has their sum.
 func classOf(a attributes, isRoot bool) class {
 	for _, name := range inOrder {
 		if c, ok := classes[name][strings.ToLower(a.text(name))]; ok {
@@ -163,7 +162,6 @@ func (r *reader) event(s *span, kind events.Kind, at time.Time, payload any) (ev
 	return e, nil
 }
 
-// usable returns the first valid id among the named attributes of the span or the resource.
 func (r *reader) usable(a attributes, names []string) string {
 	for _, from := range []attributes{a, r.attributes} {
 		for _, name := range names {

@@ -41,7 +41,6 @@ func submits(tool, action string) bool {
 		strings.Contains(action, "MINI_SWE_AGENT_FINAL_OUTPUT"))
 }
 
-// notRun returns a failure class if SWE-agent refused, cancelled or undid a command.
 func notRun(observation string) string {
 	switch {
 	case strings.HasPrefix(observation, "Your bash command contained syntax errors and was NOT executed."):
@@ -56,7 +55,7 @@ func notRun(observation string) string {
 	return ""
 }
 
-// timedOut reports whether SWE-agent stopped the command, which it writes behind the output.
+// timedOut reads only the end, because SWE-agent writes its note behind the output.
 func timedOut(observation string) bool {
 	const tail = 400
 	text := strings.TrimSpace(observation)

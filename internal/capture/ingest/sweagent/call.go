@@ -17,7 +17,7 @@ type called struct {
 
 var fenced = regexp.MustCompile("(?s)```(?:mswea_bash_command|bash)[ \t]*\r?\n(.*?)\r?\n?```")
 
-// calls returns the calls in a message. The agent runs none of a text with several commands.
+// calls returns nothing for a text with several commands, because the agent runs none of them.
 func (m *message) calls() []called {
 	switch {
 	case len(m.Extra.Actions) > 0:

@@ -92,8 +92,7 @@ func (i info) metadata() map[string]any {
 	return about
 }
 
-// exitClass returns the reason why an agent stopped. After a submission it is in parentheses, as in
-// "submitted (exit_cost)".
+// exitClass reads the reason in parentheses after a submission, as in "submitted (exit_cost)".
 func exitClass(status string) string {
 	if _, inner, ok := strings.Cut(status, "("); ok {
 		status = strings.TrimSuffix(inner, ")")

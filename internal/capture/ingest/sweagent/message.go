@@ -97,8 +97,8 @@ func (m *message) when() (time.Time, bool) {
 	return time.Unix(int64(whole), int64(part*1e9)).UTC().Round(time.Microsecond), true
 }
 
-// message reads a message. The run id depends on the first answer, so earlier messages wait in
-// t.pending.
+// message collects messages in t.pending until the first answer, because the run id depends on that
+// answer.
 func (t *transcript) message(p ingest.Fragment) {
 	m := &message{raw: p.Text, line: p.Line, id: "message-" + strconv.Itoa(t.items)}
 	t.items++

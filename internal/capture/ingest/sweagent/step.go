@@ -28,7 +28,7 @@ func (s *step) shown() []json.RawMessage {
 	return s.Messages
 }
 
-// trajectory reads a step. In a file with attempts, other steps only repeat one of the attempts.
+// trajectory skips steps in a file with attempts, because they repeat one of the attempts.
 func (t *transcript) trajectory(p ingest.Fragment) {
 	number := t.steps
 	t.steps++
@@ -139,7 +139,8 @@ func (t *transcript) opening(r *run, shown []json.RawMessage) {
 	}
 }
 
-// historical emits the messages before the first step. Later ones repeat the steps.
+// historical emits only the messages before the first step, because later messages repeat the
+// steps.
 func (t *transcript) historical(p ingest.Fragment) {
 	t.past.Write(p.Text)
 	t.past.Write([]byte{'\n'})

@@ -103,7 +103,6 @@ type run struct {
 
 func (r *run) now() time.Time { return r.start.Add(r.elapsed) }
 
-// turn opens a step for an answer of the model. The first answer belongs to the task's step.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answers > 0 {
 		r.Open(p, "")
@@ -113,7 +112,6 @@ func (r *run) turn(p ingest.Origin) {
 	r.answers++
 }
 
-// begin starts the run. Its id comes from the file name and the first answer.
 func (t *transcript) begin(first json.RawMessage, at time.Time) {
 	name := strings.TrimSuffix(ingest.SessionOf(t.opts.File), ".traj")
 	id := t.runNames.Unique(name + "-" + ingest.Hash(first))

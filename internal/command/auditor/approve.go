@@ -130,7 +130,6 @@ func (a *approval) sign(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader
 	return ledger.Approve(list[i].Signed, note.VerifierList(key), signer)
 }
 
-// signer returns the signing key of an approver. Nobody may approve their own order.
 func (a *approval) signer(rules ledger.Rules, proposer string) (note.Signer, error) {
 	var names []string
 	var errs error

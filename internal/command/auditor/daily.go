@@ -133,8 +133,6 @@ func (d dailyFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return nil
 }
 
-// make makes and signs the report. It stays unsigned if the data directory lacks the ledger's key.
-// A wrong --signing-key is an error.
 func (d dailyFlags) make(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, verified verifier.Report) (made daily.Made, err error) {
 	if verified.Checkpoint == nil {
 		return made, &cli.StatusError{Status: verified.Exit, Err: errors.New("the ledger has no readable checkpoint: auditor verify shows the problems")}

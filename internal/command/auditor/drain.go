@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// checkBroker checks the broker from which the command may read its order back. Call it before
-// recording an order, which is final.
+// Call checkBroker before recording an order, because an order is final.
 func checkBroker(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	o, served, err := unserved(cmd, shared, tenant)
 	switch {
@@ -23,7 +22,6 @@ func checkBroker(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	return broker.Use(cmd.Context(), o, func(*broker.Broker) error { return nil })
 }
 
-// drainUnserved reads the stream of a tenant to its end, unless an auditor does that.
 func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	o, served, err := unserved(cmd, shared, tenant)
 	if err != nil || served {
@@ -36,8 +34,7 @@ func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error 
 	})
 }
 
-// unserved reports whether an auditor serves the tenant. Otherwise o connects to read the tenant's
-// stream.
+// unserved returns options to read the tenant's stream if no auditor serves the tenant.
 func unserved(cmd *cobra.Command, shared *cli.Shared, tenant string) (o broker.Options, served bool, err error) {
 	if served, err = auditor.IsServed(cmd.Context(), shared.DataDir, tenant); err != nil || served {
 		return o, served, err

@@ -171,8 +171,8 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 	return errors.Join(f.print(cmd, shared, c), err)
 }
 
-// giveAll gives orders and waits for their effects. Records that arrive during an erasure get a
-// further order. Beside an error, it returns the earlier outcomes.
+// giveAll gives a further order for records that arrive during an erasure. Beside an error, it
+// returns the earlier outcomes.
 func (f *orderFlags) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	done, err := f.give(cmd, shared, r, orders)
 	for range maxRepeats {

@@ -28,9 +28,8 @@ const (
 	TrackerKept    TrackerAnswer = "kept"    // it has no key for the order, or a hold there
 )
 
-// tracker returns the producer of the tracker with the newest decision before an order, if it has
-// another data directory. Only such a tracker answers orders. A decision after the order could be of
-// somebody who wants to answer instead.
+// tracker returns "" for a tracker in this data directory, because only other trackers answer
+// orders. A decision after the order could be of somebody who wants to answer instead.
 func (f *orderFlags) tracker(ctx context.Context, dataDir string, r *ledger.Reader, order int64) (string, error) {
 	if f.noTracker {
 		return "", nil
@@ -49,8 +48,6 @@ func (f *orderFlags) tracker(ctx context.Context, dataDir string, r *ledger.Read
 	return newest, nil
 }
 
-// awaitTracker waits until the tracker has answered the orders. Without a running auditor, it must
-// read the stream itself.
 func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) (TrackerAnswer, error) {
 	if done[0].Order.Action != events.AuditErase || done[0].Effect != ledger.EffectDone {
 		return "", nil
@@ -92,8 +89,6 @@ type trackerAnswers struct {
 	rules    map[string]string
 }
 
-// to reads the new records. It returns TrackerErased if the tracker has erased the texts of all
-// orders.
 func (t *trackerAnswers) to(ctx context.Context, r *ledger.Reader, done []ledger.Outcome) (TrackerAnswer, error) {
 	for entry, err := range r.After(ctx, t.after) {
 		if err != nil {

@@ -155,7 +155,6 @@ func (x exportFlags) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, op
 	return damaged(bundle.WriteTable(cmd.Context(), w, r, bundle.Format(x.format), opts))
 }
 
-// keys returns the keys for a bundle. Without the private key, the signer is nil.
 func (x exportFlags) keys(stderr io.Writer, shared *cli.Shared) (public string, signer note.Signer, err error) {
 	signer, public, err = x.signing.key(stderr, shared)
 	if err != nil || x.signing.file != "" && x.key == "" {
@@ -177,7 +176,6 @@ func (x exportFlags) publicKey(shared *cli.Shared) (string, error) {
 	return text, err
 }
 
-// writeTo writes a file atomically, or to out if file is empty.
 func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
 	if file == "" {
 		buffered := bufio.NewWriter(out)

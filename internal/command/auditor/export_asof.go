@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// asOf finds out how recent the ledger is before the export. Call say after a successful export to
-// print that.
+// Call asOf before the export, and say after a successful export to print how recent the ledger
+// was.
 func (x exportFlags) asOf(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader) (say func(error), err error) {
 	path, err := ledgerPath(shared.DataDir, r.Tenant(), x.file)
 	if err != nil {

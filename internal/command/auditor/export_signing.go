@@ -31,8 +31,6 @@ func (s *signing) register(cmd *cobra.Command, what string) {
 	cmd.MarkFlagsMutuallyExclusive("signing-key", "unsigned")
 }
 
-// key returns the signer and its public key, by default from the data directory. If the default key
-// is not usable, the signer is nil.
 func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string, error) {
 	if s.unsigned {
 		return nil, "", nil
@@ -51,8 +49,6 @@ func (s signing) key(stderr io.Writer, shared *cli.Shared) (note.Signer, string,
 	return signer, public, err
 }
 
-// write writes a bundle. It stays unsigned if the data directory lacks the ledger's key. A wrong
-// --signing-key is an error.
 func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	err := s.tryWrite(cmd, w, r, opts)
 	if errors.Is(err, bundle.ErrOtherKey) && s.file == "" {
@@ -70,7 +66,6 @@ func (s signing) write(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts b
 	return err
 }
 
-// tryWrite writes a bundle. Unless --unsigned is set, the ledger is verified first.
 func (s signing) tryWrite(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	if opts.Signer == nil && !s.unsigned {
 		if err := verifyExported(cmd, r, opts); err != nil {
@@ -80,8 +75,6 @@ func (s signing) tryWrite(cmd *cobra.Command, w io.Writer, r *ledger.Reader, opt
 	return bundle.WriteBundle(cmd.Context(), w, r, opts)
 }
 
-// reportInvalid verifies the ledger after an export with --unsigned. An INVALID ledger gives status
-// 40.
 func (s signing) reportInvalid(cmd *cobra.Command, r *ledger.Reader, opts bundle.Options) error {
 	err := verifyExported(cmd, r, opts)
 	if errors.Is(err, bundle.ErrInvalid) {
@@ -90,8 +83,6 @@ func (s signing) reportInvalid(cmd *cobra.Command, r *ledger.Reader, opts bundle
 	return err
 }
 
-// verifyExported verifies the ledger with the key of the bundle. It returns [bundle.ErrInvalid] for
-// an altered ledger.
 func verifyExported(cmd *cobra.Command, r *ledger.Reader, opts bundle.Options) error {
 	key, err := ledger.ParseKey(opts.Key)
 	if err != nil {

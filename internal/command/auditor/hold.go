@@ -198,7 +198,6 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 	}
 }
 
-// withLifts adds to each hold the unexpired proposal to lift the hold.
 func withLifts(holds []ledger.Order, waiting []ledger.Proposal) []Hold {
 	list := make([]Hold, 0, len(holds))
 	for _, h := range holds {

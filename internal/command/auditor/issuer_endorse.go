@@ -48,8 +48,7 @@ func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) er
 	})
 }
 
-// checkFolder returns an error unless folder is a data directory, or empty. A key elsewhere is
-// useless.
+// checkFolder rejects other folders, because a key there is useless.
 func checkFolder(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -68,7 +67,7 @@ func checkFolder(folder string) error {
 	return nil
 }
 
-// ownIssuer describes the issuer at path. It does not check the signature of the endorsement.
+// ownIssuer does not check the signature of the endorsement.
 func ownIssuer(public, path string) Issuer {
 	own := Issuer{Key: public}
 	text, err := os.ReadFile(path + publish.EndorsedEnding)

@@ -94,7 +94,6 @@ func pinOwn(cmd *cobra.Command, shared *cli.Shared, path string) (o pins.Outcome
 	return auditor.PinKey(cmd.Context(), path, shared.DataDir, shown.Key, time.Now())
 }
 
-// entryOf returns the pin for --key, a verifier key or a file with one.
 func entryOf(cmd *cobra.Command, shared *cli.Shared, key string) (e pins.Entry, err error) {
 	text, err := keyFlag(key)
 	if err != nil {
@@ -133,7 +132,6 @@ func (p keyPinned) String() string {
 	return termtext.Printable(text)
 }
 
-// repin updates the user's pin, if there is one, after a rotation of the ledger key.
 func repin(ctx context.Context, shared *cli.Shared, known knownLedgers, public string) error {
 	entries, err := known.entries()
 	if err != nil {

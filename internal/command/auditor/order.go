@@ -52,8 +52,6 @@ func (f *orderFlags) order(action events.AuditAction) (ledger.Order, error) {
 	}, nil
 }
 
-// give gives orders and waits until they have taken effect. Without a running auditor, it reads the
-// orders from the stream itself.
 func (f *orderFlags) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	if err := checkBroker(cmd, shared, r.Tenant()); err != nil {
 		return nil, err

@@ -46,7 +46,6 @@ type pacer struct {
 	first time.Time
 }
 
-// wait waits until an event is due. An event without a time is due at once.
 func (p *pacer) wait(ctx context.Context, t time.Time) error {
 	if p.speed == 0 || t.IsZero() {
 		return nil

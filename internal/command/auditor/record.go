@@ -54,7 +54,6 @@ func openRecorded(cmd *cobra.Command, shared *cli.Shared, file string, d events.
 	return r, nil
 }
 
-// recordRead records the use of a ledger. The use of a copy is only logged.
 func recordRead(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, file string, d events.AuditAccessedData) error {
 	if file != "" {
 		own, err := isOwnLedger(shared.DataDir, r.Tenant(), file)

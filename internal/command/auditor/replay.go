@@ -90,7 +90,8 @@ func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return r.publish(cmd, shared, reader, chosen)
 }
 
-// checkSubject rejects subjects of the event stream. The auditor would receive the events again.
+// checkSubject rejects subjects of the event stream, because the auditor would receive the events
+// again.
 func (r replayFlags) checkSubject() error {
 	if r.subject == "" {
 		return nil

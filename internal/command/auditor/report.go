@@ -239,7 +239,6 @@ func plural(n int64, one, many string) string {
 	return thousands(n) + " " + many
 }
 
-// thousands formats 91204 as 91,204.
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

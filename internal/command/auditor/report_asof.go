@@ -83,8 +83,8 @@ func laterText(l verifier.Later) string {
 	return text
 }
 
-// waitingTexts describes missing outboxes and outboxes with unsent events. Without uses, it skips
-// outboxes that only contain records about reads of the ledger.
+// waitingTexts skips outboxes with nothing but records about reads of the ledger, unless uses is
+// set.
 func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	for _, w := range a.Outboxes {
 		if w.Uses && !uses && w.Lost+w.Damaged == 0 {
@@ -117,7 +117,6 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	return texts
 }
 
-// behindLines describes the events that the ledger lacks, if that makes it unproven.
 func behindLines(r verifier.Report) (texts []string) {
 	if r.AsOf == nil || !r.AsOf.Behind() {
 		return nil

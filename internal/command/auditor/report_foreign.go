@@ -7,8 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// foreign prints the records that name a producer but lack its signature. It also prints since when
-// producers have signed.
 func (l lines) foreign(r verifier.Report) {
 	if r.ForeignCount > 0 {
 		l.print("Foreign", l.verdict(fmt.Sprintf("FOUND (%s)", thousands(r.ForeignCount)), l.palette.Bad),

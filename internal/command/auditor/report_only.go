@@ -21,7 +21,7 @@ func (v verification) options(cmd *cobra.Command, shared *cli.Shared) (verifier.
 	}, cmp.Or(err, checkMaxAge(cmd, v.maxAge))
 }
 
-// foundNothing returns an error if the ledger has no record of the run. A verdict about nothing is
+// foundNothing fails if the ledger has no record of the run, because a verdict about nothing is
 // meaningless.
 func (v verification) foundNothing(opts verifier.Options, r verifier.Report) error {
 	if v.only.run == "" || r.Integrity != verifier.Verified || !r.IsOfNothing() {

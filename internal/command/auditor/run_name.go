@@ -38,9 +38,8 @@ func RunsNamed(ctx context.Context, r *ledger.Reader, name string) (near []strin
 	return near, err
 }
 
-// startsRun reports whether name is the start of a run's id. The id of a sub-agent's run,
-// SESSION/AGENT, starts with the session's id. So only a name with a slash can match it, with the
-// starts of both.
+// startsRun matches the run of a sub-agent, SESSION/AGENT, only with a slash in name, because its
+// id starts with the session's id.
 func startsRun(run, name string) bool {
 	session, agent, isSub := strings.Cut(run, "/")
 	ofSession, ofAgent, wantsSub := strings.Cut(name, "/")
@@ -56,8 +55,8 @@ func Candidates(runs []string) string {
 	return termtext.ShellQuote(runs...)
 }
 
-// findRun replaces the start of a run's id in run by the id, and prints it on stderr. It leaves run
-// unchanged if no id starts with it, or if the ledger is unreadable, which the command then reports.
+// findRun leaves run unchanged if no id starts with it, or if the ledger is unreadable. The command
+// then reports the problem itself.
 func findRun(cmd *cobra.Command, shared *cli.Shared, file string, run *string) error {
 	near := shortened(cmd.Context(), shared, file, *run)
 	switch len(near) {
@@ -71,8 +70,8 @@ func findRun(cmd *cobra.Command, shared *cli.Shared, file string, run *string) e
 	return fmt.Errorf("--run %q begins the ids of %d runs: %s", *run, len(near), Candidates(near))
 }
 
-// refuseStart returns an error if run is only the start of the ids of runs, because an order must
-// name exactly the run that is meant.
+// refuseStart rejects the start of a run's id, because an order must name exactly the run that is
+// meant.
 func refuseStart(cmd *cobra.Command, shared *cli.Shared, run string) error {
 	if near := shortened(cmd.Context(), shared, "", run); len(near) > 0 {
 		return fmt.Errorf("--run %q: the whole id is needed here: %s", run, Candidates(near))
@@ -80,7 +79,6 @@ func refuseStart(cmd *cobra.Command, shared *cli.Shared, run string) error {
 	return nil
 }
 
-// shortened returns the runs whose ids start with run, unless it is an id itself or very short.
 func shortened(ctx context.Context, shared *cli.Shared, file, run string) []string {
 	if utf8.RuneCountInString(run) < leastStart {
 		return nil

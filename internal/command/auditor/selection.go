@@ -39,7 +39,6 @@ func registerLedger(flags *pflag.FlagSet, file *string) {
 
 func (s selection) isAll() bool { return s.run == "" && s.from == "" && s.to == "" }
 
-// find is like parse, but accepts the start of a run's id.
 func (s selection) find(cmd *cobra.Command, shared *cli.Shared) (ledger.Selection, error) {
 	if err := findRun(cmd, shared, s.file, &s.run); err != nil {
 		return ledger.Selection{}, err

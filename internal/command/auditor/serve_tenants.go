@@ -19,8 +19,8 @@ import (
 // All auditors of a process share cacheBytes.
 const cacheBytes = 64 << 20
 
-// serveTenants runs one auditor per tenant. Each has a connection, position and lock of its own, so
-// a tenant can move to another process. One failure stops all, except in a drain.
+// serveTenants gives each auditor a connection, position and lock of its own, so that a tenant can
+// move to another process.
 func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()

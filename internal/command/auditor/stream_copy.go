@@ -27,7 +27,7 @@ const (
 	CopyUnknown StreamCopy = "unknown" // the stream is unreadable
 )
 
-// streamCopy sets c.Stream and c.Expires. It only logs errors, because the orders have succeeded.
+// streamCopy only logs errors, because the orders have succeeded.
 func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) {
 	c.Stream = CopyUnknown
 	last, err := lastOf(cmd.Context(), r, done)
@@ -47,8 +47,6 @@ func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 	}
 }
 
-// copyOf reports whether a stream from the time first still has messages up to last, and when they
-// expire. A maxAge of 0 is no limit.
 func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time) {
 	switch {
 	case first.IsZero() || last.Before(first):

@@ -46,8 +46,6 @@ type question struct {
 	conn   *nats.Conn // nil if the stream was not asked
 }
 
-// ask looks for events that a ledger does not contain yet, and waits for a running auditor. For an
-// unreadable ledger, it returns nil.
 func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *question {
 	r, err := ledger.OpenReader(s.path)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 // askLimit limits the wait of a verification for the broker. It then goes on without.
 const askLimit = 5 * time.Second
 
-// askBucket adds the newest checkpoint in the broker's bucket to opts. It starts no broker.
 func (v verification) askBucket(cmd *cobra.Command, shared *cli.Shared, opts *verifier.Options, path string) error {
 	if !v.bucket || shared.NATSURL == "" && v.file != "" {
 		return nil

@@ -75,8 +75,6 @@ func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
 	return printVerdict(cmd, shared, r, r.Exit, func(out io.Writer) { r.print(lines{out: out, palette: cli.PaletteFor(out)}) })
 }
 
-// check checks the text of a proof with a key, and unless they are empty, that it is about the
-// event and the tenant.
 func (r *proofReport) check(text, event []byte, key note.Verifier, tenant string) error {
 	p, err := transparency.ParseProof(text)
 	if err != nil {

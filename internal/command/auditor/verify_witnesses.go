@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// askWitnesses finds a checkpoint that meets the witness policy. Call it before reading the ledger,
-// which may grow.
+// Call askWitnesses before reading the ledger, because the ledger may grow.
 func (v verification) askWitnesses(opts *verifier.Options, path string) (err error) {
 	if v.witnessPolicy == "" {
 		return nil

@@ -104,7 +104,6 @@ func (c *Command) Run(ctx context.Context) (status int) {
 	return result.Reply.Exit
 }
 
-// options replaces invalid values and reports them in Problems.
 func (c *Command) options() hookclient.Options {
 	if c.DataDir == "" {
 		c.DataDir = flagenv.DefaultDataDir()

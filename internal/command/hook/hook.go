@@ -53,8 +53,7 @@ type answer struct {
 
 var errNoAnswer = errors.New("no answer of a publisher")
 
-// ask passes the payload to the publisher. After an error, payload is what was read from stdin, or
-// nil.
+// After an error, ask returns what it has read from stdin, or nil.
 func (l *line) ask(stdin *unixsocket.FD) (payload []byte, a answer, err error) {
 	breaker := hooksocket.BreakerOf(l.dataDir, l.publisher)
 	key, ok := l.idKey()
@@ -101,7 +100,7 @@ func (l *line) connect() (*unixsocket.FD, error) {
 	return unixsocket.Connect(path)
 }
 
-// read reads the payload. The payload is never nil.
+// read never returns a nil payload.
 func read(stdin io.Reader) ([]byte, error) {
 	payload, err := io.ReadAll(io.LimitReader(stdin, hooksocket.MaxPayload+1))
 	if err == nil && len(payload) > hooksocket.MaxPayload {
@@ -110,8 +109,8 @@ func read(stdin io.Reader) ([]byte, error) {
 	return payload, err
 }
 
-// post sends the payload to the publisher, and fails early if no response begins. The next program
-// waits longer and decides whether the publisher hangs.
+// post fails early if no response begins, because the next program waits longer and decides whether
+// the publisher hangs.
 func (l *line) post(conn *unixsocket.FD, key string, payload []byte, until time.Time, b hooksocket.Breaker) (hooksocket.Response, error) {
 	now, wait := time.Now(), min(l.timeout, hooksocket.QuickResponse)
 	if end := now.Add(l.timeout); end.Before(until) {
@@ -149,8 +148,6 @@ func (l *line) post(conn *unixsocket.FD, key string, payload []byte, until time.
 	return resp, err
 }
 
-// idKey returns the key of the data directory for event ids. It returns false if the next program
-// must create the key.
 func (l *line) idKey() (string, bool) {
 	data, err := os.ReadFile(filepath.Join(l.dataDir, "hook-ids.key"))
 	text := strings.TrimSpace(string(data))

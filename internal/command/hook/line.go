@@ -23,8 +23,6 @@ type line struct {
 	token       string
 }
 
-// needsFull reports whether only publisher hook can decide, because of a hooks file or a publisher
-// without a Unix socket.
 func (l *line) needsFull() bool {
 	return l.hooks != "" || l.publisher != "" && !strings.HasPrefix(l.publisher, unixScheme+"/")
 }
@@ -37,8 +35,8 @@ var (
 	switches  = []string{"fail-closed", "no-redact"}
 )
 
-// parse reads the flags that publisher install writes. It returns false for others, which publisher
-// hook explains.
+// parse returns false for flags that publisher install does not write. The command publisher hook
+// explains them.
 func parse(args []string, getenv func(string) string) (*line, bool) {
 	given := flags{}
 	names, ok := given.split(args)
@@ -67,7 +65,6 @@ func parse(args []string, getenv func(string) string) (*line, bool) {
 	return l, l.dataDir != "" && given["no-redact"] == "" && strings.TrimPrefix(given["fail-closed"], "true") == ""
 }
 
-// split reads the flags in args, and returns the other arguments, or false for unusual flags.
 func (f flags) split(args []string) (names []string, ok bool) {
 	for i := 0; i < len(args); i++ {
 		name, isLong := strings.CutPrefix(args[i], "--")
@@ -99,7 +96,7 @@ func (l *line) complete() {
 	}
 }
 
-// defaultDataDir is a copy from package flagenv, which would link pflag.
+// defaultDataDir is a copy from package flagenv, because that package would link pflag.
 func defaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "hooktrail")

@@ -22,8 +22,7 @@ var (
 // statusMissing is a shell's status for a missing program. The installed hook command then decides.
 const statusMissing = 127
 
-// replace replaces this process by the first program that exists, with payload as stdin unless it
-// is nil. It returns only if it fails.
+// replace returns only if it fails. A nil payload leaves stdin unchanged.
 func replace(list [][]string, args []string, payload []byte) int {
 	var err error
 	if payload != nil {
@@ -36,7 +35,6 @@ func replace(list [][]string, args []string, payload []byte) int {
 	return statusMissing
 }
 
-// run replaces this process by the first program that starts. Otherwise it returns.
 func run(list [][]string, args []string) (err error) {
 	for _, program := range list {
 		path, failed := find(program[0])
@@ -48,7 +46,6 @@ func run(list [][]string, args []string) (err error) {
 	return err
 }
 
-// find looks for a program in the folder of this one, then in the PATH.
 func find(program string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), program)); err == nil {
@@ -63,8 +60,6 @@ const (
 	pipeGrace = 100 * time.Millisecond
 )
 
-// setStdin makes payload the input of the next program. A payload that is too large for a pipe goes
-// through a nameless file.
 func setStdin(payload []byte) error {
 	if len(payload) > pipeSize {
 		return setFile(payload)

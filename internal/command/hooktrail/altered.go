@@ -16,8 +16,8 @@ import (
 // altered is the status of a record that differs from its leaf, and the state of its run.
 const altered = "ALTERED"
 
-// addAltered adds a record whose bytes were changed later. The id, kind, run and time come from the
-// signed leaf, the rest from these bytes.
+// addAltered takes the id, kind, run and time from the signed leaf, because the bytes were changed
+// later.
 func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
 	e, err := events.Decode(entry.Bytes)
 	if err != nil {
@@ -120,7 +120,6 @@ func alarms(r *runtree.Row) (list []string) {
 	return list
 }
 
-// alteredRecord returns the RecordError in err, after which the next record can be read.
 func alteredRecord(err error) (*ledger.RecordError, bool) {
 	return errors.AsType[*ledger.RecordError](err)
 }

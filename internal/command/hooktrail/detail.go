@@ -8,7 +8,6 @@ import (
 
 const maxDetail = 500
 
-// duration formats milliseconds as 30ms, 3.4s, 1m 23s or 2h 5m.
 func duration(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {

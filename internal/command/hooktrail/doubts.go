@@ -37,8 +37,7 @@ type setApart struct {
 	first int64 // leaf of the first record with its id or number
 }
 
-// readDoubts verifies the ledger to find records that may be from other writers. It skips a large
-// ledger unless always is true.
+// readDoubts verifies the ledger to find records that may be from other writers.
 func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bool) (doubts, error) {
 	d := doubts{byLeaf: make(map[int64][]runtree.Doubt), setApart: make(map[string][]setApart)}
 	newest, err := r.Newest(ctx)
@@ -138,7 +137,6 @@ func foldRun(ctx context.Context, r *ledger.Reader, run string, fold *runtree.Fo
 	return nil
 }
 
-// mark adds the doubts about a run's records to its trace.
 func (d *doubts) mark(fold *runtree.Fold, run string, leaves map[int64]events.Event) {
 	for _, leaf := range slices.Sorted(maps.Keys(leaves)) {
 		for _, doubt := range d.byLeaf[leaf] {

@@ -18,7 +18,6 @@ const (
 	returnBytes    = 64 << 20         // allocations that make a return worthwhile
 )
 
-// savingMemory calls saveMemory during run.
 func savingMemory(ctx context.Context, run func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var saving sync.WaitGroup
@@ -28,9 +27,8 @@ func savingMemory(ctx context.Context, run func() error) error {
 	return run()
 }
 
-// saveMemory makes the garbage collector run more often, and returns memory to the system after work
-// such as an import. An idle process collects no garbage for two minutes, so it would keep the memory.
-// The variable GOGC wins over garbagePercent.
+// saveMemory returns memory to the system after work such as an import, because an idle process
+// collects no garbage for two minutes.
 func saveMemory(ctx context.Context) {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))

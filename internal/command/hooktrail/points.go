@@ -82,7 +82,6 @@ func newPointCounter() *pointCounter {
 	return c
 }
 
-// add counts an event. For an invalid payload, it counts the dispatch but no hooks.
 func (c *pointCounter) add(e events.Event) {
 	if e.Kind() == events.HookExecuted {
 		if data, err := events.Payload[events.HookExecutedData](e); err == nil {
@@ -112,8 +111,7 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// executed counts an execution of a hook at a point. A late end increases only Late, because its
-// timeout was counted before.
+// executed counts a late end only in Late, because its timeout was counted before.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {

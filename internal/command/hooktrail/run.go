@@ -158,7 +158,6 @@ func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(even
 	return nil
 }
 
-// findRun returns the id of the run with this name, or of the only run whose id starts with it.
 func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error) {
 	near, err := auditorcmd.RunsNamed(ctx, r, name)
 	if err != nil {

@@ -25,7 +25,6 @@ func newShortIDs(runs iter.Seq[string]) *shortIDs {
 	return &s
 }
 
-// add adds a run that may be known.
 func (s *shortIDs) add(run string) {
 	session, agent, _ := strings.Cut(run, "/")
 	s.sessions, s.agents = inserted(s.sessions, session), inserted(s.agents, agent)
@@ -47,7 +46,6 @@ func (s *shortIDs) of(run string) string {
 	return session
 }
 
-// shortest returns a start of a name that none of the other names has.
 func shortest(names []string, name string) string {
 	same := 0
 	i, _ := slices.BinarySearch(names, name)

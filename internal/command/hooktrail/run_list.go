@@ -99,7 +99,6 @@ func (f *listFlags) run(cmd *cobra.Command, shared *cli.Shared) error {
 	return cmp.Or(err, list.Altered)
 }
 
-// joinLists merges two lists of the latest runs.
 func joinLists(a, b ledger.RunList, limit int) ledger.RunList {
 	runs := append(a.Runs, b.Runs...)
 	slices.SortStableFunc(runs, func(a, b ledger.RunSummary) int { return b.First.Compare(a.First) })
@@ -116,7 +115,6 @@ func joinLists(a, b ledger.RunList, limit int) ledger.RunList {
 	return ledger.RunList{Runs: runs, More: more, Altered: cmp.Or(a.Altered, b.Altered)}
 }
 
-// chosenTenants returns the tenants of --tenant.
 func chosenTenants(shared *cli.Shared) ([]string, error) {
 	switch {
 	case len(shared.Tenants) == 0:
@@ -174,7 +172,6 @@ func (f *listFlags) addState(word string) error {
 	return nil
 }
 
-// parseWhen parses a time, or an age such as 2h or 7d.
 func parseWhen(text string, now time.Time) (time.Time, error) {
 	if age, err := auditorcmd.ParseAge(text); err == nil && age >= 0 {
 		return now.Add(-age).UTC(), nil

@@ -59,7 +59,6 @@ func runColumns() []runColumn {
 	}
 }
 
-// started returns when the run started, or "" if the source states no time.
 func started(s ledger.RunSummary) string {
 	if s.Started.IsZero() {
 		return ""
@@ -81,7 +80,6 @@ func stateOf(s ledger.RunSummary) string {
 	return string(s.State)
 }
 
-// spent returns the tokens, which are unknown if no event tells them.
 func spent(s ledger.RunSummary) string {
 	if s.Tokens == (events.Tokens{}) {
 		return ""
@@ -89,7 +87,6 @@ func spent(s ledger.RunSummary) string {
 	return count(s.Tokens.Input) + "/" + count(s.Tokens.Output)
 }
 
-// paid returns the cost. An estimate begins with "~".
 func paid(s ledger.RunSummary) string {
 	if s.Cost == nil {
 		return ""
@@ -108,7 +105,7 @@ func some(n int) string {
 	return count(int64(n))
 }
 
-// folder returns the end of a path, which tells more than its beginning.
+// folder keeps the end of a path, which tells more than its beginning.
 func folder(path string) string {
 	const most = 28
 	if home, err := os.UserHomeDir(); err == nil && home != "/" && (path == home || strings.HasPrefix(path, home+"/")) {
@@ -121,7 +118,6 @@ func folder(path string) string {
 	return string(r)
 }
 
-// writeRuns writes a table that fits the width. A width of 0 is no limit.
 func writeRuns(out io.Writer, list ledger.RunList, width int) {
 	if len(list.Runs) == 0 {
 		fmt.Fprintln(out, "no runs")
@@ -145,7 +141,6 @@ func writeRuns(out io.Writer, list ledger.RunList, width int) {
 	}
 }
 
-// tableOf returns the columns that say something, and their cells.
 func tableOf(runs []ledger.RunSummary, terminal bool) (columns []runColumn, cells [][]string) {
 	ids := newShortIDs(runIDs(runs))
 	several := slices.ContainsFunc(runs, func(s ledger.RunSummary) bool { return s.Tenant != runs[0].Tenant })
@@ -193,7 +188,6 @@ func tenantOf(s ledger.RunSummary, several bool) string {
 	return ""
 }
 
-// narrow drops columns until the others fit. The title gets the rest.
 func narrow(columns []runColumn, cells [][]string, width int) ([]runColumn, [][]string) {
 	title := len(columns) - 1
 	for {

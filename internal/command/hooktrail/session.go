@@ -22,8 +22,6 @@ const (
 
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// unpackSession writes the recorded session to a folder. The main transcript comes first in the
-// result.
 func unpackSession(dir string) ([]string, error) {
 	tree, err := fs.Sub(recordedSession, sessionRoot)
 	if err != nil {
@@ -35,8 +33,8 @@ func unpackSession(dir string) ([]string, error) {
 	return sessionFiles(filepath.Join(dir, sessionFile))
 }
 
-// sessionFiles returns file and the transcripts of its sub-agents, which Claude Code keeps in a
-// folder next to it.
+// sessionFiles also returns the transcripts of sub-agents, which Claude Code keeps in a folder next
+// to file.
 func sessionFiles(file string) ([]string, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("session: %w", err)

@@ -22,7 +22,6 @@ import (
 
 const labelWidth = 11
 
-// writeDemo writes a summary that can be read in ten seconds.
 func writeDemo(w io.Writer, r DemoReport) {
 	paint := cli.PaletteFor(w)
 	line := func(label, format string, args ...any) {

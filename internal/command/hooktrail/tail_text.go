@@ -38,7 +38,7 @@ func newTailPrinter(cmd *cobra.Command, shared *cli.Shared) *tailPrinter {
 	return &tailPrinter{cmd: cmd, json: shared.JSON, width: cli.Columns(out), paint: cli.PaletteFor(out), ids: new(shortIDs)}
 }
 
-// know reads the ids of the runs, so that shortened ones name one run.
+// know reads all run ids, so that a shortened id names only one run.
 func (p *tailPrinter) know(ctx context.Context, r *ledger.Reader) error {
 	if p.width == 0 {
 		return nil
@@ -58,7 +58,6 @@ func (p *tailPrinter) line(l tail.Line) error {
 	return err
 }
 
-// text returns a line that fits the width of the terminal.
 func (p *tailPrinter) text(l tail.Line) string {
 	at := unknown
 	if !l.Time.IsZero() {
@@ -96,7 +95,6 @@ func paintMark(mark string, paint cli.Palette) string {
 	return paint.Warn(mark)
 }
 
-// tailWords returns the mark and the words of an event, as run show has them.
 func tailWords(l tail.Line) (mark, text string) {
 	name := shown(cmp.Or(l.Name, string(l.Kind)), maxName)
 	switch {
@@ -147,7 +145,6 @@ func spaced(text string) string {
 	return " " + text
 }
 
-// dotted joins the parts that are not empty to one safe line.
 func dotted(parts ...string) string {
 	var there []string
 	for _, part := range parts {
@@ -195,7 +192,6 @@ func endMark(l tail.Line) string {
 	return "?"
 }
 
-// callNote returns who decided about a call or prompt, or why the call failed.
 func callNote(l tail.Line) string {
 	row := &runtree.Row{
 		Kind: events.ToolBefore, Verdict: l.Verdict, Hook: l.Hook, Reason: l.Reason, Status: events.ToolStatus(l.Status),
@@ -225,7 +221,6 @@ func failureText(l tail.Line) string {
 	return l.Failure.Message
 }
 
-// lasting returns how long the call, step or run took.
 func lasting(l tail.Line) string {
 	switch {
 	case l.Kind == events.ToolResult && l.Status == string(events.ToolInterrupted):

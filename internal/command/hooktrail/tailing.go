@@ -63,7 +63,6 @@ func (t *tailing) failure() error {
 	return &cli.StatusError{Status: verifier.ExitInvalid, Err: err}
 }
 
-// follow prints lines until ctx ends, the run ends, or nobody reads the output.
 func (t *tailing) follow(ctx context.Context) error {
 	var busy, checked time.Time
 	for {
@@ -90,7 +89,6 @@ func (t *tailing) follow(ctx context.Context) error {
 	}
 }
 
-// check looks for new ledgers and, if no event has arrived for a while, for an auditor.
 func (t *tailing) check(ctx context.Context, idle time.Duration) error {
 	err := t.openNew(ctx)
 	if err == nil && idle >= tailCheck {
@@ -129,7 +127,6 @@ func (t *tailing) printNew(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// openNew opens the ledgers that are not open yet.
 func (t *tailing) openNew(ctx context.Context) error {
 	tenants, err := chosenTenants(t.shared)
 	if err = t.unlessAwaited(ctx, "", err); err != nil {
@@ -149,7 +146,6 @@ func (t *tailing) openNew(ctx context.Context) error {
 	return nil
 }
 
-// unlessAwaited returns err, or nil if it is about a ledger that can appear later.
 func (t *tailing) unlessAwaited(ctx context.Context, tenant string, err error) error {
 	if _, ok := errors.AsType[*noLedgerError](err); !ok {
 		return err
@@ -201,7 +197,6 @@ func (t *tailing) openTenant(ctx context.Context, tenant string) error {
 	return err
 }
 
-// tellWaiting says that no auditor runs, so that no events can arrive.
 func (t *tailing) tellWaiting(ctx context.Context) error {
 	if t.ended(tailSeal) {
 		return nil

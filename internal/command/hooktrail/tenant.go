@@ -80,8 +80,6 @@ run "hooktrail nats creds" again.`,
 	return cmd
 }
 
-// endorseTenant endorses a tenant's key with the key of the ledgers, or returns false if there is
-// none.
 func endorseTenant(dataDir, file, tenant string) (bool, error) {
 	signer, public, err := writer.ReadSigner(writer.KeyFile(auditor.KeyDir(dataDir)))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

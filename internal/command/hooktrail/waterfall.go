@@ -97,7 +97,6 @@ func heading(t runtree.Trace) []string {
 	return append(parts, t.Started.UTC().Format("2006-01-02 15:04:05 UTC"), duration(t.Ended.Sub(t.Started).Milliseconds()), state)
 }
 
-// endOf names the end of a run, which goes on without a status.
 func endOf(status events.RunStatus) string {
 	switch status {
 	case "":
@@ -135,7 +134,6 @@ func traceTotals(t runtree.Trace) []string {
 	return []string{plural(len(t.Steps), "step"), calls, tokens(t.Tokens), cost(t.Cost), all}
 }
 
-// cost names the cost of a run, and marks an estimate.
 func cost(c *events.Cost) string {
 	if c == nil {
 		return "cost " + unknown
@@ -194,7 +192,6 @@ func (p page) writeLink(run string) {
 	fmt.Fprintf(p.w, "      %s\n", p.paint.Dim("↳ hooktrail run show "+shown(termtext.ShellQuote(run), maxDetail)+tenantFlag(p.tenant)))
 }
 
-// writeChild writes the run of a sub-agent once, even if many rows name it.
 func (p page) writeChild(t *runtree.Trace) {
 	delete(p.children, t.Run)
 	p.writeLink(t.Run)

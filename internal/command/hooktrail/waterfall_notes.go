@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// origin returns who ran the agent, and where.
 func origin(t runtree.Trace) (parts []string) {
 	for _, one := range []struct{ label, text string }{{"by ", t.User}, {"in ", t.Cwd}, {"branch ", t.Branch}} {
 		if one.text != "" {
@@ -25,7 +24,6 @@ func origin(t runtree.Trace) (parts []string) {
 // madeUp matches the ids that imports give to steps by their place in the file.
 var madeUp = regexp.MustCompile(`^(message|line|step)-[0-9a-f]+$`)
 
-// title returns the prompt of a step. A step without one continues the work on an earlier prompt.
 func (p page) title(s *runtree.Step) string {
 	switch {
 	case s.Input != "":
@@ -38,7 +36,6 @@ func (p page) title(s *runtree.Step) string {
 	return cmp.Or(s.Output, unknown)
 }
 
-// widestName returns the width of the column for the names of tools. A longer name is not cut.
 func widestName(t runtree.Trace) int {
 	widest := nameWidth
 	for one := range t.All() {
@@ -62,7 +59,6 @@ func (p page) nameAndDetail(r *runtree.Row) string {
 	return name + strings.Repeat(" ", max(0, p.names-termtext.Width(name))) + " " + termtext.Pad(shown(r.Detail, maxDetail), width)
 }
 
-// writeNotes writes what is wrong with a row, who denied it, and why it failed.
 func (p page) writeNotes(indent string, r *runtree.Row) {
 	for _, alarm := range alarms(r) {
 		fmt.Fprintf(p.w, "%s%s\n", indent, p.paint.Bad(alarm))
@@ -72,7 +68,6 @@ func (p page) writeNotes(indent string, r *runtree.Row) {
 	}
 }
 
-// refusal returns who denied the call, and why.
 func refusal(r *runtree.Row) string {
 	switch {
 	case !r.Denied():
@@ -97,7 +92,6 @@ func userWords(f *events.Failure) string {
 	return runtree.OneLine(words)
 }
 
-// failure returns the exit code and the error of a failed row.
 func failure(r *runtree.Row) string {
 	if r.Status != events.ToolError {
 		return ""
@@ -127,7 +121,6 @@ const (
 	noteLines = 4
 )
 
-// wrapped cuts a text into lines.
 func wrapped(text string) (lines []string) {
 	for words := strings.Fields(text); len(words) > 0; {
 		line := termtext.Fit(words[0], noteWidth)

@@ -73,7 +73,7 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// validate rejects flags that the hook command could not use. Otherwise the error would only appear
+// validate rejects flags that the hook command could not use, because the error would only appear
 // in the agent.
 func (f *installFlags) validate() error {
 	if f.uninstall {
@@ -130,7 +130,6 @@ func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, too
 	return printInstalled(cmd, shared, all[0])
 }
 
-// applied applies changes, unless dryRun is set, and describes them.
 func applied(changes []*install.Change, dryRun bool) ([]installed, error) {
 	all := make([]installed, len(changes))
 	for i, c := range changes {
@@ -144,7 +143,6 @@ func applied(changes []*install.Change, dryRun bool) ([]installed, error) {
 	return all, nil
 }
 
-// installOptions returns the options without the flags of the hook.
 func installOptions(flags *installFlags) (install.Options, error) {
 	home, err := os.UserHomeDir()
 	if err != nil && flags.project == "" {
@@ -160,7 +158,6 @@ func installOptions(flags *installFlags) (install.Options, error) {
 	}, err
 }
 
-// planInstall returns the change of the hooks and, if wanted, of the trust in them.
 func planInstall(tool string, opts install.Options, withTrust bool) ([]*install.Change, error) {
 	change, err := install.Plan(tool, opts)
 	if err != nil {
@@ -198,8 +195,7 @@ func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
 	})
 }
 
-// hookArgs returns the flags of the installed hook command, with absolute paths, because agents run
-// in any folder.
+// hookArgs makes paths absolute, because agents run in any folder.
 func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
 	var args []string
 	for _, f := range []struct {
@@ -233,8 +229,7 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 	return termtext.ShellQuote(args...), nil
 }
 
-// programNames returns the commands of this program and of hooktrail-hook in the same folder,
-// quoted for a shell. hook is empty if it is missing.
+// programNames quotes the commands for a shell. hook is empty if hooktrail-hook is missing.
 func programNames() (program, hook string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -246,7 +241,6 @@ func programNames() (program, hook string, err error) {
 	return commandOf(self), hook, nil
 }
 
-// commandOf returns the name of a program if the shell finds it, otherwise its path.
 func commandOf(path string) string {
 	name := filepath.Base(path)
 	if found, err := exec.LookPath(name); err == nil && sameFile(found, path) {

@@ -46,7 +46,6 @@ func runStatus(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, args
 	return err
 }
 
-// checkAll checks the named agents, or all that have hooks.
 func checkAll(ctx context.Context, opts install.Options, dir string, names []string) ([]hookStatus, error) {
 	named := len(names) > 0
 	if !named {

@@ -48,7 +48,6 @@ func writePrices(out io.Writer, table *prices.Table) {
 	w.Flush()
 }
 
-// priced formats the price of cached tokens. Without one, they cost as much as input tokens.
 func priced(usd float64) string {
 	if usd == 0 {
 		return "as input"

@@ -48,7 +48,6 @@ func printFiles(w io.Writer, files []publisher.FileSummary) {
 	}
 }
 
-// outcomes names the calls that did not succeed.
 func outcomes(c publisher.Contents) string {
 	text := fmt.Sprintf("%d failed", c.ToolErrors)
 	if c.ToolsDenied > 0 {

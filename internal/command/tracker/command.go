@@ -29,8 +29,7 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// checkTenant returns a function that also checks the tenant's name. An invalid name would
-// otherwise just have no issues.
+// checkTenant also checks the tenant's name, because an invalid name would just have no issues.
 func checkTenant(shared *cli.Shared, prepare func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := prepare(cmd, args); err != nil {
@@ -92,7 +91,6 @@ the tracker stops reading the stream and loses nothing. A drain waits for
 	return cmd
 }
 
-// warnWithoutKey warns that erasures do not reach this tracker.
 func warnWithoutKey(cmd *cobra.Command, o tracker.Options) error {
 	has, err := o.HasOrderKey()
 	if err == nil && !has {

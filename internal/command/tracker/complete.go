@@ -14,7 +14,6 @@ import (
 // maxIssues limits the issues that a shell offers.
 const maxIssues = 200
 
-// issueArgument completes the ids of issues, the latest changed first, with their titles.
 func issueArgument(shared *cli.Shared, wanted func(tracker.Issue) bool) cobra.CompletionFunc {
 	return shared.DescribedArgument(func(ctx context.Context) (ids []cli.Described) {
 		tenant := shared.TenantOrDefault()

@@ -32,8 +32,8 @@ its entries.`,
 	}
 }
 
-// detailsText returns the text of an issue. Text from an event cannot imitate other lines, because
-// it stays on one line or behind bars.
+// detailsText keeps text from an event on one line or behind bars, so that it cannot imitate other
+// lines.
 func detailsText(d tracker.Details) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", d.ID, termtext.OneLine(d.Title))

@@ -48,7 +48,6 @@ func printOutcome(out io.Writer, r *replay.Replay, c *replay.Comparison) error {
 	return nil
 }
 
-// counted formats the counts above zero, such as ": 1 open, 2 closed".
 func counted[K ~string](counts map[K]int, order ...K) string {
 	var texts []string
 	for _, key := range order {

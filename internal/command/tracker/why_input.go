@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// whyOfInput replays a file and explains the issue or event with this id.
 func whyOfInput(cmd *cobra.Command, shared *cli.Shared, path, config, id string) (err error) {
 	c := rules.DefaultConfig()
 	if config != "" {
@@ -53,8 +52,6 @@ func whyOfInput(cmd *cobra.Command, shared *cli.Shared, path, config, id string)
 	return errors.Join(err, bad.Err())
 }
 
-// explainInput explains the issue or event in the tenant of --tenant, or in any, preferably the
-// default tenant.
 func explainInput(conn *sqlite.Conn, shared *cli.Shared, id string) (tracker.Explanation, error) {
 	tenant := shared.Tenant
 	tenants, err := store.Tenants(conn)

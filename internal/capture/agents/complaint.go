@@ -181,7 +181,6 @@ func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, path.Base(name))
 }
 
-// literal returns "" if the shell would expand the word.
 func literal(w *syntax.Word) string {
 	var b strings.Builder
 	queue := w.Parts

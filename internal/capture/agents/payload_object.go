@@ -51,7 +51,6 @@ func (o object) yes(name string) bool { return string(o[name]) == "true" }
 
 func (o object) object(names ...string) object { return objectOf(o.raw(names...)) }
 
-// moment reads a time in RFC 3339, or as milliseconds since 1970.
 func (o object) moment(names ...string) (time.Time, bool) {
 	raw := o.raw(names...)
 	var ms int64

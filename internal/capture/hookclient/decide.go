@@ -100,7 +100,7 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 }
 
 // LateOnly appends only the events about hooks that end after the dispatch. The event of the
-// payload lists the others.
+// payload lists the hooks that ended in time.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

@@ -11,7 +11,6 @@ import (
 // elsewhere marks times that are not from the input. A time keeps its location in calculations.
 var elsewhere = time.FixedZone("not in the input", 0)
 
-// markUntimed marks an event whose time is not from the input.
 func markUntimed(e *events.Event) {
 	if e.Time.Location() != elsewhere {
 		return

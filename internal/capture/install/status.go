@@ -24,7 +24,7 @@ const (
 	Trusted        TrustState = "trusted"
 	NotTrusted     TrustState = "not trusted"
 	TrustUnknown   TrustState = "unknown"
-	TrustAsked     TrustState = "asked" // the agent asks when a person first opens the folder in it
+	TrustAsked     TrustState = "asked" // the agent asks when a person first opens the folder
 )
 
 // Status is the state of the hooks in one configuration of an agent.

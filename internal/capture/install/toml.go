@@ -11,7 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// errLayout means that the settings share a table, so that an edit could change others.
+// errLayout means that the settings share a table, so that an edit could change other settings.
 var errLayout = errors.New("the settings are in a form that only a person should edit")
 
 // tomlFile is a TOML file that is edited by lines, which keeps comments and order.

@@ -20,7 +20,7 @@ type tool struct {
 	top           []setting
 	note          string                   // a further step that the user must take
 	eventArgument bool                     // the command names the event, because the payload does not
-	plugin        bool                     // the whole file is ours
+	plugin        bool                     // the whole file belongs to Hooktrail
 	userShell     bool                     // the agent runs hooks in the shell of the user
 	asksForFolder bool                     // it runs hooks of a project after a person accepts its dialog about the folder
 	limits        map[string]time.Duration // the longest timeouts that the agent accepts, by event

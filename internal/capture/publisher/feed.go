@@ -37,7 +37,7 @@ type Contents struct {
 }
 
 func (c *Contents) count(e events.Event) {
-	switch e.Kind() { //nolint:exhaustive // the others are not counted
+	switch e.Kind() { //nolint:exhaustive // other events are not counted
 	case events.ToolBefore:
 		c.ToolCalls++
 	case events.Error:

@@ -34,7 +34,7 @@ func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	named := r.URL.Query().Get("tenant")
 	tenant, err := s.tenantFor(r.Context(), named)
 	if err == nil && named != "" && TenantOf(r.Context()) == "" {
-		err = s.opts.Tenants.Admit(named) // limits the tenants that such a caller can add
+		err = s.opts.Tenants.Admit(named) // limits the tenants that a caller without a tenant can add
 	}
 	c := agents.Context{
 		Tenant: tenant, Now: time.Now().UTC(), Event: r.URL.Query().Get("event"), CallIDs: s.callIDs, IDKey: s.idKey,

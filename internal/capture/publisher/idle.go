@@ -39,7 +39,7 @@ type IdleRuns struct {
 
 	mu   sync.Mutex
 	open map[runKey]*idleRun
-	// others has the recent runs of other sources, and older the runs before them.
+	// others has the recent runs of other sources, and older the runs before those in others.
 	others, older map[runKey]bool
 }
 

@@ -11,10 +11,10 @@ type ImportSummary struct {
 	Files        []FileSummary `json:"files"`
 	Runs         []string      `json:"runs"`
 	Malformed    int           `json:"malformed"`              // lines
-	Lines        []Malformed   `json:"malformed_lines"`        // the first 1000 of them
+	Lines        []Malformed   `json:"malformed_lines"`        // the first 1000 lines
 	Skipped      []string      `json:"skipped,omitempty"`      // files of sub-agents next to given files
 	Refused      []Refused     `json:"refused,omitempty"`      // named inputs that were not read
-	Unrecognised []string      `json:"unrecognised,omitempty"` // files in folders, the first 1000 of them
+	Unrecognised []string      `json:"unrecognised,omitempty"` // the first 1000 files in folders
 	Audited      Audited       `json:"audited,omitempty"`      // set by the command
 	Sent         Sent          `json:"-"`
 }

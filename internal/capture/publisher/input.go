@@ -93,7 +93,6 @@ func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	})
 }
 
-// openFile lets ctx interrupt even a blocking pipe.
 func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
 		return os.Open(name)

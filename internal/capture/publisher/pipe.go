@@ -32,7 +32,7 @@ type PipeOptions struct {
 type PipeSummary struct {
 	Counts
 	Malformed int         `json:"malformed"`         // lines
-	Lines     []Malformed `json:"malformed_lines"`   // the first 1000 of them
+	Lines     []Malformed `json:"malformed_lines"`   // the first 1000 lines
 	Audited   Audited     `json:"audited,omitempty"` // set by the command
 	Sent      Sent        `json:"-"`
 }

@@ -285,7 +285,7 @@ func orderText(o ledger.Order) string {
 }
 
 func effectText(e ledger.Effect) string {
-	switch e { //nolint:exhaustive // the others take effect
+	switch e { //nolint:exhaustive // an order with another effect was carried out
 	case ledger.EffectHeld:
 		return "a hold came before it"
 	case ledger.EffectFloor:

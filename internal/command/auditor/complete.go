@@ -41,7 +41,7 @@ func ToolValues(shared *cli.Shared) cli.Values {
 		tools := make(map[string]bool)
 		for entry, err := range r.After(ctx, newest.Size-maxLeaves) {
 			if err != nil {
-				break // those so far are still useful
+				break // the tools found so far are still useful
 			}
 			if entry.Kind != events.ToolBefore || entry.Class != ledger.ClassEvent || entry.Removal.Done() {
 				continue

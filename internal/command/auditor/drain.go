@@ -34,7 +34,6 @@ func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error 
 	})
 }
 
-// unserved returns options to read the tenant's stream if no auditor serves the tenant.
 func unserved(cmd *cobra.Command, shared *cli.Shared, tenant string) (o broker.Options, served bool, err error) {
 	if served, err = auditor.IsServed(cmd.Context(), shared.DataDir, tenant); err != nil || served {
 		return o, served, err

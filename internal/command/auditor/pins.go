@@ -26,12 +26,11 @@ func (k knownLedgers) path() (string, error) {
 func (k knownLedgers) entries() ([]pins.Entry, error) {
 	path, err := k.path()
 	if err != nil {
-		return nil, nil //nolint:nilerr // such a user has pinned nothing
+		return nil, nil //nolint:nilerr // without a folder for pins, the user has pinned nothing
 	}
 	return pins.Read(path)
 }
 
-// anchoring takes an empty dataDir for evidence outside any data directory.
 func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	entries, err := k.entries()
 	if err != nil {

@@ -80,7 +80,7 @@ func isOwnLedger(dataDir, tenant, file string) (bool, error) {
 	}
 	path, err := ledger.Path(auditor.LedgerDir(dataDir), tenant)
 	if err != nil {
-		return false, nil //nolint:nilerr // a data directory cannot have a ledger of such a tenant
+		return false, nil //nolint:nilerr // a tenant with an invalid name has no ledger
 	}
 	own, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -83,8 +83,6 @@ func laterText(l verifier.Later) string {
 	return text
 }
 
-// waitingTexts skips outboxes with nothing but records about reads of the ledger, unless uses is
-// set.
 func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 	for _, w := range a.Outboxes {
 		if w.Uses && !uses && w.Lost+w.Damaged == 0 {

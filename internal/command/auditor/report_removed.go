@@ -45,7 +45,7 @@ func (l lines) redacted(r verifier.Redacted) {
 }
 
 func stopper(e ledger.Effect) string {
-	switch e { //nolint:exhaustive // the others stop nothing
+	switch e { //nolint:exhaustive // other effects stop no order
 	case ledger.EffectFloor:
 		return "the retention floor"
 	case ledger.EffectExpired:

@@ -26,7 +26,7 @@ type doubts struct {
 	setApart map[string][]setApart // by run
 
 	integrity  verifier.Integrity // empty if the ledger was not verified
-	problems   []string           // the first ones
+	problems   []string           // the first problems
 	unchecked  string             // why the search is missing or incomplete, or empty
 	incomplete bool
 }

@@ -24,7 +24,7 @@ type Fired struct {
 	Never  []events.Kind `json:"never"`
 
 	Integrity string   `json:"integrity,omitempty"` // of the ledger, empty if it was not verified
-	Problems  []string `json:"problems,omitempty"`  // the first ones that make the ledger INVALID
+	Problems  []string `json:"problems,omitempty"`  // the first problems that make the ledger INVALID
 }
 
 // FiredPoint counts events, verdicts and hooks at one hook point of a run.

@@ -182,7 +182,6 @@ func byName(tools map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// ofThem returns the end of a phrase such as "5 runs, 2 failed".
 func ofThem(n int, one, many string) string {
 	switch n {
 	case 0:

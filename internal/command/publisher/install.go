@@ -229,7 +229,6 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 	return termtext.ShellQuote(args...), nil
 }
 
-// programNames quotes the commands for a shell. hook is empty if hooktrail-hook is missing.
 func programNames() (program, hook string, err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -64,7 +64,6 @@ redacted.`,
 	return cmd
 }
 
-// checkClose rejects values that the tracker would truncate.
 func checkClose(c tracker.CloseRequest) error {
 	switch {
 	case termtext.OneLine(c.Reason) == "":

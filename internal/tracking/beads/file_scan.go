@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// A file is the issues file as last read or written, which reveals changes by others. The caller
-// must hold table.mu.
+// A file is the issues file as last read or written, which reveals changes by other programs. The
+// caller must hold table.mu.
 type file struct {
 	table  *table
 	tenant string

@@ -18,7 +18,7 @@ type Issue struct {
 	Status      rules.Status `json:"status"`
 	Labels      []string     `json:"labels"`      // labels that the rules added
 	Events      []string     `json:"events"`      // ids of the occurrences by event time
-	Transitions []Transition `json:"transitions"` // the first one is the creation
+	Transitions []Transition `json:"transitions"` // the first transition is the creation
 	Links       []rules.Link `json:"links"`
 }
 

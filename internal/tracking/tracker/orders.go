@@ -27,7 +27,7 @@ type order struct {
 	at    time.Time // when the server stored the order, or zero
 }
 
-// handleOrder stores an order that no known key has signed yet. stored is the time of the server.
+// stored is the time of the server, not of the event.
 func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	text := ledger.OrderIn(e)
 	if text == "" {

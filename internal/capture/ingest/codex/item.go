@@ -73,7 +73,6 @@ func (s *session) emitMessage(l *line, id, role string, content, others json.Raw
 	})
 }
 
-// arguments unpacks the JSON string in which Codex stores the arguments of a call.
 func arguments(data json.RawMessage) json.RawMessage {
 	if text := ingest.Text(data); text != "" && json.Valid([]byte(text)) {
 		return json.RawMessage(text)

@@ -125,7 +125,6 @@ func (e *ending) fill(data *events.ToolResultData, output json.RawMessage) {
 	data.Error.Class = e.class
 }
 
-// readJSON reads the JSON output of older shells and of MCP servers.
 func (e *ending) readJSON(text string) bool {
 	var out struct {
 		Output   *string `json:"output"`

@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// cursor reads a line of Cursor, which has no times, ids or results.
 func cursor(raw json.RawMessage) (entry, error) {
 	var l struct {
 		Role    string `json:"role"`

@@ -62,7 +62,6 @@ func iflow(raw json.RawMessage) (entry, error) {
 	return e, err
 }
 
-// judge never takes a call with an error for a success, whatever its status says.
 func (l *iflowLine) judge(p *part) {
 	var b struct {
 		IsError bool            `json:"is_error"`

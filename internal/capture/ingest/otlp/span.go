@@ -15,7 +15,7 @@ type class int
 
 const (
 	unknown class = iota
-	chain         // a span that groups others, such as a workflow or a whole run
+	chain         // a span that groups other spans, such as a workflow or a whole run
 	agent
 	model
 	tool

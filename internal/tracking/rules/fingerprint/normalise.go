@@ -64,7 +64,7 @@ var (
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )
 
-// Digits of kept numbers are moved out of the way of the other forms, and back in the end.
+// hide protects the digits of kept numbers from other replacements, and show restores them.
 var (
 	hide = strings.NewReplacer("0", "\ue000", "1", "\ue001", "2", "\ue002", "3", "\ue003", "4", "\ue004",
 		"5", "\ue005", "6", "\ue006", "7", "\ue007", "8", "\ue008", "9", "\ue009")

@@ -47,12 +47,16 @@ func (t *failureTracker) fail(why cause) {
 }
 
 func (t *failureTracker) identity(why cause) identity {
+	who := t.work(why)
+	who.Text = fingerprint.Identity(why.failure.Class, why.failure.Text)
+	who.Class = t.draft.config.infrastructure(why.failure)
+	return who
+}
+
+// work returns an identity without an error.
+func (t *failureTracker) work(why cause) identity {
 	run := t.draft.run()
-	return identity{
-		Type: run.Type, Role: why.role, Target: cmp.Or(why.target, run.Target),
-		Text:  fingerprint.Identity(why.failure.Class, why.failure.Text),
-		Class: t.draft.config.infrastructure(why.failure),
-	}
+	return identity{Type: run.Type, Role: why.role, Target: cmp.Or(why.target, run.Target)}
 }
 
 func (t *failureTracker) judge(in incident, critical bool) {
@@ -179,8 +183,8 @@ func (t *failureTracker) note(fl *failure, in incident) {
 // succeed leaves an issue open if its failure has since occurred in another run.
 func (t *failureTracker) succeed(why cause) {
 	d := t.draft
-	run, who := d.run(), t.identity(why)
-	sc := scopes.edit(d.records, who.scope(d.tenant))
+	run := d.run()
+	sc := scopes.edit(d.records, t.work(why).scope(d.tenant))
 	sc.Good = sc.Good.latest(fact{d.stamp, run.ID})
 	closing := slices.Clone(sc.Failures)
 	for _, s := range run.Failing {

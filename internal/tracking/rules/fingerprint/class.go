@@ -11,16 +11,15 @@ import (
 // run type, role and target.
 func Identity(class, text string) string {
 	words := classWords(class)
-	switch {
-	case slices.ContainsFunc(noisy, func(n string) bool { return contains(words, n) }),
-		slices.Contains(timeouts, strings.Join(words, " ")):
-		return strings.Join(words, " ")
+	name := Normalise(strings.Join(words, " "))
+	if slices.ContainsFunc(noisy, func(n string) bool { return contains(words, n) }) || slices.Contains(timeouts, name) {
+		return name
 	}
 	form := Normalise(text)
 	if test := failedTest(text); test != "" {
 		form = "test " + test + " failed"
 	} else if named(words) && !strings.HasPrefix(form, strings.Join(words, "")) {
-		form = strings.Join(words, " ") + ": " + form
+		form = name + ": " + form
 	}
 	return form
 }

@@ -103,3 +103,19 @@ func FuzzNormalise(f *testing.F) {
 		}
 	})
 }
+
+func TestIdentity_ClassWithNumber(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{"task_8f3a9c1b2d_failed", "task_11aa22bb33_failed", true},
+		{"parse_error_8f3a9c1b2d", "parse_error_11aa22bb33", true},
+		{"HTTP404Error", "HTTP500Error", false},
+		{"E1101", "E1136", false},
+	} {
+		if a, b := fingerprint.Identity(tt.a, "boom"), fingerprint.Identity(tt.b, "boom"); (a == b) != tt.same {
+			t.Errorf("%q and %q", a, b)
+		}
+	}
+}

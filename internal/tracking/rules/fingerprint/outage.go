@@ -25,7 +25,7 @@ func Infrastructure(class, text string, own, ordinary []string) string {
 		return ""
 	}
 	if slices.ContainsFunc(own, has) {
-		return strings.Join(words, "_")
+		return strings.ReplaceAll(Normalise(strings.Join(words, " ")), " ", "_")
 	}
 	for _, known := range classes {
 		if slices.ContainsFunc(known.phrases, has) {

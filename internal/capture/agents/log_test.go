@@ -87,6 +87,20 @@ func TestLog_Recorded(t *testing.T) {
 	}
 }
 
+// An event has the time of the log if its payload has none, and says so.
+func TestLog_Untimed(t *testing.T) {
+	list, _ := readAll(t, agents.Log, "log.json", []byte(`[{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Bash","tool_use_id":"t1"},
+		{"hook_event_name":"SessionEnd","session_id":"timed","logged_at":"2026-03-10T23:07:57.524567"}]`))
+	if len(list) != 5 {
+		t.Fatalf("got %d events", len(list))
+	}
+	for _, e := range list {
+		if want := e.Run == "s"; e.Untimed() != want || e.Time.Location() != time.UTC {
+			t.Errorf("%s of run %s: untimed %t at %v", e.Type, e.Run, e.Untimed(), e.Time)
+		}
+	}
+}
+
 // A log of results alone has its calls with their arguments. A run without an end has an unknown one,
 // which does not replace the end in another log.
 func TestLog_ResultsOnly(t *testing.T) {

@@ -44,7 +44,8 @@ A line has the time, the run, the agent and the event: a call with its most tell
 argument, a decision with who made it and why, a failure with its cause, or the end of
 a run with its state. "…" is a call that began, "✓" a success, "✗" a failure or a
 denial, "■" an interrupt and "!" an alarm. Parts of large payloads and decisions of the
-tracker have no line. --json prints one object per line.
+tracker have no line. Calls and prompts that an import repeats are printed once, with
+--json each time. --json prints one object per line.
 
 The command reads the files of the ledgers. It needs no server, and continues after a
 restart of the auditor and a rebuild of the ledger. It says on stderr that it waits if
@@ -70,14 +71,14 @@ an altered one is marked, and the command exits with 40.`,
 	return cmd
 }
 
-func (f *tailFlags) parse(cmd *cobra.Command, now time.Time) (err error) {
+func (f *tailFlags) parse(cmd *cobra.Command, json bool, now time.Time) (err error) {
 	if f.from, err = parseWhen(f.since, now); err != nil {
 		return cli.Usage("--since: %w", err)
 	}
 	if !f.from.IsZero() && !cmd.Flags().Changed("lines") {
 		f.lines = -1
 	}
-	f.filter = tail.Filter{Agent: f.agent, Tool: f.tool}
+	f.filter = tail.Filter{Agent: f.agent, Tool: f.tool, Once: !json}
 	for _, word := range f.states {
 		switch strings.ToLower(strings.TrimSpace(word)) {
 		case string(events.ToolDenied):
@@ -94,7 +95,7 @@ func (f *tailFlags) parse(cmd *cobra.Command, now time.Time) (err error) {
 }
 
 func (f *tailFlags) run(cmd *cobra.Command, shared *cli.Shared, run string) (err error) {
-	if err := f.parse(cmd, time.Now()); err != nil {
+	if err := f.parse(cmd, shared.JSON, time.Now()); err != nil {
 		return err
 	}
 	t := &tailing{tailFlags: *f, shared: shared, cmd: cmd, name: run, open: make(map[string]*followed), printer: newTailPrinter(cmd, shared)}

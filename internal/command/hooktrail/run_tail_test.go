@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/tail"
@@ -102,6 +103,28 @@ func TestRunTail_Words(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// OpenCode ends a run with each turn, so the end of a turn is not shown as the end of the session.
+func TestRunTail_Turns(t *testing.T) {
+	const payload = `{"id":"e1","type":"session.idle","properties":{"sessionID":"r"}}`
+	tool, err := agents.Named("opencode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := tool.Parse([]byte(payload), agents.Context{Now: ledgertest.Began})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := ledgertest.NewFeed("acme")
+	for _, e := range p.Events {
+		f.Publish("p", e)
+	}
+	f.Manifest("p")
+	_, out, _ := runTail(t, ledgerOf(t, f), "r", "--lines", "-1")
+	if !strings.Contains(out, "• turn ended\n") || strings.Contains(out, "end unknown") {
+		t.Errorf("got:\n%s", out)
 	}
 }
 

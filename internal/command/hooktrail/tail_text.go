@@ -121,6 +121,9 @@ var tailParts = map[events.Kind]func(tail.Line) []string{
 		return append([]string{"started", l.Detail, l.Model}, where...)
 	},
 	events.RunFinished: func(l tail.Line) []string {
+		if endsTurn(l) {
+			return []string{"turn ended", lasting(l)}
+		}
 		return []string{endOf(events.RunStatus(l.Status)), l.Reason, failureText(l), lasting(l)}
 	},
 	events.RunSealed: func(tail.Line) []string { return []string{"sealed"} },
@@ -136,6 +139,13 @@ var tailParts = map[events.Kind]func(tail.Line) []string{
 		return []string{"sub-agent" + spaced(l.Name) + " stopped", l.Detail, lasting(l)}
 	},
 	events.CompactBefore: func(l tail.Line) []string { return []string{"compaction" + spaced(l.Detail)} },
+}
+
+// endsTurn reports whether the run probably goes on. OpenCode ends a run with each turn, because it
+// reports no end of a session.
+func endsTurn(l tail.Line) bool {
+	return l.Kind == events.RunFinished && l.Source == "opencode" &&
+		l.Status == string(events.RunUnknown) && l.Reason == events.ReasonIdle
 }
 
 func spaced(text string) string {
@@ -177,7 +187,7 @@ func endMark(l tail.Line) string {
 		return "✗"
 	case l.Kind == events.StepFinished:
 		return stepMark(events.StepStatus(l.Status), cli.Palette{})
-	case l.Kind != events.RunFinished:
+	case l.Kind != events.RunFinished, endsTurn(l):
 		return "•"
 	}
 	switch events.RunStatus(l.Status) {

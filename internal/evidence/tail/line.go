@@ -44,6 +44,7 @@ type Line struct {
 	Cost   *events.Cost   `json:"cost,omitempty"`   // absent if the source states none
 
 	DeniedResult bool   `json:"denied_result,omitempty"` // a successful result of a denied call
+	Repeated     bool   `json:"repeated,omitempty"`      // an earlier line states the same, such as one of the hooks before an import
 	Removed      string `json:"removed,omitempty"`       // erased or pruned, if the payload is gone
 	Altered      string `json:"altered,omitempty"`       // how the record differs from its leaf
 
@@ -130,10 +131,12 @@ type Filter struct {
 	Agent                       string // [Line.Agent] or [Line.Source]
 	Tool                        string
 	Denied, Failed, Interrupted bool // lines with at least one of the selected outcomes
+	Once                        bool // without repeated lines
 }
 
 func (f Filter) matches(l Line) bool {
-	return (f.Agent == "" || strings.EqualFold(f.Agent, l.Agent) || strings.EqualFold(f.Agent, l.Source)) &&
+	return (!f.Once || !l.Repeated) &&
+		(f.Agent == "" || strings.EqualFold(f.Agent, l.Agent) || strings.EqualFold(f.Agent, l.Source)) &&
 		(f.Tool == "" || l.ofTool() && strings.EqualFold(f.Tool, l.Name)) && f.matchesState(l)
 }
 

@@ -24,12 +24,18 @@ type memory struct {
 type run struct {
 	agent, source, role string
 	calls               map[string]*call
+	prompts             map[string]events.Verdict // by step
 }
 
 type call struct {
 	name, detail string
 	began        time.Time
 	denied       bool
+
+	called  bool           // a line states the call
+	verdict events.Verdict // of that line
+	status  string         // of the result in a line, or empty
+	alarmed bool
 }
 
 func newMemory(r *ledger.Reader) *memory { return &memory{ledger: r, runs: make(map[string]*run)} }
@@ -57,7 +63,7 @@ func (m *memory) recall(ctx context.Context, entry ledger.Entry) error {
 	if len(m.runs) >= maxRuns {
 		clear(m.runs)
 	}
-	m.runs[entry.Run] = &run{calls: make(map[string]*call)}
+	m.runs[entry.Run] = &run{calls: make(map[string]*call), prompts: make(map[string]events.Verdict)}
 	if entry.Leaf == 0 {
 		return nil
 	}
@@ -84,10 +90,49 @@ func (m *memory) add(entry ledger.Entry, altered error) Line {
 		r.agent, r.source, r.role = cmp.Or(r.agent, l.Agent), cmp.Or(r.source, l.Source), cmp.Or(r.role, l.Role)
 	}
 	l.Agent, l.Source, l.Role = cmp.Or(l.Agent, r.agent), cmp.Or(r.source, l.Source), cmp.Or(l.Role, r.role)
-	if l.ofTool() && l.Call != "" && l.Altered == "" {
+	if l.Altered != "" {
+		return l
+	}
+	switch {
+	case l.ofTool() && l.Call != "":
 		r.call(&l, e)
+		l.Repeated = l.Removed == "" && r.calls[l.Call].states(l)
+	case l.Kind == events.PromptSubmit && l.Step != "" && l.Removed == "":
+		l.Repeated = r.prompted(l)
 	}
 	return l
+}
+
+// prompted reports whether an earlier line states the same prompt.
+func (r *run) prompted(l Line) bool {
+	verdict, known := r.prompts[l.Step]
+	if known && adds(l.Verdict, verdict) {
+		known = false
+	}
+	if len(r.prompts) >= maxCalls {
+		clear(r.prompts)
+	}
+	r.prompts[l.Step] = cmp.Or(l.Verdict, verdict)
+	return known
+}
+
+// adds reports whether a verdict says more than the one before, which may be absent.
+func adds(now, before events.Verdict) bool {
+	return now != "" && now != events.VerdictNone && now != before
+}
+
+// states reports whether an earlier line states the same, and remembers l.
+func (c *call) states(l Line) (known bool) {
+	if l.Kind == events.ToolBefore {
+		known = c.called && !adds(l.Verdict, c.verdict)
+		c.called, c.verdict = true, cmp.Or(l.Verdict, c.verdict)
+	}
+	if l.Kind == events.ToolResult {
+		now, before := events.ToolStatus(l.Status), events.ToolStatus(c.status)
+		known = c.status != "" && now.Stronger(before) == before && (c.alarmed || !l.DeniedResult)
+		c.alarmed, c.status = c.alarmed || l.DeniedResult, string(before.Stronger(now))
+	}
+	return known
 }
 
 func (r *run) call(l *Line, e events.Event) {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Hooks that startAsync starts may outlive the dispatch, so invoke must not use its result.
+// startAsync starts hooks that may run longer than the dispatch, so invoke must not use the result
+// of the dispatch.
 func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	for i, h := range f.chain.async {
 		if !h.applies(&f.meta, f.tool, f.ending) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// call is one execution of a hook, and the context that the hook gets. It starts a timer only if
-// Done is called.
+// call is one execution of a hook and also the hook's context. The context starts a timer only if
+// the hook calls Done.
 type call struct {
 	dispatch *dispatch
 	hook     *hook

@@ -18,8 +18,6 @@ type (
 	StepDecision = Decision[StepPatch]
 )
 
-// The outcomes that [Engine.Session] and [Engine.Subagent] pass to their
-// functions.
 type (
 	// SessionOutcome is the outcome of [SessionStart].
 	SessionOutcome = Outcome[Session, SessionPatch]

@@ -20,13 +20,13 @@ type decisionRules[In, P any] struct {
 	gathered bool              // every hook gets the original input
 	noDeny   bool              // a hook that returns Deny or Ask fails
 	call     func(In) ToolCall // nil if the input has no tool call
-	// apply patches the input with p, and reports a difference. After an error, nothing has
-	// changed.
+	// apply applies the patch p to in and adds p to sum. It reports whether in has changed. After
+	// an error, nothing has changed.
 	apply   func(in *In, sum *P, p P) (bool, error)
 	payload func(asked In, out *Outcome[In, P]) any
 
-	// These functions convert between Go values and documents for other processes. nil stands for
-	// plain JSON.
+	// These functions convert between Go values and documents for other processes. If a function is
+	// nil, the document contains plain JSON.
 	read  func(Document) (In, error)
 	write func(In, *Document) error
 	patch func(reply JSON) (P, error)
@@ -87,7 +87,7 @@ func orNil(fn any, isNil bool) any {
 // Verdict is the decision of one hook or the combined decision of all hooks.
 type Verdict = events.Verdict
 
-// The verdicts, from the strongest to the weakest.
+// The verdicts of a hook on an action, from the strongest to the weakest.
 const (
 	Deny  = events.VerdictDeny
 	Ask   = events.VerdictAsk

@@ -15,8 +15,8 @@ const (
 	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch. The worker that runs the hooks owns it, until the waiting
-// caller gives up on a hung hook and sets call to nil.
+// dispatch is the state of one dispatch. Only the worker that runs the hooks may use the state. A
+// caller that gives up on a hung hook sets call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
@@ -106,8 +106,8 @@ func (f *dispatch) begin(c *call) error {
 		return err
 	}
 	f.call.Store(c)
-	// begin sets f.call and then reads f.cancelled. The caller does the reverse, so one of them
-	// notices a cancellation.
+	// The caller sets f.cancelled and then reads f.call, in the opposite order to begin. At least
+	// one of the two therefore sees a cancellation.
 	if f.cancelled.Load() != 0 && f.call.CompareAndSwap(c, nil) {
 		return ErrCancelled
 	}
@@ -127,7 +127,8 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver returns a hook that has exceeded its deadline, or nil and the time until the next check.
+// takeOver returns the running hook if its deadline has passed. Otherwise, it returns nil and the
+// time until the next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)

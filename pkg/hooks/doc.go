@@ -70,8 +70,8 @@ package hooks
 
 // # Files
 //
-// Users import one package for all points, so it has one file for each class of points and for
-// each part of a dispatch:
+// All points are in this package, so that users import only one package. Each class of points and
+// each part of a dispatch has its own file:
 //
 //	point*, tool, session, message, document*, constructors  the points and their values
 //	decision*, recovery, transform, notification*            the classes of points

@@ -29,9 +29,9 @@ type Reply struct {
 	Verdict Verdict // for decision points, empty for no opinion
 	Reason  string
 	Context string // for the agent
-	// Patch changes the input. It has the new arguments for [ToolBefore], changed members of the
-	// outcome for [ToolResult], and the recovery for [Error]. At other points, it is the patch or
-	// the new value.
+	// Patch changes the input. At [ToolBefore], it contains the new arguments, at [ToolResult] the
+	// changed members of the outcome, and at [Error] the recovery. At other points, it is the patch
+	// or the new value.
 	Patch JSON
 }
 

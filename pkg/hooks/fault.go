@@ -23,7 +23,7 @@ func (f Fault) Is(target error) bool {
 	return f == ErrCancelled && target == context.Canceled
 }
 
-// The faults that this package detects.
+// Failures of a hook that a dispatch detects.
 const (
 	ErrTimedOut      = Fault("timed out")
 	ErrChainTimedOut = Fault("not reached within the time of the chain")
@@ -61,8 +61,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook, with facts that were read within the timeout, because methods of
-// errors can block.
+// cause is an error of a hook. The fields were read before the hook's timeout, because methods of
+// an error can block.
 type cause struct {
 	error
 

@@ -59,8 +59,8 @@ func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {
 	return e
 }
 
-// notification is a dispatch whose hooks run in parallel. Each hook fills a slot when it ends or is
-// late.
+// notification is a dispatch whose hooks run in parallel. Each hook fills a slot when the hook ends
+// or exceeds its timeout.
 type notification[E any] struct {
 	dispatch
 

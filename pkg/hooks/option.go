@@ -50,8 +50,8 @@ const (
 	// code. A hook that never returns blocks the caller. At a notification point, inline hooks run
 	// one after the other.
 	Inline
-	// External is like Pooled, for hooks that call another process. They have [Grace] to clean up
-	// after their deadline.
+	// External is for hooks that call another process. It works like Pooled, but after its deadline
+	// such a hook has the time [Grace] to clean up.
 	External
 )
 

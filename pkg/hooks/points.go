@@ -6,7 +6,7 @@ import "github.com/hooktrail/hooktrail/pkg/events"
 var (
 	// ToolBefore is called before a tool runs. Its hooks can deny or change the call.
 	ToolBefore *DecisionPoint[ToolCall, ToolPatch] = newDecision(events.ToolBefore, toolBeforeRules)
-	// PromptSubmit is called before a model gets a prompt. Its hooks decide about the prompt.
+	// PromptSubmit is called before a model gets a prompt. Its hooks can deny or change the prompt.
 	PromptSubmit *DecisionPoint[Prompt, PromptPatch] = newDecision(events.PromptSubmit, promptSubmitRules)
 	// SessionStart is called when a session starts. Its hooks can configure the session, but not
 	// deny it.
@@ -36,8 +36,8 @@ var (
 	// MessageCreate is called before a message is stored. Its hooks can change the message, a JSON
 	// object.
 	MessageCreate *TransformPoint[NoSubject, JSON] = newTransform(events.MessageCreate, messageCreateRules)
-	// MessageUpdate is called before updates of a message are stored. Its hooks can change the
-	// updates, a JSON object.
+	// MessageUpdate is called before updates of a message are stored. The updates are a JSON
+	// object, which the hooks can change.
 	MessageUpdate *TransformPoint[MessageID, JSON] = newTransform(events.MessageUpdate, messageUpdateRules)
 	// ToolResult is called before the agent sees the outcome of a tool call. Its hooks can change
 	// the outcome.

@@ -72,8 +72,8 @@ type Registry struct {
 	opts   Options
 	chains [pointCount]atomic.Pointer[chain]
 
-	// mu guards hooks, err and closed. It is also locked to change chains, which can be read
-	// without it. No other lock is taken under mu.
+	// mu guards hooks, err and closed. Changes of chains also require mu, but reads of chains do
+	// not. No other lock is taken while mu is locked.
 	mu     sync.Mutex
 	hooks  []*hook
 	err    error // errors of failed calls of On, joined

@@ -2,9 +2,10 @@ package hooks
 
 import "time"
 
-// sequence contains the methods of a dispatch that depend on the type of the point.
+// sequence contains the methods of a dispatch that differ between decision, recovery and transform
+// points.
 type sequence interface {
-	// invoke calls the hook of c and applies the answer to the input.
+	// invoke runs the hook of c and applies the hook's answer to the input of the dispatch.
 	invoke(c *call) chainState
 	// block handles the failure of a hook whose failure mode is Block.
 	block(h *hook, err error) chainState
@@ -43,7 +44,8 @@ func (f *dispatch) run(s sequence) {
 func (f *dispatch) runPooled(g *segment) int {
 	if f.waiter == nil {
 		f.waiter = f.registry.newWaiter()
-		// Another dispatch can reuse the waiter, because an abandoned worker never signals on it.
+		// Another dispatch can reuse the waiter. A worker that this dispatch has abandoned never
+		// signals the waiter.
 		defer func() {
 			f.registry.waiters.Put(f.waiter)
 			f.waiter = nil

@@ -142,7 +142,7 @@ func (t *transform[S, V]) count(value V) (bool, error) {
 	return modified, nil
 }
 
-// block ends the chain, because a value that is only partly transformed must not be used.
+// block ends the chain of hooks, because a partly transformed value must not be used.
 func (t *transform[S, V]) block(*hook, error) chainState {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true

@@ -50,7 +50,8 @@ func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 type providerMethod struct {
 	name string
 	in   reflect.Type
-	// register registers the method of provider for the point. found is false without this method.
+	// register registers the method that provider has for this point. found is false if provider
+	// has no such method.
 	register func(r *Registry, provider any, opts []Option) (id ID, found bool, err error)
 }
 

@@ -53,12 +53,12 @@ type IssueDifference struct {
 	Tenant string     `json:"tenant"`
 	Kind   rules.Kind `json:"kind"`
 	Title  string     `json:"title"`
-	// Status, Events and Transitions are empty for a side without the issue.
+	// Status, Events and Transitions are empty for a replay that has not created the issue.
 	Status      Pair[rules.Status] `json:"status"`
 	Events      Pair[int]          `json:"events"`
 	Transitions Pair[int]          `json:"transitions"`
-	// Decision is set if only one side has the issue. It has both decisions on the event that
-	// created it.
+	// Decision is set if only one of the two replays has created the issue. It contains both
+	// decisions on the event that created the issue.
 	Decision *Pair[Decision] `json:"decision,omitempty"`
 }
 

@@ -17,7 +17,8 @@ import (
 const (
 	// replayBatch is the number of events between two flushes. It limits the use of memory.
 	replayBatch = 1000
-	// scratchCache is the page cache in KiB. A smaller scratch database stays in memory.
+	// scratchCache is the size of the page cache in KiB. A scratch database that fits into the
+	// cache stays in memory.
 	scratchCache = 64 << 10
 )
 
@@ -93,7 +94,8 @@ func (r *Replay) flush() error {
 
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold ends all grace periods if release is set, because no event follows h then.
+// fold applies the events of h to replays. If release is set, it then ends all grace periods,
+// because no further event follows.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
 	for e, err := range h {
 		if err != nil {

@@ -40,7 +40,7 @@ func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamRead
 	return &streamReader{stream: stream, space: b.Space(), first: state.FirstSeq, last: last, truncated: state.FirstSeq > 1}, nil
 }
 
-// events requests single messages, because that needs no consumer on the server.
+// events reads the messages one by one, because that needs no consumer on the NATS server.
 func (s *streamReader) events(ctx context.Context, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		var marks consume.Marks

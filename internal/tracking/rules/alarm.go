@@ -28,8 +28,8 @@ type success struct {
 
 var denials = table[denial]{"denied", func(d *denial) { d.Results = slices.Clone(d.Results) }}
 
-// denialID adds the length of a run id with a line feed, because the result would be ambiguous
-// otherwise.
+// denialID joins a run id and a call id. The length of the run id keeps ids apart if the run id
+// contains a line feed.
 func denialID(run, call string) string {
 	if strings.Contains(run, "\n") {
 		return fmt.Sprintf("\n%d %s%s", len(run), run, call)
@@ -38,15 +38,15 @@ func denialID(run, call string) string {
 }
 
 const (
-	// maxResults limits the results of a call that count.
+	// maxResults is the maximum number of counted results for one call.
 	maxResults = 8
-	// maxRemembered limits the successful calls that are remembered in case their denials come
+	// maxRemembered limits the successful calls that the tracker remembers. Their denials may come
 	// later.
 	maxRemembered = 1 << 15
 )
 
-// A remembered names a successful call in case its denial comes later. A later call reuses its id,
-// which limits the memory.
+// remembered names a successful call whose denial may come later. The record is reused for a later
+// call, which limits the memory.
 type remembered struct {
 	Denial string `json:"denial"`
 }

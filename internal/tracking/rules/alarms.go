@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The alarms component opens issues about records that contradict each other. No attribute of an
-// event turns alarms off, because it may be forged.
+// alarms opens issues about records that contradict each other. An attribute of an event cannot
+// turn alarms off, because the attribute may be forged.
 type alarms struct {
 	draft   *draft
 	journal *journal
@@ -101,7 +101,8 @@ func (a *alarms) compare() {
 	}
 	m := marks.edit(d.records, id)
 	m.Others = append(m.Others, sum)
-	// Two decisions on one event id need different sources.
+	// Several decisions may belong to the same event id. The number in the source makes each
+	// decision unique.
 	d.decision.Source += fmt.Sprintf("#%d", len(m.Others)+1)
 	d.say("id reused", "another event with this id has other content, and only the first one counts")
 	d.flip("the same content, or another id")
@@ -128,7 +129,7 @@ func (a *alarms) raise(issue Issue) (id, digest string, entry int) {
 	return issue.ID, "", 0
 }
 
-// maxOthers limits the number of different contents that a mark stores.
+// maxOthers limits the stored hashes of other events that have the same id.
 const maxOthers = 8
 
 func contentOf(e events.Event) string {
@@ -140,8 +141,8 @@ func contentOf(e events.Event) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// maxSorted limits the members that withoutHooks sorts, because sorting costs much more than
-// reading.
+// maxSorted limits the members that withoutHooks sorts. Without a limit, sorting a large event
+// would take too long.
 const maxSorted = 256
 
 func withoutHooks(data json.RawMessage) []byte {

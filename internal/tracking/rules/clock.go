@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// The clock is set back after maxBehind consecutive events that are far behind it.
+	// After maxBehind consecutive events that are much older than the clock, the clock is set back.
 	maxBehind = 20
 	// The times of events more than maxAhead ahead of the clock do not count, unless a second event
 	// confirms them.
@@ -27,7 +27,7 @@ type Tenant struct {
 	Tracking []time.Time `json:"tracking,omitempty"`
 	Digest   string      `json:"digest,omitempty"`
 	Digests  int         `json:"digests,omitempty"`
-	// Succeeded is how many calls had a successful result and no denial at that time.
+	// Succeeded counts the calls that had a successful result while no denial was known.
 	Succeeded uint64 `json:"succeeded,omitempty"`
 }
 
@@ -41,8 +41,8 @@ type far struct {
 	At     time.Time `json:"at,omitzero"`
 }
 
-// move needs two events to confirm a big leap, because a single wrong time would end all grace
-// periods.
+// move advances the clock to the time of e. A large step needs a second event as confirmation,
+// because one wrong time would end all grace periods.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return
@@ -66,8 +66,8 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	}
 }
 
-// isRecord recognises events about other events. They may come long after the work, and do not move
-// the clock.
+// isRecord recognises events about other events, such as gaps. These events may come long after the
+// work, so their times do not move the clock.
 func isRecord(k events.Kind) bool {
 	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed
 }
@@ -96,7 +96,8 @@ func after(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// graceEnd also returns the time of a first check, in case the clock never reaches the end.
+// graceEnd returns the end of a grace period. check is the time of a first check, in case the
+// tenant's clock never reaches the end.
 func graceEnd(r records, grace time.Duration, at time.Time) (end, check time.Time) {
 	end = after(at, grace)
 	return end, earlier(end, after(r.clock().Clock, grace))

@@ -152,8 +152,8 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage gives each erased role another name, because roles with equal names would recover
-// together.
+// lineage erases the names of roles. Each role gets a different name, because a success recovers
+// all roles with the same name.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return

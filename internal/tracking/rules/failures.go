@@ -180,7 +180,8 @@ func (t *failureTracker) note(fl *failure, in incident) {
 	}
 }
 
-// succeed leaves an issue open if its failure has since occurred in another run.
+// succeed closes the issues of failures in the same scope. An issue stays open if its failure has
+// since occurred in another run.
 func (t *failureTracker) succeed(why cause) {
 	d := t.draft
 	run := d.run()

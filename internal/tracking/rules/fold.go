@@ -10,8 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A fold applies one event to the state of its tenant. The package documentation lists its
-// components in order.
 type fold struct {
 	draft       draft
 	journal     journal
@@ -113,7 +111,7 @@ func (f *fold) ticked() {
 	f.draft.say("clock", "the clock moved")
 }
 
-// errored creates no failure, because the step may still succeed.
+// errored opens no issue for an error, because the step or run may still succeed.
 func (f *fold) errored() error {
 	data, err := events.Payload[events.ErrorData](f.draft.event)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// A followup is one item of undone work at one target.
 type followup struct {
 	Title      string `json:"title"`
 	Target     string `json:"target,omitempty"`

@@ -26,7 +26,7 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	from.Remaining, from.Partial = metadata.Remaining(meta)
 	from.Deferred = metadata.Deferred(meta, summary)
 	if from.Partial && len(from.Remaining) == 0 {
-		// A partial success that lists no remaining items left its deferred items.
+		// If a partial success lists no remaining items, its deferred items are the remaining ones.
 		from.Remaining, from.Deferred = from.Deferred, nil
 	}
 	if from.Partial && len(from.Remaining) == 0 && t.needsItem(from) {
@@ -39,7 +39,8 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	t.leave(from)
 }
 
-// needsItem is false for the end of a run whose steps have reported items.
+// needsItem returns false at the end of a run if the steps of the run have already reported undone
+// items.
 func (t *followupTracker) needsItem(from leftover) bool {
 	return from.Step != "" || t.draft.run().Remaining+t.draft.run().Deferred == 0
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An incident is a failure in its grace period. It is forgotten if the same step or run succeeds in
-// time.
+// An incident is a failure whose grace period has not ended. The tracker forgets the incident if
+// the same step or run succeeds in time.
 type incident struct {
 	Failure string `json:"failure,omitempty"` // failure, if no issue tracks the run
 	Scope   string `json:"scope,omitempty"`   // scope of Failure
@@ -21,7 +21,8 @@ type incident struct {
 	At      Stamp  `json:"at"`
 }
 
-// subject identifies a grace period: incidents with the same subject share one.
+// subject returns the lineage or failure of the incident. Incidents with the same subject share one
+// grace period.
 func (in incident) subject() string {
 	if in.Lineage != "" {
 		return in.Lineage

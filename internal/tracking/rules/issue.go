@@ -21,7 +21,8 @@ const (
 	InProgress Status = "in_progress"
 	Blocked    Status = "blocked"
 	Closed     Status = "closed"
-	// Beads has no such status. There, the issue is open with the label "flapping".
+	// Flapping has no equivalent in Beads. A flapping issue is open there and has the label
+	// "flapping".
 	Flapping Status = "flapping"
 )
 

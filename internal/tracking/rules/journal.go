@@ -10,7 +10,7 @@ var issues = table[Issue]{IssueKind, func(i *Issue) {
 	i.Links, i.Labels, i.Runs = slices.Clone(i.Links), slices.Clone(i.Labels), slices.Clone(i.Runs)
 }}
 
-// A course is the part of an issue's history that decides which status it may have next.
+// A course is the part of an issue's history that limits which status the issue can get next.
 type course struct {
 	Lineage  string      `json:"lineage,omitempty"`
 	Failure  string      `json:"failure,omitempty"`
@@ -118,7 +118,8 @@ func (j *journal) describe(id, text string) bool {
 	return true
 }
 
-// retitle changes only the record, because the person has already changed the issue tracker.
+// retitle changes only the tracker's record, because a person has already changed the title in the
+// issue tracker.
 func (j *journal) retitle(id, title string) { issues.edit(j.draft.records, id).Title = title }
 
 func (r records) status(id string) Status { return issues.view(r, id).Status }

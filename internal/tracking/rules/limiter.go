@@ -48,8 +48,8 @@ func (l *limiter) allowTracking() bool {
 	return false
 }
 
-// allowFollowup allows either all follow-ups of an event or none, so that people see them in one
-// place.
+// allowFollowup decides only once for each event. People then see all follow-ups of the event in
+// one place.
 func (l *limiter) allowFollowup() bool {
 	if l.admitted == nil {
 		l.admitted = new(l.allow(false))

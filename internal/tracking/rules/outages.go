@@ -5,7 +5,8 @@ type outageDetector struct {
 	facts facts
 }
 
-// covers is true only for a run without run.started whose failure is explained by an outage.
+// covers reports whether an outage explains the failure of a run whose run.started event is
+// missing.
 func (o *outageDetector) covers(why cause) bool {
 	d := o.draft
 	run := d.run()

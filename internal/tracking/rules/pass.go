@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The id of a timer is its kind, a slash and its subject.
+// The id of a timer is its kind, a slash and the id of what it is about, such as "stall/LINEAGE".
 const (
 	graceKind  = "hold"   // ends a grace period
 	quietKind  = "quiet"  // ends the flapping of an issue
@@ -19,7 +19,7 @@ const (
 // GraceTimers is the id prefix of timers that end grace periods.
 const GraceTimers = graceKind + "/"
 
-// A pass applies one event to the state of a tenant. Timers that are due run first.
+// A pass runs the due timers of a tenant and then applies one event to the tenant's state.
 type pass struct {
 	records
 	config    *Config
@@ -63,8 +63,8 @@ func (p *pass) apply(e events.Event) error {
 		return err
 	}
 	if f.draft.waiting != "" {
-		// The event waits in a grace period. Without a decision on it, the timers run with the next
-		// event.
+		// The event waits for the end of a grace period. No decision is made on the event, so the
+		// due timers must wait for the next event.
 		for _, timer := range due {
 			p.setTimer(timer.ID, timer.At)
 		}
@@ -114,7 +114,8 @@ func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 		case kind == graceKind:
 			p.endGrace(graceSubject(subject), t.At)
 		case kind == stallKind && !f.stalls.inactive(subject, t.At), kind == quietKind && !f.transitions.inactive(subject, t.At):
-			// inactive has postponed the timer, perhaps to a time that is due too.
+			// inactive has set a new time for the timer. The next iteration runs the timer if the
+			// new time is due too.
 		default:
 			due = append(due, t)
 		}

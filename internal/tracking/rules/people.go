@@ -167,8 +167,8 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks lets a failure block a reopened issue at any time. Any other fact must be later than the
-// reopening.
+// outranks reports whether a fact overrides a person who has reopened an issue. A failure always
+// does. Any other fact must be later than the reopening.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true

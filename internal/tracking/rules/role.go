@@ -71,7 +71,8 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 		return
 	}
 	r.Done = r.Done.later(stamp)
-	// If the step has failed in other roles, its completion recovers those failures.
+	// The same step may have failed in other roles. The completion of the step also recovers those
+	// failures.
 	for i := range l.Roles {
 		if other := &l.Roles[i]; other.Step == id && other.Failed.before(stamp) {
 			other.Done = other.Done.later(other.Failed)

@@ -115,7 +115,8 @@ func StepKey(e events.Event) string {
 
 func stepID(run, step string) string { return run + "\n" + step }
 
-// maxRoles limits the roles of a run and of a lineage. Clients can invent any number.
+// maxRoles limits the roles that a run or a lineage stores, because clients can invent any number
+// of roles.
 const maxRoles = 32
 
 // Complexity returns the highest declared complexity. Without any, it is 1 plus the number of

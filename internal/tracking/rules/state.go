@@ -18,7 +18,7 @@ type State struct {
 	cells  map[Key]*cell
 	queues map[string]*queue
 
-	// The fields below belong to a single call of Apply or Release.
+	// The following fields are used only during one call of Apply or Release.
 	before map[Key]cell // content of the changed cells before the call
 	undo   []func()     // functions that restore the timers in reverse order
 	unread []Key        // cells that could not be loaded

@@ -18,18 +18,18 @@ func (r records) setTimer(id string, at time.Time) { r.state.setTimer(r.tenant, 
 
 func (r records) clearTimer(id string) { r.state.clearTimer(r.tenant, id) }
 
-// A register lists the names of all tenants. It belongs to none of them.
+// A register lists the names of all tenants. The register does not belong to any tenant.
 type register struct {
 	Tenants []string `json:"tenants"` // sorted
 }
 
 var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
 
-// A table reads and changes the records of one kind. An error of the store makes the whole Apply
-// fail instead.
+// A table reads and changes the records of one kind, such as runs. It returns no errors, because an
+// error of the store makes the whole Apply fail.
 type table[T any] struct {
 	kind string
-	// unshare clones the slices of a copied record.
+	// unshare clones the slices of a copied record, so that changes do not affect the original.
 	unshare func(*T)
 }
 
@@ -50,8 +50,8 @@ func (t table[T]) in(c *cell) *T {
 	return value
 }
 
-// edit returns a copy that the caller may change during the current Apply. It creates a missing
-// record.
+// edit returns a copy of a record, or a new record if there is none. The caller may change the copy
+// only during the current Apply.
 func (t table[T]) edit(r records, id string) *T {
 	s, key := r.state, Key{r.tenant, t.kind, id}
 	old := t.in(t.cell(s, key))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A queue has the timers of one tenant. A changed timer in memory hides the stored timer with the
-// same id.
+// A queue has the timers of one tenant. A changed timer in memory replaces the stored timer with
+// the same id.
 type queue struct {
 	here     map[string]time.Time // times of the timers that changed in memory. Zero means cleared
 	changed  map[string]bool      // ids that have changed since the last call of Changes
@@ -20,7 +20,6 @@ type queue struct {
 
 var forever = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
 
-// readAhead is the number of timers that are read from the store at once.
 const readAhead = 64
 
 func (s *State) queue(tenant string) *queue {

@@ -57,7 +57,8 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	if err != nil {
 		return &DataError{e, err}
 	}
-	// Store every event that can have a decision, and any other event only if it got one.
+	// Store each event of a kind that can have a decision. Store another event only if it has a
+	// decision.
 	own := func(d rules.Decision) bool { return d.Event == e.ID && d.Source == e.Source }
 	if rules.Considered(e.Kind()) || slices.ContainsFunc(decisions, own) {
 		if err := f.arrive(e, at); err != nil {

@@ -15,7 +15,8 @@ type Order string
 // The orders of issues.
 const (
 	ByID Order = "tenant, id"
-	// ByMaking orders issues by creation time, then by the order of creation.
+	// ByMaking orders issues by creation time. Issues with the same time are in the order in which
+	// the tracker created them.
 	ByMaking Order = "julianday(json_extract(record, '$.created')), (SELECT min(e.seq) FROM effect e WHERE e.issue = record.id), id"
 )
 

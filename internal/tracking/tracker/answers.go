@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// An answer tells the auditor that the texts of its erasure order are gone.
+// An answer tells the auditor that the tracker has carried out an erasure order.
 type answer struct {
 	ID     string    `json:"id"`
 	Tenant string    `json:"tenant"`
@@ -26,7 +26,8 @@ type answer struct {
 	Time   time.Time `json:"time"` // of the order
 }
 
-// answers is true if the auditor, who owns this key, uses another data directory.
+// answers returns true if the auditor uses another data directory. This key file exists only in the
+// auditor's directory.
 func (o Options) answers() bool {
 	_, err := os.Stat(filepath.Join(o.DataDir, "keys", "ledger.key"))
 	return err != nil
@@ -44,8 +45,8 @@ func (b *batch) answer(o ledger.Order, rule string) error {
 	return store.Run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, 'answer', 0, ?)", a.Tenant, a.ID, string(text))
 }
 
-// answers returns nothing before the stream has been read, because the stream may contain the same
-// answers.
+// answers returns the answers to send. It returns none before the whole stream has been read,
+// because the stream may already contain the same answers.
 func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	if !s.caught.Load() {
 		return nil, nil
@@ -63,8 +64,8 @@ func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	return due, err
 }
 
-// send tells the auditor that the texts are erased. Call it only when no file contains them any
-// more.
+// send publishes answers, which tell the auditor that the texts are erased. Call send only when no
+// file contains the texts any more.
 func (s *settler) send(ctx context.Context, due []answer) error {
 	if len(due) == 0 {
 		return nil

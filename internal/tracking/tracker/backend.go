@@ -20,7 +20,8 @@ type backend interface {
 	// Flush makes all changes durable. Only then are effects marked as settled, so that a crash
 	// loses none.
 	Flush(ctx context.Context) error
-	// Export writes the changed issues to the workspaces. It sets its own deadlines.
+	// Export writes the changed issues to the workspaces. The backend sets its own deadlines, so
+	// ctx needs none.
 	Export(ctx context.Context) error
 }
 

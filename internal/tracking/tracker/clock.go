@@ -19,15 +19,16 @@ import (
 
 const (
 	clockCheck = time.Second
-	// clockGrace is the wait for earlier events before a due timer gets its clock.ticked event.
+	// clockGrace is how long a due timer waits for earlier events. After that time, a clock.ticked
+	// event is published.
 	clockGrace = 2 * time.Second
-	// The wall clock advances only tenants without events for clockQuiet. During an import of old
-	// events, it would be far ahead.
+	// clockQuiet is the time without events after which the wall clock advances a tenant.
+	// Otherwise, the wall clock would be far ahead during an import of old events.
 	clockQuiet = 5 * time.Second
 )
 
-// A ticker advances the time of tenants without events. It does so by events, so that a rebuild
-// sees the same times.
+// A ticker publishes clock.ticked events to advance the time of tenants without other events. A
+// rebuild reads these events and so sees the same times.
 type ticker struct {
 	db     *projection.DB
 	outbox outbox

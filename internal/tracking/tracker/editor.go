@@ -23,7 +23,7 @@ const (
 	unknownAuthor = "somebody"
 )
 
-// An editor publishes edits by people from the workspaces and the outbox of commands.
+// An editor publishes edits that people make in the workspaces or with commands.
 type editor struct {
 	opts   Options
 	db     *projection.DB

@@ -40,7 +40,7 @@ func (e *erasure) event(t target) error {
 	return nil
 }
 
-// issue erases all texts of an issue, because the event of a text is unknown.
+// issue erases all texts of an issue, because it is unknown from which event each text came.
 func (e *erasure) issue(seq int64, id string) error {
 	if e.issues[id] {
 		return nil

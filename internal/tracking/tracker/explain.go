@@ -22,8 +22,8 @@ import (
 type Explanation struct {
 	Subject string `json:"subject"`
 	Issue   *Issue `json:"issue,omitempty"`
-	// Decisions contains the decisions that changed Issue, or the decisions on the event if there
-	// is no issue.
+	// Decisions contains the decisions that changed Issue. Without an issue, it contains the
+	// decisions on the event.
 	Decisions    []Reasoning `json:"decisions"`
 	Others       int         `json:"others,omitempty"`
 	Unconsidered string      `json:"unconsidered,omitempty"`
@@ -120,7 +120,8 @@ func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 // ConsideredKinds names the kinds of events with decisions, for use in messages.
 const ConsideredKinds = "considered are run events, step.finished, error, issue.edited, clock.ticked and successful results of denied tool calls"
 
-// unconsidered reads the ledger, because the tracker stores no events without a decision.
+// unconsidered explains why an event has no decision. It reads the event from the ledger, because
+// the tracker does not store such events.
 func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {
 	none := fmt.Errorf("%w: %s in tenant %s, and no event with that id has a decision or is in a ledger here; %s",
 		ErrNotFound, id, tenant, ConsideredKinds)

@@ -11,7 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// maxReadRetry is short, because attempts without a backend fail at once.
+// maxReadRetry limits the pause between two attempts to read the stream. It is short, because an
+// attempt without a connection fails at once.
 const maxReadRetry = 5 * time.Second
 
 func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
@@ -44,7 +45,8 @@ func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publis
 	return settleRest(reading, opts, s)
 }
 
-// releaseHeld ends grace periods by the wall clock, because a drain cannot wait for further events.
+// releaseHeld ends grace periods that are over by the wall clock, because a drain does not wait for
+// further events.
 func releaseHeld(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
 	t := newTicker(r.db, outbox, opts.Logger, nil)
 	n, err := t.releaseHeld(ctx)
@@ -66,7 +68,7 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	return consume.Run(ctx, opts.Broker.JetStream(), consume.Options{
 		Durable: Name, Space: opts.Broker.Space(), Tenant: opts.Tenant, Drain: opts.Drain, Logger: opts.Logger,
 		RetryMax: maxReadRetry, Progress: r.progress, OnGap: opts.onHole,
-		// Continue in the new stream. Decisions on events of the old stream stay valid.
+		// Continue with the new stream, because decisions on events of the old stream stay valid.
 		OnStreamChanged: func(reason string) error {
 			opts.Logger.WarnContext(ctx, "tracking continued in another stream", "reason", reason)
 			return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxUnsigned limits the orders of a tenant that wait because their key is still unknown.
+// maxUnsigned limits the orders of a tenant that wait for the key that has signed them.
 const maxUnsigned = 1000
 
 // HasOrderKey reports whether the tracker knows a key that signs erasure orders.
@@ -37,7 +37,8 @@ func (o Options) orderKey() (note.Verifier, error) {
 	return v, err
 }
 
-// keyOrders reads the files of a local auditor, because they can be ahead of the stream.
+// keyOrders reads key changes from the files of an auditor on this machine, because the files can
+// be newer than the stream.
 func (o Options) keyOrders(tenant string) ([]string, error) {
 	if o.OrderKey != "" {
 		return nil, nil
@@ -73,7 +74,7 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	return &keys, err
 }
 
-// changeKey also checks the waiting orders, because the new key may have signed them.
+// changeKey stores a new order key. It also carries out waiting orders that the new key has signed.
 func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
 	if err := b.storeOrder(tenant, event, signed, "key", upto); err != nil {
 		return err
@@ -97,7 +98,6 @@ func (b *batch) storeUnsigned(tenant, event, signed string, upto int64) error {
 	return b.storeOrder(tenant, event, signed, "unchecked", upto)
 }
 
-// waitingOrder describes an order that no known key has signed.
 type waitingOrder struct {
 	tenant, id, action string
 	signer             string // hash of the key that claims to have signed it

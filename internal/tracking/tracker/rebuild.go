@@ -23,7 +23,8 @@ var ErrBeginning = errors.New("the stream has lost its first messages")
 type RebuildOptions struct {
 	Options // Rebuild ignores Drain
 
-	// Partial allows a rebuild although the stream has lost events with decisions.
+	// Partial allows a rebuild from a stream that no longer contains all events that have
+	// decisions.
 	Partial bool
 }
 
@@ -33,8 +34,8 @@ type Rebuilt struct {
 	Events uint64   `json:"events"`
 	Gained []string `json:"gained"`
 	Lost   []string `json:"lost"` // issues that no longer exist
-	// Gone is the number of decided events that are no longer in the stream, or -1 without a
-	// readable old file.
+	// Gone counts events that have a decision but are no longer in the stream. It is -1 if the old
+	// database is unreadable.
 	Gone int64 `json:"gone"`
 }
 

@@ -35,9 +35,10 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
-// carry copies what only the old file has, for example texts by people.
+// carry copies data that only the old database has, such as texts by people.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
-	// An event whose decision was published gets no second one, even if the two differ.
+	// If a decision on an event was published earlier, do not publish the rebuilt decision, even if
+	// the two differ.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
 	if !r.hasOld {
 		return db.Tx(ctx, func(conn *sqlite.Conn) error { return store.Run(conn, published) })
@@ -137,8 +138,8 @@ func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// correct sets the status directly, because the backend would ignore the rebuilt effects as too
-// old.
+// correct sets the status of changed issues directly. The backend would ignore the rebuilt effects,
+// because their times are too old.
 func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.changed {
 		w := r.backend.Workspace(m.tenant)

@@ -11,8 +11,8 @@ import (
 
 var errOtherScope = errors.New("the issues here belong to another choice of tenants")
 
-// bindTenant keeps out a tracker of another tenant, because events of that tenant may have been
-// skipped.
+// bindTenant rejects a database that was filled for another tenant, because that tracker may have
+// skipped events of this tenant.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	have, err := texts(conn, "SELECT tenant FROM scope")
 	switch {

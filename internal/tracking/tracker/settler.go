@@ -19,17 +19,18 @@ const (
 	roundSize  = 500 // effects or decisions per transaction
 	firstRetry = 200 * time.Millisecond
 	maxRetry   = 10 * time.Second
-	// callTimeout limits one call of the backend. bd has a shorter limit and gives a better error.
+	// callTimeout limits one call of the backend. The limit for bd is shorter, because the error of
+	// bd says more.
 	callTimeout = 30 * time.Second
-	// The pause after an export is exportPause times its duration, because an export of large
-	// workspaces is slow.
+	// exportPause is the pause after an export, as a multiple of the duration of the export.
+	// Exports of large workspaces are slow.
 	exportPause    = 20
 	maxExportPause = 10 * time.Second
 	noTimeout      = time.Duration(0)
 )
 
-// A settler applies the effects of decisions to the backend and publishes the decisions. A single
-// goroutine does both.
+// A settler applies the effects of decisions, such as a new issue, to the backend. It publishes the
+// decisions from the same goroutine.
 type settler struct {
 	db      *projection.DB
 	backend backend
@@ -41,7 +42,7 @@ type settler struct {
 	caught atomic.Bool   // all messages up to target have been read
 	scrub  atomic.Bool   // the write-ahead log may contain erased texts
 
-	// Only the goroutine of the rounds uses these fields.
+	// Only the goroutine of run uses the following fields.
 	scrubAgain bool      // scrub again after an export without a failed workspace
 	exported   time.Time // when the latest export ended
 	cost       time.Duration
@@ -71,8 +72,8 @@ func (s *settler) wakeUp() {
 	}
 }
 
-// noteProgress holds decisions back until the stream has been read, because an earlier tracker may
-// have published the same ones.
+// noteProgress records whether the whole stream has been read. No decision is published before,
+// because the stream may contain the decision already.
 func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return
@@ -224,8 +225,8 @@ func (s *settler) publishCaught(ctx context.Context) error {
 	return nil
 }
 
-// exportAndSend sends the answers only when all effects are settled, because the texts exist until
-// then.
+// exportAndSend exports the issues. It sends the answers only if all effects are settled, because
+// pending effects may contain erased texts.
 func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due []answer) error {
 	if err := s.export(ctx, erased); err != nil || !settled {
 		return err
@@ -234,7 +235,8 @@ func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due [
 	return s.send(ctx, due)
 }
 
-// export scrubs the database after an erasure. If the export fails, the next one scrubs again.
+// export exports the issues. After an erasure, it scrubs the database, and after a failed export,
+// the next export scrubs again.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.call(ctx, noTimeout, s.backend.Export)

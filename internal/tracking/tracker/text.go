@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// These functions format JSON results. The command line has separate functions, which may change
-// independently.
+// These functions format JSON results. The command line formats its output differently, with
+// functions of its own.
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

@@ -39,7 +39,7 @@ type Options struct {
 	Config  rules.Config // zero means the default
 	Logger  *slog.Logger
 
-	// OrderKey is the verifier key of the ledger that signs erasure orders. Empty means the key of
+	// OrderKey is the public key that verifies signed orders of the ledger. Empty means the key of
 	// the auditor in DataDir.
 	OrderKey string
 
@@ -48,14 +48,14 @@ type Options struct {
 	// BD is the path of the Beads CLI. Empty means bd in PATH.
 	BD string
 
-	// SettleTimeout limits how long a drain waits while the backend accepts no changes. Zero means
+	// SettleTimeout limits how long a drain waits for a backend that accepts no changes. Zero means
 	// DefaultSettleTimeout.
 	SettleTimeout time.Duration
 
 	Heartbeat time.Duration // of the outboxes, as in [publish.Options]
 
-	// Progress receives the position in the stream, with Err as the reason of a wait. All calls
-	// come from one goroutine.
+	// Progress is called with the position in the stream. While the tracker cannot read, Err
+	// contains the reason. All calls come from one goroutine.
 	Progress func(consume.Progress)
 
 	onHole func(consume.Gap) // receives ranges of messages that the stream lost before the tracker read them
@@ -102,7 +102,8 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	opts = opts.withDefaults()
-	// A stop before the start is no error, except for a drain, which leaves messages.
+	// If ctx ends before the start, Run returns no error. With Drain, it returns an error, because
+	// messages remain unread.
 	fail := func(err error) error {
 		if ctx.Err() != nil && !opts.Drain {
 			return nil
@@ -153,7 +154,8 @@ func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	return publish.Open(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: filepath.Join(opts.DataDir, "outbox", Name), Journal: publish.JournalDir(opts.DataDir), Name: Name,
 		Redactor: publish.NoRedaction, // decisions contain only names
-		// A decision in the outbox counts as published, so a crash must not lose it.
+		// The tracker counts a decision in the outbox as published, so a crash must not lose the
+		// decision.
 		Durability: publish.DiskDurability, Full: publish.Block, Unique: true, Heartbeat: opts.Heartbeat,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),

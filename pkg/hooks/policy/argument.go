@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// pathKeys lists arguments that contain file names, in the form that squash returns.
+// pathKeys lists names of arguments that contain a file path. The names are in the form that squash
+// returns, such as "filepath" for "file_path".
 var pathKeys = words("path file filepath filename paths files notebookpath targetfile targetpath absolutepath relativepath " +
 	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
 	"outputpath outputfile dirpath")
@@ -82,8 +83,8 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn returns the directory to which a command has changed. A relative dir begins at start if
-// root is known.
+// startedIn joins dir, the argument of a cd command, to the directory start. It returns dir
+// unchanged if start or root is unknown.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir

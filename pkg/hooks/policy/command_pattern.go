@@ -62,8 +62,8 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 	return true
 }
 
-// leads reports whether cmd begins with the program and operands of the pattern. rest are the other
-// arguments.
+// leads reports whether cmd begins with the program and the subcommands of the pattern, such as
+// "git push". rest contains the other arguments.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false
@@ -96,8 +96,8 @@ const (
 	maxLetters = 9 // longest option cluster in a command
 )
 
-// optionsOf returns the arguments before "--" in rest, which can contain option. An earlier "--"
-// can be a value.
+// optionsOf returns the arguments in which option may occur. Arguments after a "--" in rest are not
+// options, but a "--" before rest can be the value of an option.
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args
@@ -108,7 +108,7 @@ func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	return args
 }
 
-// isWord reports whether option is one word after a dash, such as "-delete".
+// isWord reports whether option is a long option with a single dash, such as "-delete".
 func isWord(option string) bool { return len(option) > maxCluster && !strings.HasPrefix(option, "--") }
 
 func forces(option string) bool { return option == "-f" || meansLong(option, "force") }

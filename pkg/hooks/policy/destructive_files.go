@@ -8,8 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// removes finds rm -rf outside of the working directory and temporary directories, and rm -r of
-// critical directories.
 func removes(cmd shell.Command, root string) finding {
 	args := optionTable{}.sort(cmd.Args)
 	recursive := args.has("rR") || args.hasLong("recursive")
@@ -88,7 +86,6 @@ func removesAll(cmd shell.Command, root string) finding {
 	return removesTrees(options(cmd.Args).operands, true, cmd.Dir, root)
 }
 
-// mirrorsAway finds a mirror that removes files outside of the working directory.
 func mirrorsAway(cmd shell.Command, root string) finding {
 	args := options(cmd.Args)
 	if n := len(args.operands); args.hasLong("delete") && n > 1 && !isTrial(cmd) && !args.has("n") {

@@ -78,8 +78,6 @@ func gitReset(args []shell.Word) string {
 	return ""
 }
 
-// checkoutTable lists the options of git checkout with a value, which is neither a branch nor a
-// path.
 var checkoutTable = optionTable{
 	short: "bBU",
 	long:  []string{"orphan", "conflict", "unified", "inter-hunk-context", "pathspec-from-file"},

@@ -23,7 +23,6 @@ func destroysRemotely(cmd shell.Command) finding {
 	return destroysByVerb(cmd)
 }
 
-// tableFinding returns a finding if one of the rules for cmd applies.
 func tableFinding(table map[string][]remoteRule, cmd shell.Command, effect string) finding {
 	for _, r := range table[cmd.Name] {
 		if !leads(cmd.Args, strings.Fields(r.words)) {
@@ -56,7 +55,8 @@ func isTrial(cmd shell.Command) bool {
 	})
 }
 
-// leads reports whether args begin with words, apart from options and their possible values.
+// leads reports whether args begin with words, such as "storage" and "rm". Options may stand
+// between the words.
 func leads(args []shell.Word, words []string) bool {
 	option := false
 	for _, a := range args {

@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// sqlClients lists the options of each database client whose value is code.
 var sqlClients = map[string]string{
 	"psql": "-c --command", "mysql": "-e --execute", "mariadb": "-e --execute", "sqlcmd": "-Q -q", "clickhouse-client": "-q --query",
 	"clickhouse": "-q --query", "cockroach": "-e --execute", "duckdb": "-c", "bq": "", "sqlite3": "", "sqlite": "", "usql": "-c --command",
@@ -52,7 +51,6 @@ func looksLikeCode(text string) bool {
 	return strings.ContainsAny(text, " (") || strings.Contains(text, "/*")
 }
 
-// codeIn returns text without the option to whose value it is attached.
 func codeIn(text string, options []string) string {
 	for _, opt := range options {
 		if rest, ok := strings.CutPrefix(text, opt); ok && len(opt) == 2 {
@@ -64,7 +62,7 @@ func codeIn(text string, options []string) string {
 	return text
 }
 
-// unknownCode asks about statements that are not in the command.
+// unknownCode finds SQL that is only known when the command runs, such as SQL from a pipe.
 func unknownCode(name string, args []shell.Word, options []string, piped bool) finding {
 	given := false
 	for i, a := range args {
@@ -237,7 +235,6 @@ var (
 	deletesFile = regexp.MustCompile(`(?i)\b(?:unlink|rmtree|rm_rf|rm_r|remove_tree|rimraf|rmdir|remove|rm|delete|truncate)(?:Sync)?\b`)
 )
 
-// codeDestroys finds SQL statements and removed files in code of another language.
 func codeDestroys(code, dir, root string) finding {
 	if mongoDrops.MatchString(code) {
 		return doubted("the code removes a collection or a table")
@@ -260,8 +257,8 @@ func codeDestroys(code, dir, root string) finding {
 	return finding{}
 }
 
-// removesOutside reports whether text is a path outside of the working directory. A short path such
-// as "/" counts only next to a call that deletes.
+// removesOutside reports whether text is a path outside of the working directory. A path of one
+// character, such as "/", counts only if the code also deletes files.
 func removesOutside(text string, deletes bool, dir, root string) bool {
 	name := homed(text)
 	if !strings.HasPrefix(name, "/") || strings.ContainsAny(text, " \n") || len(text) < 2 && !deletes {

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// guard is a preset that judges each program and each file of a call. [Options.Mode] has no effect
-// on it.
+// guard is a policy that judges each program and each file of a tool call. The guard ignores
+// [Options.Mode].
 type guard struct {
 	name, title string
 	opts        Options
@@ -85,7 +85,6 @@ func blocked(what string) finding { return finding{what: what} }
 
 func doubted(what string) finding { return finding{what: what, unknown: true} }
 
-// eachCommand returns the worst finding of a rule for the programs of s.
 func (s *script) eachCommand(judge rule) finding {
 	var worst finding
 	for _, cmd := range s.Commands {

@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// isShell reports whether call runs a shell command. Besides the names that [CanonicalTool] knows,
-// it recognises the configured names, and unknown tools by their name and argument.
+// isShell reports whether call runs a shell command. It judges an unknown tool by the tool's name
+// and arguments.
 func (o Options) isShell(call hooks.ToolCall) bool {
 	switch CanonicalTool(call.Tool) {
 	case ToolShell:
@@ -23,7 +23,6 @@ func (o Options) isShell(call hooks.ToolCall) bool {
 	return !isCanonical[call.Tool] && !named(o.WriteTools, call.Tool) && looksLike(call.Tool, shellNouns) && hasText(call.Args, commandKeys)
 }
 
-// isWrite is like isShell for calls that write files.
 func (o Options) isWrite(call hooks.ToolCall) bool {
 	if writes(call) || named(o.WriteTools, call.Tool) {
 		return true
@@ -44,7 +43,6 @@ func isRead(call hooks.ToolCall) bool {
 
 var isCanonical = words("Bash Write Edit Task AskUserQuestion Read WebFetch WebSearch TodoWrite")
 
-// Words in the names of unknown tools.
 var (
 	shellNouns  = words("shell bash terminal command commands cmd exec execute run console powershell script ssh process")
 	writeVerbs  = words("write create update edit save put append insert replace modify patch overwrite upload set add delete remove move rename")

@@ -20,10 +20,10 @@ const (
 // Options contains settings that all policies share. The zero Options select the strict mode.
 type Options struct {
 	Mode Mode
-	// Root is the absolute directory for relative paths, by default Meta.TeamRoot.
+	// Root is the absolute directory to which relative paths refer. Empty means Meta.TeamRoot.
 	Root string
-	// Undetermined is the verdict on a command that is unknown until it runs, such as "$(cat x)".
-	// It is ask (the default), deny or none.
+	// Undetermined is the verdict on a command whose text is only known when it runs, such as
+	// "$(cat x)". It is ask, deny or none. Empty means ask.
 	Undetermined events.Verdict
 	// ShellTools and WriteTools are the names of other tools that run shell commands or write files.
 	ShellTools []string

@@ -97,7 +97,6 @@ var dockerRules = []remoteRule{
 
 var deletingVerbs = words("delete purge destroy undelete-protection delete-batch")
 
-// destroysByVerb finds the deleting commands of programs with a regular grammar.
 func destroysByVerb(cmd shell.Command) finding {
 	if opensToAll(cmd) {
 		return doubted(cmd.Name + " gives everyone access, or one account all rights")
@@ -140,7 +139,6 @@ func awsDeletes(cmd shell.Command) finding {
 	return finding{}
 }
 
-// deletesIndex reports whether a request addresses a search engine, which often runs locally.
 func deletesIndex(args []shell.Word) bool {
 	return slices.ContainsFunc(args, func(a shell.Word) bool { return strings.Contains(a.Text, ":9200") || strings.Contains(a.Text, "_all") })
 }
@@ -158,7 +156,6 @@ func opensToAll(cmd shell.Command) bool {
 	})
 }
 
-// saysVerb reports whether args contain one of the verbs, not as the value of an option.
 func saysVerb(args []shell.Word, verbs map[string]bool) bool {
 	for i, a := range args {
 		if verbs[a.Text] && (i == 0 || !strings.HasPrefix(args[i-1].Text, "-")) {

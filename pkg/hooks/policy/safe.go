@@ -58,7 +58,6 @@ var safePrograms = map[string]string{
 // loaders are variables that decide which code a program loads.
 var loaders = strings.Fields("PATH= LD_ DYLD_ BASH_ENV= ENV= GIT_ PAGER= LESSOPEN= EDITOR= IFS= NODE_OPTIONS= PYTHON PERL5 RUBYOPT= PROMPT_COMMAND= PS4=")
 
-// safeCommands lists the subcommands that change nothing.
 var safeCommands = map[string][]string{
 	"git":       strings.Fields("status log diff show blame shortlog describe rev-parse rev-list ls-files ls-tree cat-file grep merge-base name-rev reflog for-each-ref count-objects whatchanged cherry"),
 	"go":        strings.Fields("version env list doc"),

@@ -13,11 +13,10 @@ type script struct {
 	text, start, root string
 }
 
-// lastScript keeps the last analysed command, because all policies of a set judge the same call.
+// lastScript caches the analysis of the latest command, because all policies of a set judge the
+// same tool call.
 type lastScript struct{ at atomic.Pointer[script] }
 
-// scripts returns the analysed commands of a call. known is false if the call has a command that is
-// not text.
 func (o Options) scripts(meta hooks.Meta, call hooks.ToolCall) (found []*script, known bool) {
 	texts, known := commandsOf(call.Args)
 	start, root := dirOf(call.Args), o.root(meta)

@@ -71,7 +71,7 @@ func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone
 	return &clean, nil
 }
 
-// document puts j into a list, because the redactor would add a member to an object.
+// document redacts j inside a list, because the redactor would add a member to an object.
 func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 	if j == "" {
 		return "", nil
@@ -85,7 +85,7 @@ func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 
 var email = regexp.MustCompile(`[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`)
 
-// stringToken matches a JSON string. With a colon, the string is a member's name.
+// stringToken matches a JSON string. A match that ends with a colon is the name of a member.
 var stringToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:\s*:)?`)
 
 func scrubEmails(j hooks.JSON) hooks.JSON {

@@ -118,15 +118,15 @@ func readsFiles(cmd shell.Command) finding {
 
 var copies = words("cp mv install")
 
-// Readers that use a private key more often than they show it.
+// uses lists programs that often use a private key without printing the key, such as curl.
 var uses = words("curl cp mv openssl install wget http")
 
 func namesSecret(a shell.Word, dir string) bool {
 	return slices.ContainsFunc(namesIn(a), func(w shell.Word) bool { return isSecret(shell.File{Word: w, Dir: dir}) })
 }
 
-// quietSearch reports whether argument i is a search pattern, or excludes files, or names a file
-// whose content is only passed on.
+// quietSearch reports whether argument i of a search is not a file to print, such as the search
+// pattern or an excluded file.
 func quietSearch(cmd shell.Command, i int) bool {
 	if excludes(cmd.Args[i].Text) || i > 0 && (excludes(cmd.Args[i-1].Text) || patternOptions[cmd.Args[i-1].Text]) {
 		return true
@@ -146,7 +146,7 @@ var (
 	searches       = words("grep egrep fgrep rg ag sed awk gawk mawk jq")
 )
 
-// namesIn returns the file names that an argument such as file=@.env or --key=file can contain.
+// namesIn returns the possible file names in an argument, such as ".env" in "file=@.env".
 func namesIn(a shell.Word) []shell.Word {
 	names := []shell.Word{a}
 	for _, mark := range []string{"=", "@", ":"} {

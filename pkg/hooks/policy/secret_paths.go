@@ -17,7 +17,8 @@ var homeSecrets = strings.Fields(".ssh/ .gnupg/ .aws/credentials .aws/sso/ .aws/
 	".config/rclone/rclone.conf .oci/ .config/doctl/config.yaml .fly/config.yml .claude/.credentials.json .codex/auth.json " +
 	".gemini/oauth_creds.json .config/sops/age/ .electrum/ .bitcoin/ .ethereum/keystore/ .hooktrail/keys/")
 
-// Representative names, against which a pattern with * is matched.
+// homeSamples are examples of secret paths. A pattern such as ".ssh/*" is secret if it matches one
+// of the examples.
 var homeSamples = strings.Fields(".ssh .ssh/id_rsa .ssh/id_ed25519 .ssh/id_ecdsa .aws .aws/credentials .gnupg .netrc .npmrc .pypirc " +
 	".pgpass .git-credentials .kube/config .docker/config.json .config/gcloud .vault-token .env")
 
@@ -65,7 +66,8 @@ func isPublic(base string) bool {
 	return base == "known_hosts" || slices.ContainsFunc(publicEndings, func(end string) bool { return strings.HasSuffix(base, end) })
 }
 
-// matchesSecret reports whether a pattern matches one of the names, and not every name.
+// matchesSecret reports whether pattern matches one of samples. A pattern such as "*" does not
+// count, because it matches every name.
 func matchesSecret(pattern string, samples []string) bool {
 	return strings.Trim(path.Base(pattern), "*?.") != "" && globs(pattern, samples)
 }

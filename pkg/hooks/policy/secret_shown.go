@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// showsMore finds commands that show the content of secrets, depending on the form of their output.
 func showsMore(cmd shell.Command) bool {
 	switch cmd.Name {
 	case "kubectl", "oc":
@@ -58,7 +57,6 @@ func showsContent(args []shell.Word) bool {
 	return false
 }
 
-// sendsValue finds requests to other machines with the output of another program.
 func sendsValue(cmd shell.Command) bool {
 	if !contactsOthers(cmd) {
 		return pushesElsewhere(cmd) || toOtherMachine[cmd.Name] && leads(cmd.Args, []string{"send"})
@@ -78,7 +76,6 @@ func sendsValue(cmd shell.Command) bool {
 
 const dataOptions = "-d -F --data* --form --post-data"
 
-// sendsOutput reports whether a request contains the output of another program.
 func sendsOutput(args []shell.Word) bool {
 	for i, a := range args {
 		if !a.Open {

@@ -58,7 +58,6 @@ func ofProject(cmd shell.Command) bool {
 	return strings.HasPrefix(cmd.Path, "./") || cmd.Name == "make"
 }
 
-// addFetched adds the files that a download can have written.
 func (s *script) addFetched(cmd shell.Command, fetched map[string]bool) {
 	for _, word := range writesOf(cmd) {
 		fetched[fullPath(word.Text, cmd.Dir)] = true

@@ -42,7 +42,6 @@ var onlyText = words("echo grep rg git cat printf gh")
 
 var later, guards, host = "starts a program again later", "disables a guard", "changes the machine"
 
-// machineRules lists commands with a fixed beginning.
 var machineRules = func() map[string][]remoteRule {
 	m := map[string][]remoteRule{
 		"systemctl": {
@@ -132,7 +131,6 @@ func startsLater(cmd shell.Command) finding {
 	return finding{}
 }
 
-// opensMachine finds access for other machines, and a history that is switched off.
 func opensMachine(cmd shell.Command) finding {
 	switch cmd.Name {
 	case "unset":

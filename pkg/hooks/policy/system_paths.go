@@ -16,7 +16,8 @@ var startFiles = strings.Fields(".bashrc .bash_profile .bash_login .bash_logout 
 	".docker/config.json .claude/settings.json .claude/settings.local.json .claude.json .claude/hooks/ .codex/config.toml .codex/hooks/ .gemini/settings.json " +
 	".cursor/ .config/opencode/ .copilot/ .hooktrail/ .config/hooktrail/ .local/bin/ bin/ .curlrc .wgetrc .netrc .sudo_as_admin_successful .config/PowerShell/ .config/powershell/")
 
-// Files in a project that decide which programs run without a question.
+// guardFiles are settings in a project that decide which programs an agent runs without asking the
+// user.
 var guardFiles = words(".claude/settings.json .claude/settings.local.json .codex/config.toml .gemini/settings.json .cursor/hooks.json .opencode/opencode.json " +
 	".git/config .git/info/attributes hooktrail.yaml hooktrail.yml .hooktrail/hooks.yaml .hooktrail.yaml")
 
@@ -24,8 +25,6 @@ var systemDirs = strings.Fields("/etc /usr /bin /sbin /lib /lib32 /lib64 /boot /
 
 var openDevices = strings.Fields("/dev/shm/ /dev/fd/ /dev/pts/")
 
-// changesSystem reports whether a written file belongs to the system, starts programs or guards
-// the agent.
 func changesSystem(file shell.File, root string) finding {
 	full := fullPath(file.Text, file.Dir)
 	switch {

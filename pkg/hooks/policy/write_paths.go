@@ -104,7 +104,6 @@ func (p *WritePaths) judgeScripts(scripts []*script) *hooks.ToolDecision {
 	return doubt
 }
 
-// allowsFile is like allows for a file of a shell command.
 func (p *WritePaths) allowsFile(file shell.File, name, root string) bool {
 	if locate(file.Word, file.Dir, root) == locationTemp {
 		return true

@@ -9,9 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// written returns the files that s writes, with the targets of links that s creates. Files that
-// scripts, options of other programs and code in other languages write are not known, except for
-// the common ways to open a file.
+// written returns the files that the commands of s write, including targets of links that s
+// creates. It misses most files that other scripts or programs in other languages write.
 func (s *script) written() []shell.File {
 	files := slices.Clone(s.Writes)
 	links, created := map[string]shell.File{}, []shell.File{}
@@ -62,7 +61,8 @@ func fullPath(name, dir string) string {
 	return path.Join(dir, name)
 }
 
-// link notes the target of a new link, because a later write to the link changes the target.
+// link records the target of a new symbolic link, because a later write to the link changes the
+// target.
 func link(cmd shell.Command, links map[string]shell.File) {
 	ops := optionTable{short: "tS", long: []string{"target-directory", "suffix"}}.sort(cmd.Args).operands
 	if len(ops) == 2 {
@@ -71,7 +71,6 @@ func link(cmd shell.Command, links map[string]shell.File) {
 	}
 }
 
-// writer describes the files that a program writes.
 type writer struct {
 	table optionTable
 	last  bool   // the last operand is the destination of the others
@@ -139,7 +138,6 @@ func (w writer) operands(name string, args arguments) []shell.Word {
 	return nil
 }
 
-// localOnly returns a destination unless it is on another machine.
 func localOnly(name string, dest shell.Word) []shell.Word {
 	if (name == "scp" || name == "rsync") && strings.Contains(dest.Text, ":") {
 		return nil
@@ -147,12 +145,10 @@ func localOnly(name string, dest shell.Word) []shell.Word {
 	return []shell.Word{dest}
 }
 
-// changers lists programs that change files without writing their content. Only their files outside
+// changers lists programs that change files without writing content, such as rm. Only files outside
 // of the working directory count.
 var changers = words("rm rmdir mkdir chmod chown chgrp setfacl shred gzip sponge ed ex vi vim nano rimraf trash srm")
 
-// outsideOf returns the operands of changers and the values of output options, if they are outside
-// of the working directory.
 func outsideOf(cmd shell.Command) []shell.Word {
 	var files []shell.Word
 	for i, a := range cmd.Args {
@@ -179,7 +175,6 @@ var outputReads = words("grep egrep rg ps ls docker kubectl gcloud az aws ssh mo
 
 var longDestinations = words("--target-directory --output --output-document --directory --one-top-level --output-dir")
 
-// destinations returns the values of the options that name the destination.
 func (w writer) destinations(args []shell.Word) []shell.Word {
 	if w.into == "" {
 		return nil
@@ -197,7 +192,8 @@ func (w writer) destinations(args []shell.Word) []shell.Word {
 	return dest
 }
 
-// destination returns the destination in an option, or reports that it is the next argument.
+// destination returns the output file in an option, such as "x" in "-ox". next is true if the file
+// is the next argument.
 func (w writer) destination(a shell.Word) (value shell.Word, next bool) {
 	name, text, has := strings.Cut(a.Text, "=")
 	if longDestinations[name] {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// spending is the format of the file, so its fields must not be renamed.
+// spending is the JSON format of the budget file, so the names of its fields must not change.
 type spending struct {
 	Spent  float64          `json:"spent"`
 	Models map[string]usage `json:"models"`
@@ -90,7 +90,8 @@ func replaceFile(path string, data []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	// Sync the directory in case of a power cut. At worst, the old file comes back.
+	// Sync the directory, so that the new file survives a power cut. Ignore errors, because the old
+	// file is valid too.
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = dir.Sync()
 		_ = dir.Close()

@@ -27,7 +27,8 @@ type tenants struct {
 	known map[string]*tenant
 }
 
-// tenant holds the registry of a tenant. made is closed once registry and err are set.
+// tenant has the hook registry of a tenant. The channel made is closed when registry and err are
+// set.
 type tenant struct {
 	made     chan struct{}
 	registry *hooks.Registry
@@ -47,7 +48,8 @@ func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID,
 // ErrNoTenant is the reason for denying a dispatch without a tenant.
 const ErrNoTenant = hooks.Fault("no tenant")
 
-// errNoRules is recorded instead of an error of rules, which may contain sensitive data.
+// errNoRules is recorded instead of an error of the function rules, because that error may contain
+// sensitive data.
 const errNoRules = hooks.Fault("tenant has no rules")
 
 func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) {

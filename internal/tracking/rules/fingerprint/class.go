@@ -24,10 +24,12 @@ func Identity(class, text string) string {
 	return form
 }
 
-// noisy are classes whose text is mostly a model's output, which differs each time.
+// noisy lists classes of errors about a model's output. The message contains the output, which
+// differs each time, so only the class counts.
 var noisy = []string{"parse", "parser", "parsing", "json decode", "decode error", "output parser", "zod", "pydantic", "structured output", "invalid json"}
 
-// timeouts are classes without which the text would say only that something took too long.
+// timeouts lists classes of errors whose message only says that something took too long. The class
+// says more.
 var timeouts = []string{"timeout", "timed out", "deadline exceeded"}
 
 var vague = []string{"error", "errors", "err", "exception", "failure", "failed", "fail", "fatal", "other", "unknown", "none", "generic", "general"}
@@ -39,8 +41,8 @@ func named(words []string) bool {
 // testName matches the name of a test as pytest, unittest, Go and JUnit print it.
 var testName = regexp.MustCompile(`\b(test_\w+|Test[A-Z]\w+|\w+Test#\w+)(\.(?:py|go|rb|[jt]sx?)\b)?`)
 
-// failedTest finds the only test in text, because reports of one broken test share little but its
-// name.
+// failedTest returns the name of the failed test if text names exactly one. The name is the only
+// common part of two reports about a test.
 func failedTest(text string) string {
 	var names []string
 	for _, m := range testName.FindAllStringSubmatch(cut(text, maxRaw), -1) {
@@ -80,7 +82,8 @@ func contains(words []string, phrase string) bool {
 	return false
 }
 
-// classWords returns the same words for "RateLimited" and "rate_limited".
+// classWords splits an error class into lower-case words. The results for "RateLimited" and
+// "rate_limited" are equal.
 func classWords(class string) []string {
 	var b strings.Builder
 	runes := []rune(cut(class, 100))

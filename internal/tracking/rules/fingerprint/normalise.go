@@ -14,7 +14,8 @@ const (
 	maxRaw    = 4000 // maximum length of the input
 )
 
-// kept matches numbers that name the error itself. Different numbers are different errors.
+// kept matches numbers that are part of the error, such as exit codes. Two errors with different
+// numbers are different.
 var kept = regexp.MustCompile(strings.Join([]string{
 	`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]*\d{1,3}\b`,
 	`\breturned(?: code| status)? \d{1,3}\b`,
@@ -41,7 +42,8 @@ var variable = []*regexp.Regexp{
 	regexp.MustCompile("\"[^\"\\s]*\\d[^\"\\s]*\"|'[^'\\s]*\\d[^'\\s]*'|`[^`\\s]*\\d[^`\\s]*`"),
 }
 
-// names matches temporary and random names. The replacement keeps the part that tells what it is.
+// names matches temporary and random names. The replacement keeps the fixed part of the name, such
+// as a prefix.
 var names = []struct {
 	form *regexp.Regexp
 	with string
@@ -64,7 +66,8 @@ var (
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )
 
-// hide protects the digits of kept numbers from other replacements, and show restores them.
+// hide replaces digits that must stay unchanged by private characters, and show restores the
+// digits.
 var (
 	hide = strings.NewReplacer("0", "\ue000", "1", "\ue001", "2", "\ue002", "3", "\ue003", "4", "\ue004",
 		"5", "\ue005", "6", "\ue006", "7", "\ue007", "8", "\ue008", "9", "\ue009")

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Kinds of infrastructure failures. Each is one issue of a tenant, whatever the wording.
+// Kinds of infrastructure failures. Each tenant has one issue for each kind, whatever the error
+// messages say.
 const (
 	Unavailable = "provider_unavailable" // the model provider does not answer
 	Limited     = "provider_limit"       // a rate limit, a quota or the credit is used up
@@ -57,7 +58,8 @@ var classes = []struct {
 	{Lost, []string{"infra", "infrastructure", "outage", "runner lost", "sandbox lost", "worker lost", "node lost", "evicted"}},
 }
 
-// ofWork are classes about the work. Their text may quote an error of a provider.
+// ofWork lists error classes about the work of a run, such as "lint". Their messages may quote a
+// provider's error, which does not count.
 var ofWork = []string{
 	"test", "tests", "assertion", "assert", "lint", "compile", "compiler", "compilation", "build", "syntax", "type", "merge", "conflict",
 	"validation", "review", "policy", "guardrail", "gate", "parse", "parser", "parsing", "decode", "patch", "permission", "deploy",
@@ -75,7 +77,6 @@ const down = `(?:\b(?:50[0234]|529)\b|overloaded|unavailable|at capacity|bad gat
 	`ECONNRESET|ECONNREFUSED|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|EPIPE|socket hang up|fetch failed|getaddrinfo|connection (?:error|reset|refused|closed|timed out)|` +
 	`timed? ?out|timeout|could not (?:connect|resolve)|name resolution|no such host|is down|not responding|tls handshake)`
 
-// wordings are errors that only a model provider's API gives. The first match counts.
 var wordings = []struct {
 	kind string
 	form *regexp.Regexp
@@ -91,7 +92,6 @@ var wordings = []struct {
 		host + `.{0,200}?` + down + `|` + down + `.{0,200}?` + host + `|` + who + `.{0,60}` + down + `|` + down + `.{0,60}` + who)},
 }
 
-// wrappers are the beginnings of errors in programs that call a model.
 var wrappers = []struct {
 	kind string
 	form *regexp.Regexp
@@ -101,7 +101,8 @@ var wrappers = []struct {
 	{Unavailable, regexp.MustCompile(`^(?:openai|anthropic|litellm)(?:\.\w+)*\.(?:APIConnectionError|APITimeoutError|Timeout|InternalServerError|ServiceUnavailableError|OverloadedError)\b`)},
 }
 
-// bodies are answers of a gateway. They count only without a class and without another host.
+// These patterns recognise error pages of a gateway. An error page counts only if the error has no
+// class and names no other host.
 var (
 	body = regexp.MustCompile(`(?is)^\W{0,3}(?:error:? |http(?:/[\d.]+)? |api ?error:? |unexpected status(?: code)?:? )*(?:<!doctype html>\s*|<html>.{0,100}<title>)?(?:<[^>]*>\s*)*` +
 		`(?:502 bad gateway|503 service (?:temporarily )?unavailable|504 gateway time-?out|upstream connect error)`)
@@ -110,8 +111,8 @@ var (
 	quoted = regexp.MustCompile(`(?i)\bexpected\b|\bassert|\bFAIL\b|\bwant\b|\btest_\w+|\bTest[A-Z]`)
 )
 
-// provider ignores texts such as "expected 200, got 503", because they may be about the work
-// itself. The same holds for a bare status in an error with a class.
+// provider returns the kind of a model provider's failure, or "". It ignores texts such as
+// "expected 200, got 503", because they may be the output of a test.
 func provider(text string, classed bool) string {
 	text = cut(text, 600)
 	for _, w := range wrappers {

@@ -98,7 +98,8 @@ func Analyze(text string) *Analysis {
 	return w.out
 }
 
-// maxRetry limits the size of a text that parse tries with other shells after Bash.
+// maxRetry is in bytes. A longer text that is not valid Bash is not parsed again as zsh, POSIX sh
+// or mksh.
 const maxRetry = 8 << 10
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
@@ -164,7 +165,7 @@ func nesting(text string) int {
 	return most
 }
 
-// fill replaces each [Hole], a NUL byte that the parser rejects, with a variable.
+// fill replaces each [Hole] with a variable, because the parser rejects the NUL byte of a Hole.
 func fill(text string) string {
 	return strings.ReplaceAll(text, Hole, "${"+holeName+"}")
 }

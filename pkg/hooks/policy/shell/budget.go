@@ -7,8 +7,7 @@ type budget struct {
 	bytes int
 }
 
-// enter begins a step, which leave ends. It returns false at a limit, and the caller must skip the
-// step.
+// enter returns false if the analysis has reached a limit. After true, the caller must call leave.
 func (b *budget) enter() bool {
 	b.steps++
 	if b.exhausted() || b.depth >= maxDepth {

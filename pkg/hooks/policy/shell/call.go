@@ -147,11 +147,12 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	return input{kind: inputPipe}
 }
 
-// octal matches an octal escape of echo, such as \0101. Format expects it without the first 0.
+// octal matches an octal escape of echo, such as \0101. The function expand.Format expects \101
+// instead.
 var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
 
-// echoes returns the output of echo. Only some shells decode escapes, so it contains the text both
-// ways.
+// echoes returns the output of echo. Shells disagree about escapes without -e, so the result
+// contains the text with and without decoding.
 func echoes(args []string) input {
 	escapes := false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
@@ -172,8 +173,8 @@ func echoes(args []string) input {
 	return input{inputText, text + "\n" + plain}
 }
 
-// formats returns the output of printf. Most verbs make it unknown, because they can expand a short
-// text.
+// formats returns the output of printf. The output is unknown for verbs other than %s, because a
+// verb such as %1000d turns a short text into a long one.
 func formats(args []string) input {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		rest := strings.NewReplacer("%%", "", "%s", "").Replace(args[0])

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// starts matches a call that runs its argument as a command or as code. A method such as
-// RegExp.exec only has the same name.
+// starts matches a call that runs its argument as a command or as code, such as os.system. It must
+// not match other methods with such a name, such as RegExp.exec.
 var starts = regexp.MustCompile(`\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|Popen|check_call|check_output|getoutput)|` +
 	`(?:execSync|spawnSync|execFileSync)|child_process['"]?\)?\.(?:exec|spawn|execFile)|Kernel\.(?:system|exec))\s*\(\s*` +
 	`|(?:^|[^.\w])(?:eval|exec|system|passthru|shell_exec|proc_open|popen|Function)\s*\(\s*`)
 
-// known matches the beginning of an argument that the code contains literally.
+// known matches the beginning of an argument whose value the code shows, such as a string literal.
 var known = regexp.MustCompile("^(?:[rbuRBU]{0,2}['\"`][^'\"`]|\\[|\\)|args\\b|q\\w?\\b)")
 
 // startsUnknown reports whether code runs a command or code that it does not contain, as in
@@ -25,10 +25,11 @@ func startsUnknown(code string) bool {
 	return startsBare.MatchString(code)
 }
 
-// composed matches a literal to which the code adds other text.
+// composed matches a string literal that the code extends, as in "rm " + name.
 var composed = regexp.MustCompile("^[rbuRBU]{0,2}(?:'[^'\n]*'|\"[^\"\n]*\"|`[^`]*`)\\s*(?:\\+|%|\\.(?:format|join|concat)|\\. ?\\$)|^`[^`]*\\$\\{")
 
-// startsBare matches the ways of Perl, Ruby and awk to run a value, and forks in a loop.
+// startsBare matches Perl, Ruby and awk code that runs the value of a variable. It also matches a
+// loop that forks.
 var startsBare = regexp.MustCompile(`\b(?:eval|system|exec)\s+(?:[$@]\w|[A-Z]\w*[.:]|<)|\bfork\s+while\b|\bwhile\b[^\n]*[\n\s:{;]\s*(?:os\.)?fork\b|\|\s*"(?:sh|bash)"|qx\{?\s*\$`)
 
 // Literals returns the quoted strings in code of a language other than the shell.
@@ -51,7 +52,6 @@ func windowsShell(p *process) {
 	p.reads()
 }
 
-// runLater analyses the commands that at and batch read and start later.
 func runLater(p *process) {
 	p.st = p.st.child()
 	p.reads()

@@ -11,8 +11,6 @@ const (
 	maxFedText = 256 // bytes of one line
 )
 
-// feed returns a copy of words with text in place of token, such as {}. It reports whether any word
-// had token.
 func feed(words []Word, token, text string) ([]Word, bool) {
 	if len(text) > maxFedText {
 		text = Hole

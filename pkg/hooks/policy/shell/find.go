@@ -28,7 +28,6 @@ func (p *process) find() {
 	}
 }
 
-// findStart returns the only directory in which find starts, or "".
 func findStart(args []Word) string {
 	paths, _ := FindDeletes(args)
 	if len(paths) != 1 || paths[0].Glob || !paths[0].Known() {
@@ -37,7 +36,6 @@ func findStart(args []Word) string {
 	return paths[0].Text
 }
 
-// findName returns the base name of every file that args of find select, or "".
 func findName(args []Word) string {
 	name := ""
 	for i, a := range args {
@@ -87,7 +85,6 @@ func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	return paths, deletes
 }
 
-// fd analyses the program after the option -x or -X, with all later words.
 func (p *process) fd() {
 	for i, a := range p.args {
 		inner := p.args[i+1:]

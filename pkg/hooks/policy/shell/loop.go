@@ -4,8 +4,8 @@ import "mvdan.cc/sh/v3/syntax"
 
 const maxRounds = 8
 
-// loop analyses the body of a for loop for each word of its list. Too many words count as an
-// unknown one.
+// loop analyses the body of a for loop once for each word of its list. For a very long list, it
+// analyses the body once with an unknown word.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	forgetChanged(c, st)
 	iter, ok := c.Loop.(*syntax.WordIter)
@@ -33,8 +33,8 @@ func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	}
 }
 
-// forgetChanged forgets the variables that the loop changes, because their values apply only to the
-// first iteration.
+// forgetChanged marks the variables that the loop assigns as unknown, because each iteration can
+// change their values.
 func forgetChanged(loop syntax.Node, st *state) {
 	syntax.Walk(loop, func(n syntax.Node) bool {
 		switch n := n.(type) {

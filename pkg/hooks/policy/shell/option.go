@@ -18,7 +18,6 @@ type option struct {
 	unsure  bool // the next word may be the value of an unknown letter
 }
 
-// last returns the last of combined short options. Only that one can have a value.
 func (o option) last() byte {
 	if o.letters == "" {
 		return 0

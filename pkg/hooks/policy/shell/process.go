@@ -9,8 +9,8 @@ import (
 
 var shells = set("bash sh dash zsh ksh mksh ash rbash yash csh tcsh fish")
 
-// process is one call of a program or builtin. A program cannot change the shell, so st is a child
-// state.
+// process is one call of a program or builtin. For a program, st is a copy, because a program
+// cannot change the state of the shell.
 type process struct {
 	w    *walker
 	name string
@@ -73,7 +73,6 @@ func followProgram(name string) func(*process) {
 	return (*process).interpreter
 }
 
-// followOther returns the function for programs that start commands later or on Windows, or nil.
 func followOther(name string) func(*process) {
 	switch name {
 	case "cmd":
@@ -128,7 +127,7 @@ func (p *process) source() {
 	}
 }
 
-// file analyses a shell that runs a script file, which is known only from standard input.
+// file analyses "bash FILE". The content of FILE is only known if FILE is the standard input.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:

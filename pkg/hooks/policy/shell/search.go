@@ -7,13 +7,14 @@ type search struct {
 	st *state
 }
 
-// separators split text even inside quotes, which are unreliable where the parser fails.
+// separators end a command in text that the parser rejects. Quoted separators count too, because
+// quotes are unreliable in such a text.
 const separators = "\n;|&(){}`"
 
 var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 
-// lines searches for commands in text that our parsers reject, because a shell may still run a part
-// of it.
+// lines searches for commands in text that the parser rejects, because a shell may still run a part
+// of the text.
 func (s search) lines(text string) {
 	st := s.st.clone()
 	mark := s.w.functions.mark() // an alias in text adds a function
@@ -79,7 +80,7 @@ func (s search) program(argv []Word) {
 	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
 }
 
-// tentatively calls f for text that may not be a command, without adding doubts.
+// tentatively calls f and discards the doubts that f adds, because the text may not be a command.
 func (s search) tentatively(f func()) {
 	doubts := s.w.out.Doubts
 	f()

@@ -26,7 +26,6 @@ func newState() *state { return &state{vars: map[string]value{}} }
 
 func (s *state) clone() *state { return &state{vars: maps.Clone(s.vars), dir: s.dir, params: s.params} }
 
-// child returns the state of a new program, with the directory and exported variables.
 func (s *state) child() *state {
 	c := &state{vars: map[string]value{}, dir: s.dir}
 	for name, v := range s.vars {
@@ -70,7 +69,8 @@ func (s *state) set(name, text string, exported bool) {
 	}
 }
 
-// maxParams limits the positional parameters, which a script can double again and again.
+// maxParams limits the positional parameters, because a script can double their number again and
+// again.
 const maxParams = 256
 
 func (s *state) positional(args []Word) {

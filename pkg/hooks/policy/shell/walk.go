@@ -24,7 +24,7 @@ func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	}
 }
 
-// define stores a function until it is called. zsh runs one without a name at once.
+// define stores a function for later calls. A zsh function without a name runs at once.
 func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	names := f.Names
 	if f.Name != nil {

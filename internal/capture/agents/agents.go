@@ -63,11 +63,12 @@ type Context struct {
 
 // Payload is a parsed hook payload.
 type Payload struct {
-	// Events contains at least one event. After a decision, record [Payload.Decided] instead.
+	// Events contains the events of the payload, at least one. If hooks have decided, record the
+	// events of [Payload.Decided] instead.
 	Events []events.Event
 	// Decides reports whether the tool waits for an answer.
 	Decides bool
-	// Document is the input of the hooks. Its Point is empty if no hook can see the payload.
+	// Document is the input of the hooks. An empty Point means that no hook can see the payload.
 	Document hooks.Document
 	// Cwd is the working folder of the agent; empty if unknown.
 	Cwd string
@@ -96,7 +97,8 @@ func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
 
-// identified may set the identity of the payload before ids depend on it.
+// parse calls identified before it derives event ids, so that identified can change the identity of
+// the payload.
 func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
@@ -164,7 +166,8 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	return list
 }
 
-// answerKey becomes part of the event id, because another outcome is another event.
+// answerKey returns the part of the event id that depends on the outcome, because each outcome
+// needs an event of its own.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
 	if o.Verdict == hooks.None { // None and an empty verdict mean the same

@@ -58,8 +58,8 @@ func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	b.p.Events = append(b.p.Events, e)
 }
 
-// deriveID needs a secret key. Otherwise a client could use the id first, and the real event would
-// look like a duplicate.
+// deriveID derives an id with a secret key. Without the key, a client could predict the id and use
+// it first, and the real event would look like a duplicate.
 func (b *builder) deriveID(parts ...string) string {
 	id := events.DeriveID(append([]string{b.context.Tenant, "hook", b.tool.name, b.identity}, parts...)...)
 	if len(b.context.IDKey) == 0 {
@@ -74,7 +74,8 @@ func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle calls identified before the first event, because event ids depend on the identity.
+// settle calls identified before the first event, because event ids depend on the payload's
+// identity.
 func (b *builder) settle() {
 	if b.identified != nil {
 		identified := b.identified
@@ -111,7 +112,8 @@ func (b *builder) custom() {
 	b.withoutHooks()
 }
 
-// The values of identify must together be unique to the payload.
+// identify derives the identity of the payload from values. No other payload may have the same
+// values.
 func (b *builder) identify(values ...string) {
 	sum := sha256.New()
 	for _, v := range values {
@@ -123,8 +125,8 @@ func (b *builder) identify(values ...string) {
 
 func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// begin begins the step of a prompt without an id. Package runtree assigns later events to the step
-// by time.
+// begin begins a step for a prompt without an id. Package runtree assigns later events to the step
+// by their times.
 func (b *builder) begin(prompt string) {
 	b.settle()
 	k := Key{Session: b.session(), Call: ingest.PromptKey(prompt)}

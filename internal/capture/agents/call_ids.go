@@ -15,21 +15,22 @@ type CallIDs interface {
 }
 
 type callPairs interface {
-	// Call returns the id of a call, the same for copies with the same identity. An empty identity
-	// always means a new call.
+	// Call returns the id of a tool call. Copies of a payload with the same identity get the same
+	// id. An empty identity always means a new call.
 	Call(k Key, identity string) string
-	// Result returns the id of the call to which a result belongs.
+	// Result returns the id of the tool call with key k to which a result belongs.
 	Result(k Key, identity string) string
-	// Denied records that the call with this id gets no result.
+	// Denied records that the tool call with key k and this id was denied. Such a call gets no
+	// result.
 	Denied(k Key, id string)
 	// IsDenied reports whether any call with this key was denied.
 	IsDenied(k Key) bool
 }
 
 type promptSteps interface {
-	// Prompt returns the step of a prompt, which becomes the latest of the session.
+	// Prompt returns the step of a prompt. That step becomes the latest step of the session.
 	Prompt(k Key, identity string) string
-	// Began makes the step the latest one of the session.
+	// Began makes step the latest step of session.
 	Began(session, step string)
 	// Step returns the latest step of the session, or the empty string.
 	Step(session string) string
@@ -53,7 +54,7 @@ func firstCall(k Key) string { return callID(k, 0) }
 
 type calls []slot
 
-// slot is a call, or a result that arrived before its call.
+// slot is a tool call, or a result whose call has not arrived yet.
 type slot struct {
 	Call   string `json:"c,omitempty"`
 	Result string `json:"r,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// maxKeys bounds the keys in memory. A key takes about 300 bytes.
+// maxKeys limits the keys of calls in memory. Each key takes about 300 bytes.
 const maxKeys = 100_000
 
 // NewCallIDs returns CallIDs in memory, for a process that reads many payloads. It forgets old keys

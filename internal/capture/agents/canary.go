@@ -12,10 +12,11 @@ import (
 // A canary is a made-up payload that tests an agent's hook command. It calls a tool that no agent
 // has, so the denial disturbs nobody.
 const (
-	// CanaryTool is the name of the tool that a canary calls.
+	// CanaryTool is the tool name in a canary, which is a made-up tool call that tests an
+	// installation.
 	CanaryTool = "hooktrail_canary"
-	// CanaryReason begins the reason of the denial. It proves that the event was recorded too,
-	// because the command answers only afterwards.
+	// CanaryReason begins the reason for denying a canary. It also proves that the event was
+	// recorded, because the hook command answers only after that.
 	CanaryReason = "Hooktrail denied its canary call"
 )
 

@@ -74,7 +74,8 @@ func (r *claudeReader) locate(step string) {
 	}
 }
 
-// These events occur at most once in a step, so a payload with a step id is unique.
+// oncePerStep lists events that occur at most once in a step, so the step id identifies the
+// payload.
 var oncePerStep = map[string]bool{
 	"UserPromptSubmit": true, "Stop": true, "SubagentStart": true, "SubagentStop": true, "SessionEnd": true, "StopFailure": true,
 }
@@ -121,8 +122,8 @@ func (r *claudeReader) subagent() {
 	})
 }
 
-// claudeResult does not believe an MCP server that reports an interrupt, because only Claude Code
-// can know.
+// claudeResult ignores an interrupt that an MCP server reports, because only Claude Code knows
+// about interrupts.
 func claudeResult(in object, c toolCall) result {
 	r := result{output: in.raw("tool_response"), durationMS: in.number("duration_ms")}
 	if response := in.object("tool_response"); response.yes("interrupted") && !claude.OfServer(c.name) {

@@ -24,7 +24,8 @@ const (
 	exitGitRefuses = 128
 )
 
-// complaintOf ignores error messages after which the command can still succeed.
+// complaintOf returns the output line that says that command failed. It ignores error messages
+// after which the command can still succeed.
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {

@@ -109,7 +109,8 @@ func (r *copilotReader) locate() {
 	)
 }
 
-// copilotArgs unpacks a string, because older versions of Copilot CLI send the arguments as one.
+// copilotArgs returns the arguments of a tool call. Older versions of Copilot CLI send the
+// arguments as JSON in a string.
 func copilotArgs(in object) json.RawMessage {
 	args := in.raw("toolArgs", "tool_input", "toolInput")
 	if text, ok := textOf(args); ok && objectOf(json.RawMessage(text)) != nil {
@@ -133,8 +134,8 @@ func copilotGuess(in object) string {
 	return ""
 }
 
-// copilotGuesses tells the event of a payload without a name. The first entry whose members are
-// present wins.
+// copilotGuesses finds the event of a payload that does not name its event. The first entry whose
+// members are in the payload decides.
 var copilotGuesses = []struct {
 	event   string
 	members []string
@@ -207,8 +208,8 @@ func copilotRefusal(typ, message string) (events.ToolStatus, events.DeniedBy) {
 	return "", ""
 }
 
-// replyCopilot also fills hookSpecificOutput, because another tool of the vendor reads it in the
-// snake_case format.
+// replyCopilot also writes the decision to hookSpecificOutput, because another tool of the same
+// vendor reads only that member.
 func replyCopilot(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

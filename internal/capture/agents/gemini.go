@@ -113,8 +113,8 @@ var (
 	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
-// geminiResult reads the exit status from llmContent, because the member error exists only if the
-// tool could not run.
+// geminiResult reads the exit status from llmContent, because the member error is only present if
+// the tool could not run.
 func geminiResult(in object, c toolCall) result {
 	response := in.object("tool_response")
 	e := result{output: in.raw("tool_response")}
@@ -159,8 +159,8 @@ func geminiShell(text string) (*int, string) {
 	}
 }
 
-// replyGemini changes a result by a denial with the new text as the reason, because Gemini CLI has
-// no other way.
+// replyGemini sends a changed result as a denial whose reason is the new text. Gemini CLI has no
+// other way to change a result.
 func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

@@ -50,7 +50,6 @@ type payloadLog struct {
 	order []*loggedRun
 }
 
-// loggedRun is a run with an event in the log.
 type loggedRun struct {
 	last  events.Event
 	ended bool
@@ -84,7 +83,7 @@ func (l *payloadLog) read(payload json.RawMessage) {
 	}
 }
 
-// before adds a missing call, because some logs have only results.
+// before adds the tool call of a result, because some logs contain only results.
 func (l *payloadLog) before(e events.Event, in object) {
 	key := e.Run + "\x00" + e.ToolCall
 	if e.Kind() != events.ToolResult || e.ToolCall == "" || l.calls[key] {
@@ -159,8 +158,8 @@ func guessTool(in object) *Tool {
 	return claudeCode
 }
 
-// geminiSession tells Gemini CLI from Copilot CLI: for these events, only Gemini CLI sends a
-// transcript path.
+// geminiSession reports whether a payload is from Gemini CLI. Copilot CLI sends the same events
+// without a transcript path.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":

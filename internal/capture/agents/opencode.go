@@ -11,11 +11,11 @@ import (
 )
 
 // openCode describes OpenCode, which has plugins instead of hook commands. Our plugin sends the
-// arguments of its hooks as {"input":…,"output":…}, and bus events unchanged. If a tool fails, only
-// a bus event reports the error.
+// arguments of its hooks as {"input":…,"output":…}. It also forwards bus events, because only they
+// report the error of a failed tool.
 //
-// For the answer {"deny":"why"}, our plugin throws an error. For {"output":{…}}, it copies the
-// members to the output of the hook.
+// For the answer {"deny":"why"}, our plugin throws an error. For the answer {"output":{…}}, our
+// plugin copies the members to the output of the hook.
 var openCode = &Tool{
 	name: "opencode", read: readOpenCode, reply: replyOpenCode,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.Approval: mayDeny | mayAsk},
@@ -101,7 +101,8 @@ func (r *openCodeReader) prompt(out object) {
 	r.b.prompted(strings.Join(texts, "\n"))
 }
 
-// denial prepares to mark a denied call, because OpenCode later reports the call as failed.
+// denial prepares to record that the call was denied, because OpenCode later reports a denied call
+// as failed.
 func (r *openCodeReader) denial(c toolCall) {
 	if ids, k := r.b.context.CallIDs, r.key(c); ids != nil {
 		r.b.p.denied = func() { ids.Denied(k, ident(c.id)) }

@@ -107,7 +107,7 @@ func longestText(v any) string {
 	return longest
 }
 
-// replaceTexts keeps members named "type", because the agent interprets them.
+// replaceTexts does not change members named "type", because the agent interprets them.
 func replaceTexts(v any, replace func(string) string) any {
 	switch v := v.(type) {
 	case string:

@@ -19,11 +19,11 @@ func (b *builder) sessionStarted(in object) {
 		})
 }
 
-// maxSummary limits summaries in bytes. Nothing is lost, because data.raw contains the whole text.
+// maxSummary limits a summary in bytes. The member data.raw still contains the whole text.
 const maxSummary = 2000
 
-// failedEnds has the reasons that mean a failure. Keep the events as earlier versions wrote them.
-// Otherwise a second import adds them again.
+// failedEnds lists the reasons that mean a failure. Do not change the list, because a second import
+// of a log must create the same events.
 var failedEnds = map[string]bool{"error": true, "abort": true, "timeout": true}
 
 func (b *builder) sessionEnded(in object) {

@@ -2,14 +2,14 @@ package agents
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// turn is a turn of an agent that names its turns and reports the ends of those that no person
-// interrupts. CallIDs has its state, because payloads may arrive late or twice.
+// turn is a turn of an agent that numbers its turns and reports the end of each turn, except after
+// an interruption. CallIDs stores the state of a turn, because payloads may arrive late or twice.
 type turn struct {
 	b    *builder
 	step string
 }
 
-// CallIDs keeps these facts about a turn as denials.
+// CallIDs stores these facts about a turn in the same way as denied calls.
 const (
 	turnEnded = "\x00turn ended "
 	turnLeft  = "\x00turn left " // the session ended first

@@ -33,10 +33,11 @@ const (
 const (
 	awaitPoll    = 25 * time.Millisecond
 	awaitRequest = 2 * time.Second
-	// A running auditor always has an open request for messages. Without one for awaitRestart,
-	// which is longer than a restart, no auditor is running.
+	// awaitRestart is longer than a restart of the auditor. If the auditor has no open request for
+	// messages for this time, it is not running.
 	awaitRestart = 2 * time.Second
-	// An auditor shows no progress while it commits a large batch.
+	// awaitCommit is how long an auditor may show no progress. A commit of a large batch takes that
+	// long.
 	awaitCommit = 20 * time.Second
 )
 
@@ -130,7 +131,8 @@ func lastOn(ctx context.Context, js jetstream.JetStream, name, subject string) (
 	return msg.Sequence, nil
 }
 
-// auditor prefers the more active consumer if one reads this tenant and another one all tenants.
+// auditor finds the consumer of an auditor for this tenant or for all tenants. If both exist, it
+// returns the more active one.
 func (w *wait) auditor(ctx context.Context, js jetstream.JetStream, space subjects.Space) (best *jetstream.ConsumerInfo, err error) {
 	for _, tenant := range []string{"", w.tenant} {
 		name, err := space.Durable(string(subjects.AuditorRole), tenant)

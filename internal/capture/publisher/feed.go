@@ -131,7 +131,8 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// noted returns false for an error after which the import cannot go on.
+// noted records an error about a single line and returns true. It returns false for any other
+// error, because the import cannot continue then.
 func (f *feed) noted(file string, err error) bool {
 	var m Malformed
 	line, isLine := errors.AsType[*ingest.LineError](err)
@@ -151,7 +152,8 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts a line once. A report that the line was lost replaces a report that it was kept.
+// add counts each malformed line once, even after two reports. A report that a line is lost
+// replaces a report that the line was kept.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -172,7 +174,7 @@ func outboxDir(dataDir, name string) string { return filepath.Join(dataDir, "out
 
 const (
 	lockWarning = 2 * time.Second
-	// interruptedFlush is how long an interrupted process may still send events.
+	// interruptedFlush is how long an interrupted process still sends events.
 	interruptedFlush = 2 * time.Second
 )
 
@@ -195,7 +197,8 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	return publish.Open(ctx, b.Conn(), opts)
 }
 
-// closeOutbox soon gives up once ctx has ended, because somebody waits for the process then.
+// closeOutbox stops sending soon after ctx has ended, because somebody waits for the process to
+// end.
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

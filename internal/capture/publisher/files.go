@@ -35,8 +35,8 @@ type found struct {
 	skipped []string  // files of sub-agents next to an input, which are not imported
 }
 
-// findTranscripts returns a session before its sub-agents. Beside an error about unreadable paths,
-// it returns the readable files.
+// findTranscripts returns each session before the session's sub-agents. If some paths are
+// unreadable, it returns an error and all readable files.
 func findTranscripts(paths, exts []string) (all found, err error) {
 	all.seen = map[string]bool{}
 	for _, path := range paths {

@@ -16,11 +16,11 @@ type followed struct {
 	done  bool // the file was taken as complete
 }
 
-// The pause after a read is at least pauseFactor times as long as the read.
+// The pause after a search for files is at least pauseFactor times as long as the search.
 const pauseFactor = 10
 
-// follow reads a changed file from the start, because tools may replace it. The runs of a file end
-// when the file has not changed for Rest.
+// follow imports changed files until ctx ends. It reads a changed file from the start, because
+// tools may replace files.
 func (im *importer) follow(ctx, work context.Context) error {
 	for {
 		began := time.Now()
@@ -40,7 +40,6 @@ func (im *importer) follow(ctx, work context.Context) error {
 		if ctx.Err() != nil {
 			return im.complete(work)
 		}
-		// After a slow search, wait longer, so that searches do not use most of the time.
 		wait := time.NewTimer(max(im.opts.Poll, pauseFactor*took))
 		select {
 		case <-ctx.Done():
@@ -50,7 +49,7 @@ func (im *importer) follow(ctx, work context.Context) error {
 	}
 }
 
-// find ignores paths without files, because files may appear there later.
+// find ignores a path without files, because files may appear there later.
 func (im *importer) find(ctx context.Context) ([]input, error) {
 	var all []input
 	for _, path := range im.opts.Paths {

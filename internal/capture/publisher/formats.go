@@ -24,8 +24,8 @@ import (
 type format struct {
 	name   string
 	events func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
-	// detect reports whether a file has this format, by its beginning and its path. Only one
-	// function accepts a file. It may be nil.
+	// detect recognises a file of this format by the file's beginning and path. At most one format
+	// accepts a file. nil means that no file is recognised.
 	detect func(head []byte, path string) bool
 	exts   []string
 }

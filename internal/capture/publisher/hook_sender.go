@@ -29,7 +29,7 @@ func (s *HookService) tenantFor(ctx context.Context, named string) (string, erro
 	return named, nil
 }
 
-// contextOf uses the sender's key, so that event ids are equal to those of the sender.
+// contextOf derives event ids with the sender's key, so that the sender derives the same ids.
 func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	named := r.URL.Query().Get("tenant")
 	tenant, err := s.tenantFor(r.Context(), named)

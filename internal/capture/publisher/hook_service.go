@@ -69,7 +69,8 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hookclient.MaxPayload))
-	// A slow body may have used up the write timeout. Some servers do not support deadlines.
+	// Set a new deadline, because a slow body may have used up the old one. Ignore the error,
+	// because some servers do not support deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(hooks.DefaultChainTimeout + replyTimeout))
 	if err != nil {
 		status := http.StatusBadRequest
@@ -124,8 +125,8 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 			s.refuse(w, r, problemOf(err).Status, err)
 			return
 		}
-		// Send the denial anyway, because the agent would continue after an error
-		// response.
+		// The denial could not be recorded. Send it anyway, because the agent would continue after
+		// an error response.
 		s.opts.Logger.ErrorContext(ctx, "denial not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
 	}
 	w.Header().Set(hooksocket.ExitHeader, strconv.Itoa(reply.Exit))
@@ -144,7 +145,6 @@ func (s *HookService) dispatch(ctx context.Context, d hooks.Document) (hooks.Doc
 	return s.registry.DispatchDocument(ctx, d)
 }
 
-// record has a time limit, because a full outbox may block.
 func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookclient.DefaultTimeout)
 	defer cancel()

@@ -13,7 +13,8 @@ import (
 
 // Default size limits of a request in bytes.
 const (
-	// DefaultMaxBody limits a request body. Only one event is in memory at a time.
+	// DefaultMaxBody limits a request body, in bytes. A large body needs little memory, because
+	// only one event at a time is in memory.
 	DefaultMaxBody = 256 << 20
 	// DefaultMaxEvent limits one event.
 	DefaultMaxEvent = 16 << 20
@@ -30,8 +31,8 @@ const (
 	drainTimeout = 10 * time.Second
 )
 
-// drained reads the rest of a refused body before the response, because many senders send the whole
-// body first.
+// drained reads the rest of a refused body before the response, because many senders read no
+// response while they send.
 func drained(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -93,8 +94,8 @@ func (p *timedBody) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
 	before := p.read / chunkSize
 	if p.read += int64(n); p.read/chunkSize > before {
-		// Some servers do not support deadlines. The write deadline is later, so that HTTP/2 can
-		// still send a response.
+		// Ignore the errors, because some servers do not support deadlines. The write deadline is
+		// later than the read deadline, so that HTTP/2 can still send a response.
 		_ = p.control.SetReadDeadline(time.Now().Add(chunkTimeout))
 		_ = p.control.SetWriteDeadline(time.Now().Add(chunkTimeout + replyTimeout))
 	}

@@ -23,8 +23,8 @@ type accepted struct {
 	IDs        []string `json:"ids,omitzero"`         // of the first 1000 events
 }
 
-// events stops at the first error. The sender can repeat the request, because stored events count
-// as duplicates.
+// events stores the events of a request until the first error. The sender can repeat the request,
+// because stored events count as duplicates.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	done := accepted{IDs: []string{}}
 	maxEvent := int(min(DefaultMaxEvent, h.opts.MaxBody))
@@ -54,8 +54,8 @@ func located(p problem.Problem, at cehttp.Received, done accepted) problem.Probl
 	return p
 }
 
-// take waits at most [replyTimeout] for space in the outbox, because the server does not notice a
-// lost connection meanwhile.
+// take stores one event. It waits at most [replyTimeout] for space in the outbox, because the
+// server cannot notice a lost connection while it waits.
 func (h *handler) take(ctx context.Context, to Appender, e events.Event, done *accepted) error {
 	if k := e.Kind(); ingest.Reserved(k) {
 		return fmt.Errorf("%s: %w", k, ingest.ErrReserved)

@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// otlp reports items that cannot become events as a partial success. Otherwise the exporter would
-// repeat them for ever.
+// otlp reports items that cannot become events as a partial success. After an error, the exporter
+// would send the same items again and again.
 func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -92,7 +92,7 @@ func (h *handler) refuseOTLP(w http.ResponseWriter, r *http.Request, media strin
 	case p.Status == http.StatusRequestEntityTooLarge:
 		code = grpcResourceExhausted
 	case p.Status >= http.StatusInternalServerError:
-		// Exporters repeat a request after 503, but not after 500.
+		// Use status 503, because exporters repeat a request after 503 but not after 500.
 		code, p.Status = grpcUnavailable, http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", "1")
 		h.opts.Logger.WarnContext(r.Context(), "telemetry refused", "status", p.Status, "error", cause)

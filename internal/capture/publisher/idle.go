@@ -20,12 +20,13 @@ import (
 )
 
 const (
-	// idleAfter is shorter than the silence after which an auditor misses a run's end.
+	// idleAfter is the silence after which a run ends. An auditor reports a missing end only after
+	// a longer silence.
 	idleAfter  = 10 * time.Minute
 	idleChecks = time.Minute
-	// maxIdle limits the open runs. Above it, the longest silent one ends at once.
+	// maxIdle limits the open runs. Above the limit, the run with the longest silence ends at once.
 	maxIdle = 4096
-	// maxOthers limits the runs of a generation, see [IdleRuns].
+	// maxOthers limits the size of the map others. A full map replaces older.
 	maxOthers = 50_000
 )
 
@@ -39,13 +40,14 @@ type IdleRuns struct {
 
 	mu   sync.Mutex
 	open map[runKey]*idleRun
-	// others has the recent runs of other sources, and older the runs before those in others.
+	// others contains recent runs from sources that report their ends. older contains the previous
+	// map, which was full.
 	others, older map[runKey]bool
 }
 
 type runKey struct{ tenant, run string }
 
-// idleRun has the facts of an open run that its end needs.
+// idleRun has the data of an open run that the event of the run's end needs.
 type idleRun struct {
 	ID      string    `json:"id"`
 	Tenant  string    `json:"tenant"`
@@ -74,7 +76,7 @@ func (r *IdleRuns) Ended(to Appender) Appender { return heard{to, r.hear} }
 // Others returns an appender for all other events.
 func (r *IdleRuns) Others(to Appender) Appender { return heard{to, r.leave} }
 
-// heard is an Appender that also passes on each stored event.
+// heard is an Appender that calls hear after each stored event.
 type heard struct {
 	to   Appender
 	hear func(context.Context, events.Event)
@@ -187,8 +189,8 @@ func (r *IdleRuns) endAll(ctx context.Context, list []idleRun, reason string) {
 	}
 }
 
-// end leaves the run open after an error, for another try. The caller locks mu, so that no event
-// comes in between.
+// end records the end of a run. After an error, the run stays open for another attempt. The caller
+// must hold r.mu, so that no event arrives meanwhile.
 func (r *IdleRuns) end(ctx context.Context, o idleRun, reason string) {
 	data := events.RunFinishedData{Reason: reason}
 	data.SetStatus(events.RunUnknown)

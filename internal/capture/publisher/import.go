@@ -29,7 +29,7 @@ type ImportOptions struct {
 	Confirm func(question string) bool
 	Stdin   io.Reader // input of the path "-"
 
-	// Follow keeps importing new lines and files until ctx ends. Import then returns no
+	// Follow makes Import read new lines and files until ctx ends. The end of ctx is then not an
 	// error.
 	Follow bool
 	Poll   time.Duration // interval of the search for changes; default 250 ms
@@ -174,8 +174,8 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 	return unread
 }
 
-// read stops when ctx ends, but appending only when work ends. open means that another program
-// still writes the input.
+// read imports one input until ctx ends. It appends events that it has already read until work
+// ends. open means that another program still writes the input.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
 	if err != nil {

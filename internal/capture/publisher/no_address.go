@@ -8,7 +8,7 @@ import (
 // NoAddress replaces a TCP address. The server then only serves its sockets.
 const NoAddress = "none"
 
-// noListener is a listener without connections.
+// noListener is a listener that accepts no connections, for a publisher without an address.
 type noListener struct {
 	closed chan struct{}
 	once   sync.Once

@@ -32,7 +32,8 @@ func userFor(ctx context.Context, claimed string) string {
 	return claimed
 }
 
-// withPeer sets an empty user for a TCP connection, so that no claimed user counts.
+// withPeer adds the user of the connection to ctx. For a TCP connection, the user is empty, so that
+// no user name in an event is trusted.
 func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger) context.Context {
 	if a.Socket.Path == "" {
 		return ctx
@@ -49,11 +50,12 @@ func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger
 	return context.WithValue(ctx, userKey{}, osuser.Named(uid))
 }
 
-// claimedUser is the attribute for the user that an event claims, if another user sent it.
+// claimedUser is the attribute for a user name in an event that differs from the user of the
+// connection.
 const claimedUser = "claimeduserid"
 
-// setUser sets the user for whom the kernel vouches. Another name in the event moves to
-// claimedUser.
+// setUser sets the user of the connection, which the kernel confirms. A different user name in the
+// event moves to the attribute claimedUser.
 func setUser(ctx context.Context, e *events.Event) {
 	user := userFor(ctx, e.User)
 	if e.User == user {

@@ -19,7 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// uniqueLast is how many events the outbox remembers to recognise duplicates, in up to 80 MiB.
+// uniqueLast is the number of events that the outbox remembers to find duplicates. They need up to
+// 80 MiB.
 const uniqueLast = 500_000
 
 // DefaultListen is the default address of the HTTP server.
@@ -85,8 +86,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Together, these times are shorter than the stop timeout of process managers, which would kill the
-// publisher.
+// The sum of these times must be shorter than the stop timeout of process managers, because they
+// kill a process that takes longer.
 const (
 	drainRequests = 5 * time.Second
 	drainOutbox   = 15 * time.Second

@@ -26,8 +26,7 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	// Use a temporary name, so that clients can connect only after the permissions are
-	// set.
+	// Listen under a temporary name, so that no client can connect before the permissions are set.
 	temporary := hooksocket.SocketName + "." + strconv.Itoa(os.Getpid())
 	if err := os.Remove(filepath.Join(dataDir, temporary)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
@@ -113,8 +112,8 @@ func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove fu
 	return gone
 }
 
-// serveOwn refuses payloads if this publisher does not redact. The hook command then records them
-// itself.
+// serveOwn refuses payloads if this publisher does not redact. The hook command then redacts and
+// records the payload itself.
 func (s *HookService) serveOwn(w http.ResponseWriter, r *http.Request) {
 	if s.opts.Redactor == publish.NoRedaction && r.Header.Get("Content-Type") != hookclient.DocumentType {
 		s.refuse(w, r, http.StatusMisdirectedRequest, errors.New("this publisher does not redact; the hook command records"))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Every error of a [Backend] wraps one of these.
+// Every error of a [Backend] wraps one of the following errors.
 var (
 	// ErrTransient means that a retry can succeed.
 	ErrTransient = errors.New("backend failed for now")
@@ -15,7 +15,7 @@ var (
 	ErrUnavailable = errors.New("backend is unavailable")
 	// ErrInvalid means that the request can never succeed.
 	ErrInvalid = errors.New("backend refuses the request")
-	// ErrConflict means that the state of the issue does not allow the request.
+	// ErrConflict means that the issue has a status that does not allow the request.
 	ErrConflict = errors.New("issue is in another state")
 	// ErrNotFound means that the issue does not exist.
 	ErrNotFound = errors.New("no such issue")
@@ -43,8 +43,8 @@ type Annotator interface {
 
 // EditSource returns the edits that people made in a workspace.
 type EditSource interface {
-	// Edits returns the unacknowledged edits by people, oldest first. They survive restarts. An
-	// unreadable line is a [*FileError], but the edits are valid.
+	// Edits returns the edits by people that are not acknowledged yet, oldest first. They survive
+	// restarts. If the error is a [*FileError], a line is unreadable, but the edits are valid.
 	Edits(ctx context.Context) ([]Edit, error)
 	// Acknowledge removes edits. The caller must store them before.
 	Acknowledge(ctx context.Context, edits []Edit) error
@@ -92,8 +92,8 @@ func (e *FileError) Unwrap() error { return ErrInvalid }
 type Writer interface {
 	// Ensure creates an issue. It never changes an existing one.
 	Ensure(ctx context.Context, issue Issue) error
-	// Transition changes the status of an issue. It returns ErrConflict if the change may not
-	// reopen a closed issue.
+	// Transition changes the status of an issue. It returns ErrConflict if the issue is closed and
+	// t must not reopen the issue.
 	Transition(ctx context.Context, t Transition) error
 	// Link adds a dependency to d.Issue.
 	Link(ctx context.Context, d Dependency) error

@@ -30,8 +30,8 @@ const (
 type BDOptions struct {
 	// Path is the path or the name of the Beads CLI. Empty means bd.
 	Path string
-	// Dir contains one folder per tenant. It must not be the folder of a [Store], whose files bd
-	// would import.
+	// Dir contains one folder per tenant. It must differ from the folder of a [Store], because bd
+	// would import the files of the Store.
 	Dir string
 	// DB must contain the tables of Schema.
 	DB *projection.DB
@@ -39,7 +39,8 @@ type BDOptions struct {
 	Deadline time.Duration
 	// Pace is the pause between two updates of a workspace. Zero means 2 s.
 	Pace time.Duration
-	// Env contains additional environment variables for bd. It inherits only a few.
+	// Env contains additional environment variables for bd, which inherits only a few variables of
+	// this process.
 	Env    []string
 	Logger *slog.Logger
 }
@@ -70,7 +71,7 @@ type bdWorkspace struct {
 	down  bool    // the last export failed to reach the workspace. BD.mu guards it
 }
 
-// errWorkspace means that the failure lies in the workspace and not in bd.
+// errWorkspace means that the problem is the workspace, while bd itself works.
 var errWorkspace = errors.New("workspace cannot be used")
 
 // NewBD returns a backend that calls bd. The database in opts must stay open while the backend is

@@ -30,7 +30,8 @@ func (a answer) data(v any) error {
 	return nil
 }
 
-// says skips the usage text of bd, because that text mentions locks.
+// says reports whether bd's output contains one of texts. It skips the usage text of bd, because
+// the usage text mentions locks.
 func (a answer) says(texts ...string) bool {
 	all := bytes.ToLower(append(bytes.Clone(a.stdout), a.stderr...))
 	all, _, _ = bytes.Cut(all, []byte("\nusage:"))
@@ -45,8 +46,8 @@ func (a answer) isBusy() bool {
 		"exclusive lock", "lock wait timeout", "lock busy", "locked by another", "held by another process", "restarting transaction")
 }
 
-// without removes the commands that bd repeats, because a text in them could look like an error
-// message.
+// without removes the commands that bd repeats in its error output, because a command could contain
+// a text that looks like an error.
 func (a answer) without(commands []command) answer {
 	for _, c := range commands {
 		if text, err := json.Marshal(c.text); err == nil {

@@ -79,8 +79,8 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts recognises an answer without its comments. They must not be taken for missing and
-// written again.
+// onlyCounts recognises an answer of bd that has the number of comments but no comments. Otherwise,
+// all comments would be written a second time.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
 		Comments int `json:"comment_count"`
@@ -88,14 +88,15 @@ func onlyCounts(raw []byte, i Issue) bool {
 	return len(i.Comments) == 0 && json.Unmarshal(raw, &count) == nil && count.Comments > 0
 }
 
-// mentions also accepts other issues with similar ids, because bd returns them instead of a missing
-// issue.
+// mentions reports whether bd's answer means that the issue id is missing. bd may return other
+// issues with similar ids instead of an error.
 func (a answer) mentions(id string, others []string) bool {
 	_, digits, _ := strings.Cut(id, "-")
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies takes an ambiguous id for missing, because such an id is only a part of other ids.
+// denies reports whether bd says that id does not exist. If a missing id is a part of several other
+// ids, bd calls it ambiguous.
 func (a answer) denies(id string) bool {
 	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {
@@ -202,7 +203,8 @@ func (r *row) observe(theirs Issue) (edits []Edit) {
 	return edits
 }
 
-// inherit copies the texts of the workspace, because the database lacks them after a rebuild.
+// inherit copies texts from the workspace to the row, because the database does not contain these
+// texts after a rebuild.
 func (r *row) inherit(theirs Issue) {
 	ours := &r.issue
 	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// A bdSpace is the folder of a workspace, which one goroutine at a time may use.
+// A bdSpace is the folder of one bd workspace. Only one goroutine at a time may use the folder.
 //
 // Lock order: the token in turn, the file lock, table.mu.
 type bdSpace struct {
@@ -103,7 +103,8 @@ func removeMarker(marker string) error {
 	return nil
 }
 
-// clearUnfinished keeps a folder without a marker, because it belongs to a person.
+// clearUnfinished removes a folder whose creation was interrupted, which the file marker shows. A
+// folder without a marker belongs to a person and stays.
 func clearUnfinished(folder, marker string) error {
 	if _, err := os.Stat(marker); err == nil {
 		return os.RemoveAll(folder)

@@ -14,7 +14,8 @@ import (
 
 var errIncomplete = errors.New("bd did not store all changes")
 
-// A syncer updates one workspace. Only one goroutine at a time may use the workspace.
+// A syncer writes changed issues to one workspace. Only one goroutine at a time may use the
+// workspace.
 type syncer struct {
 	tenant string
 	table  *table
@@ -41,7 +42,7 @@ func (s *syncer) awaitPace(ctx context.Context, pace time.Duration) error {
 	}
 }
 
-// run may be interrupted at any time.
+// run writes the changed issues to the workspace. It may be interrupted at any time.
 func (s *syncer) run(ctx context.Context) error {
 	var partly error
 	s.tried = make(map[string]bool)
@@ -128,7 +129,8 @@ func (s *syncer) round(ctx context.Context, ids []string) error {
 	return s.countRefusals(ctx, todo, rest)
 }
 
-// confirmMissing fails if bd now finds a missing issue, because then no person has deleted it.
+// confirmMissing asks bd again for missing issues. If bd now finds an issue, no person has deleted
+// it, and confirmMissing returns an error.
 func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[string]shown) error {
 	s.table.mu.Lock()
 	rows, err := s.table.rows(ctx, s.tenant, "written <> '' AND marks & ?", int64(markDirty))
@@ -155,8 +157,8 @@ func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[str
 	return nil
 }
 
-// With write, observe first records what will be written. After a crash, that would look like a
-// person's edit otherwise.
+// observe finds edits by people. If write is set, it first stores what will be written, because
+// after a crash the result would look like a person's edit.
 func (s *syncer) observe(ctx context.Context, ids []string, known map[string]shown, write bool) (todo []row, err error) {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()

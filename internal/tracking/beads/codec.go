@@ -31,7 +31,7 @@ func ParseLine(line []byte) (Issue, error) {
 	return i, nil
 }
 
-// Types without methods, whose fields encoding/json encodes.
+// These types have no methods, so that encoding/json encodes their fields directly.
 type (
 	plainIssue      Issue
 	plainDependency Dependency
@@ -102,7 +102,8 @@ func encode(v any, extra Extra) ([]byte, error) {
 	return append(data, '}'), nil
 }
 
-// decode returns the unknown fields. Unlike in encoding/json, field names are case-sensitive.
+// decode decodes data to v and returns the fields that are not in known. Unlike encoding/json, it
+// distinguishes upper and lower case in field names.
 func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

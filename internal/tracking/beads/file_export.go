@@ -66,11 +66,11 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 		if err := errors.Join(err, f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", f.tenant)); err != nil {
 			return false, err
 		}
-		// Remove the file next last, because it tells resolve that the issues file has not been
-		// replaced.
+		// Remove the file next in the last step. As long as it exists, resolve knows that the
+		// issues file has not been replaced.
 		return false, os.Remove(next)
 	}
-	// Read the stamp before the rename. Any later change then counts as an edit.
+	// Read the stamp before the rename, so that each later change of the file counts as an edit.
 	ours, err := stampOf(next)
 	if err != nil {
 		return false, err
@@ -86,8 +86,8 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// prepare notes the changed records in the database, so that resolve can finish an interrupted
-// export.
+// prepare writes the file next and stores the changed records in the database, so that resolve can
+// finish an interrupted export.
 func (f *file) prepare(ctx context.Context, next string, content []byte) error {
 	if err := writeFile(next, content); err != nil {
 		return errors.Join(err, os.Remove(next))

@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// A file is the issues file as last read or written, which reveals changes by other programs. The
-// caller must hold table.mu.
+// A file is the issues file as this process has last read or written it. A different file on disk
+// means that another program has changed it. The caller must hold table.mu.
 type file struct {
 	table  *table
 	tenant string
@@ -172,7 +172,7 @@ func column(err error) int {
 	return 1
 }
 
-// problem describes err without quoting the file.
+// problem describes a JSON error without quoting the file.
 func problem(err error) string {
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError

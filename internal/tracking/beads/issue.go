@@ -10,7 +10,7 @@ import (
 // Status is the status of an issue.
 type Status string
 
-// Statuses that the tracker uses.
+// The statuses of issues that the tracker uses.
 const (
 	Open       Status = "open"
 	InProgress Status = "in_progress"

@@ -18,7 +18,8 @@ const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge takes a value that the tracker never wrote for a person's change.
+// merge compares the row with theirs, the issue in the workspace. A value that the tracker has
+// never written is an edit by a person.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -152,7 +153,8 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 
 func (d Dependency) key() string { return d.DependsOn + "\x00" + d.Type }
 
-// key identifies a comment by author and text, because bd assigns new ids and times.
+// key identifies a comment by author and text. Ids and times cannot identify a comment, because bd
+// assigns new ones.
 func (c Comment) key() string { return c.Author + "\x00" + c.Text }
 
 func (i *Issue) setExtra(name string, value json.RawMessage) {
@@ -167,7 +169,8 @@ func (i *Issue) setExtra(name string, value json.RawMessage) {
 	i.Extra = extra
 }
 
-// mergeList compares counts, because elements can be repeated.
+// mergeList merges the lists of theirs and ours. It counts equal elements, because a list can
+// contain an element several times.
 func mergeList[T any](bases []Issue, theirs, ours Issue, list func(Issue) []T, key func(T) string) []T {
 	was, all := make(map[string]int), make(map[string]int)
 	has, want := count(list(theirs), key), count(list(ours), key)
@@ -205,7 +208,8 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt copies no texts, because they may belong to an erased run.
+// adopt copies fields that only the workspace has. It does not copy texts, because they may belong
+// to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

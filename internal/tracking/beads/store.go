@@ -20,7 +20,7 @@ type Store struct {
 	files  map[string]*file // by tenant, guarded by table.mu
 }
 
-// A place contains the workspaces that people see and edit, as files or in bd.
+// A place contains the workspaces of all tenants, which people see and edit as files or with bd.
 type place interface {
 	// look finds the edits of people in the workspace and stores them.
 	look(ctx context.Context, tenant string) error
@@ -75,7 +75,8 @@ func (s *Store) Export(ctx context.Context) error {
 	return nil
 }
 
-// export returns false if the file cannot be updated yet. The caller holds table.mu.
+// export writes the issues file of a tenant. It returns false if the file cannot be updated yet.
+// The caller must hold table.mu.
 func (s *Store) export(ctx context.Context, tenant string) (done bool, err error) {
 	f, err := s.file(tenant)
 	if err != nil {
@@ -114,5 +115,5 @@ func (s *Store) look(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// probe returns nil, because the store accepts changes even if a file cannot be written.
+// probe returns nil, because a Store accepts changes even while it cannot write a file.
 func (s *Store) probe(context.Context, string) error { return nil }

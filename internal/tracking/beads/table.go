@@ -47,7 +47,8 @@ const (
 	markDirty                       // the workspace is incomplete
 )
 
-// A table keeps changes in memory until flush is called.
+// A table stores the tracker's issues in the database. Changes stay in memory until flush is
+// called.
 type table struct {
 	db *projection.DB
 
@@ -120,7 +121,7 @@ func readRow(stmt *sqlite.Stmt) (r row, err error) {
 	return r, err
 }
 
-// load includes pending changes. The caller holds t.mu.
+// load returns a row, including changes that are not flushed yet. The caller must hold t.mu.
 func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	if r, ok := t.pending[key]; ok {
 		return r, nil
@@ -167,7 +168,8 @@ func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (li
 	return list, err
 }
 
-// unlink removes the links to an issue from the recorded contents, so that they are written again.
+// unlink removes the links to an issue from the stored contents of the workspace, so that the links
+// are written again.
 func (t *table) unlink(ctx context.Context, tenant, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 
 const (
 	maxReason = 1000
-	// The column in Beads has 65,535 bytes.
+	// maxDescription is in bytes. The database column in Beads has 65,535 bytes.
 	maxDescription = 60_000
 )
 

@@ -19,7 +19,8 @@ type workspace struct {
 	table  *table
 	place  place
 	tenant string
-	// Erase first reads people's edits, because the next export would overwrite them.
+	// lookBeforeErase makes Erase first read people's edits, because the next export would
+	// overwrite them.
 	lookBeforeErase bool
 }
 
@@ -34,7 +35,7 @@ func (w *workspace) change(ctx context.Context, id string, do func(*row) (change
 	if err != nil {
 		return err
 	}
-	// Rows in pending may share these slices, so change only copies.
+	// Change only copies of these slices, because rows in pending may share them.
 	r.issue.Dependencies, r.issue.Comments = slices.Clone(r.issue.Dependencies), slices.Clone(r.issue.Comments)
 	changed, err := do(&r)
 	if err != nil || !changed {
@@ -126,8 +127,8 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 	})
 }
 
-// number returns an id that is unique in the workspace, as bd requires. All versions of Beads can
-// read numeric ids.
+// number returns an id for a comment that is unique in the workspace. The id is a number, because
+// all versions of Beads can read numbers.
 func (c Comment) number(others int) json.RawMessage {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", c.Issue, c.CreatedAt.UnixNano(), others))
 	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which JSON readers represent exactly
@@ -176,8 +177,8 @@ func (w *workspace) Erase(ctx context.Context, id, text string) error {
 		for n := range i.Comments {
 			i.Comments[n].Text, i.Comments[n].Extra = text, nil
 		}
-		// Forget the written texts. Otherwise merge takes the old texts in the workspace for edits
-		// by people.
+		// Forget the texts that were written. Otherwise, merge would take the old texts in the
+		// workspace for edits by people.
 		r.written, r.writing = "", ""
 		r.marks = r.marks&^markDescribed | markErased
 		return true, w.table.eraseEdits(ctx, w.tenant, id, text)

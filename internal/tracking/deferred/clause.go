@@ -7,14 +7,15 @@ type clause struct {
 	hard     bool // begins with "but" or a similar word, or after a semicolon or dash
 }
 
-// These words begin clauses. Breakers always do, starters only after a comma, and coupled words
-// after a comma or "and".
+// Words in breakers always begin a clause. Words in starters do so only after a comma, and words in
+// coupled only after a comma or "and".
 var (
 	starters = set(`but however so as because since which while whereas though although yet and then i we it this that these
 		they nothing all no not left leaving`)
 	breakers = set("but however whereas though although except while")
 	coupled  = set("deferred skipped punted postponed left parked i we did")
-	// Introductory words and conjunctions do not belong to the item of work that the clause names.
+	// Words in introductions and conjunctions begin a clause, but they are not part of the work
+	// that the clause names.
 	introductions = set("i we as because since whereas while")
 	conjunctions  = set("but and however so also though although yet except finally then note while only currently")
 	pronouns      = set("it this that these those they which who what everything")
@@ -89,7 +90,7 @@ func (c cue) in(words []word) (span, bool) {
 }
 
 // speaker returns the positions where a verb with the subject "I" or "we" may begin. The subject
-// may be omitted.
+// may be missing.
 func speaker(words []word) (lead map[int]bool) {
 	lead = make(map[int]bool)
 	i := 0
@@ -128,7 +129,7 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	case whole:
 		from, to = all[i].from, last
 		if s.start == past(words, from, to) {
-			// In "read the file, but not yet changed", the clause before the cue has the item.
+			// In "read the file, but not yet changed", only the clause before "but" names the work.
 			from = all[max(i-1, 0)].from
 		}
 	}
@@ -141,8 +142,8 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	return from, last, from < last
 }
 
-// meant returns where the item of clause i begins. A pronoun stands for an earlier clause, as in
-// "the importer has it too, which I did not fix".
+// meant returns where the words for the work of clause i begin. A pronoun refers to an earlier
+// clause, as in "the importer has it too, which I did not fix".
 func meant(words []word, all []clause, i, to int) int {
 	from := past(words, all[i].from, to)
 	for ; i > 0 && !all[i].hard && from < to && pronouns[words[from].text]; i-- {
@@ -161,7 +162,7 @@ func past(words []word, from, to int) int {
 	return from
 }
 
-// reason returns the length of an item without a final reason, time or place, such as "for now".
+// reason returns the number of words before a reason, time or place, such as "for now".
 func reason(words []word) int {
 	for i := 1; i < len(words); i++ {
 		if begins(reasons, words[i:]) {

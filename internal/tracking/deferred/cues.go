@@ -9,17 +9,20 @@ const (
 	gap          // the text that matches "…" in the phrase
 )
 
-// A cue is a phrase that announces deferred or finished work.
+// A cue is a phrase that announces unfinished or finished work, such as "not yet done".
 type cue struct {
 	take take
-	// first cues stand at the beginning of a sentence. Only "I" or "we" may come before them.
+	// first is set if the cue counts only at the beginning of a sentence. Only "I" or "we" may come
+	// before the cue.
 	first bool
-	// plain cues count only before a grammatical object, because elsewhere they may be adjectives.
+	// plain is set if the cue counts only before a grammatical object. Elsewhere, the cue may be an
+	// adjective.
 	plain bool
-	// counted cues do not count after a number. "3 skipped" is a test result.
+	// counted is set if the cue does not count after a number, because "3 skipped" is a test
+	// result.
 	counted bool
-	// predicate cues count only as the predicate of a sentence. Elsewhere they may be part of a
-	// name.
+	// predicate is set if the cue counts only as the predicate of a sentence. Elsewhere, the cue
+	// may be part of a name.
 	predicate bool
 	say       []phrase
 }
@@ -169,18 +172,19 @@ var doneCues = []cue{
 }
 
 var (
-	// No cue counts after these words, as in "nothing was skipped".
+	// A cue does not count after one of these words, as in "nothing was skipped".
 	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
 		cause caused reason why bug what you user users`)
-	// A cue before one of these phrases reports the work as done.
+	// A cue before one of these phrases reports finished work, as in "the skipped test runs again".
 	finished = phrases(`
 		is|are|was|were|been|be now|all|since? <gone>
 		is|are|now now|all? complete|live|gone
 		runs|run|works|work again|now`)
 	until = set("until because as since once if when after before unless for so")
-	// Before these words, a cue is an adjective, as in "deferred tax assets are computed".
+	// A cue before one of these words is an adjective, as in "deferred tax assets are computed".
 	adjective = set("now supports support works work run runs is are was were has have get gets can will")
-	// Every step is expected to do this work, so a step without it has left work undone.
+	// expected lists work that belongs to every step, such as tests. "No tests" therefore means
+	// unfinished work.
 	expected     = set("test tests docs documentation coverage doc")
 	prepositions = set("in by on at from with during when if to because entirely")
 )

@@ -93,8 +93,8 @@ func appendItem(items []string, item string) []string {
 	return append(items, item)
 }
 
-// isTally recognises results such as "Skipped: 0, flaky: 2". A single number may be work, as in
-// "Issue: 42".
+// isTally recognises test results such as "Skipped: 0, flaky: 2". A single number does not count,
+// because "Issue: 42" may be work.
 func isTally(item string) bool { return tally.MatchString(item) && strings.ContainsAny(item, ":=") }
 
 var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)+$`)

@@ -1,10 +1,10 @@
 package deferred
 
-// A label names a kind of work, before a colon or above a list.
+// A label names a kind of work, such as "Remaining:". It stands before a text or above a list.
 type label struct {
-	// A number after the label is a count and not an item.
+	// counted is set if a number after the label is a count, as in "Skipped: 3".
 	counted bool
-	// Names separated by commas after the label are separate items.
+	// short is set if names after the label are separate items, as in "Skipped: a.go, b.go".
 	short bool
 	say   []phrase
 }
@@ -70,12 +70,13 @@ var doneLabels = []label{{say: phrases(`
 var modifiers = set(`the a an my our some any suggested recommended possible potential optional immediate natural logical
 	sensible known explicit main only other these are here and also work items two three`)
 
-// "Remaining" before one of these words does not mean remaining work, as in "remaining balance".
+// products lists nouns after "remaining" that do not mean unfinished work, as in "remaining
+// balance".
 var products = set(`balance time budget bytes quota credits tokens days hours minutes seconds retries attempts capacity
 	space memory count counter amount percentage stock seats players lives`)
 
-// These phrases deny that there is work, at the beginning of an item (nothing) or as the whole item
-// (nothingAlone).
+// These phrases say that there is no work. A phrase in nothing begins an item, and a phrase in
+// nothingAlone is a whole item.
 var (
 	nothing = phrases(`
 		none|nothing|nil|null|nope
@@ -95,7 +96,7 @@ var (
 		na`)
 )
 
-// Phrases in offered begin a question, an offer or advice.
+// offered lists the beginnings of questions, offers and advice, such as "let me".
 var offered = phrases(`
 	let me|us
 	if you

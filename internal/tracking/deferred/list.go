@@ -69,7 +69,8 @@ func numberAt(s, n string) int {
 	return len(s) - len(rest) + 1
 }
 
-// joined turns the list "1. … 2. …" after a colon into one sentence by replacing the full stops.
+// joined replaces full stops in a list after a colon, such as "1. … 2. …", so that the list becomes
+// one sentence.
 func joined(mask string) string {
 	marks := numbers(mask)
 	if len(marks) < 2 || !strings.HasSuffix(mask[:marks[0].start], ": ") {
@@ -85,8 +86,8 @@ func joined(mask string) string {
 	return string(out)
 }
 
-// short splits a list of names such as "a.go, b.go and c.go". It returns a list with longer
-// elements unchanged.
+// short splits a list of names such as "a.go, b.go and c.go". It does not split a list with longer
+// elements.
 func short(p fragment) []fragment {
 	fragments := enumerated(p)
 	verbs := make([]bool, len(fragments))
@@ -143,7 +144,7 @@ func enumerated(p fragment) []fragment {
 	return fragments
 }
 
-// shares recognises a common noun after an "and", as in "unit and integration tests".
+// shares reports whether two names share a noun after "and", as in "unit and integration tests".
 func shares(before, after string) bool {
 	after, _, _ = strings.Cut(after[:min(len(after), maxInner)], ",")
 	return len(strings.Fields(before)) == 1 && len(strings.Fields(after)) > 1 && !strings.ContainsAny(before, "./")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A phrase is a pattern of words with these elements:
+// A phrase is a pattern that matches a sequence of words. It consists of these elements:
 //
 //	is|are   one of these words
 //	<work>   a word of the set with this name
@@ -37,8 +37,8 @@ const (
 
 const maxGap = 8
 
-// A span is the place of a phrase, words[start:end], and of the item that it announces,
-// words[from:to]. If from is -1, the item is missing.
+// A span contains the positions of a phrase, words[start:end], and of the work that the phrase
+// announces, words[from:to]. If from is -1, no work is named.
 type span struct{ start, end, from, to int }
 
 func phrases(lines string) []phrase {
@@ -93,7 +93,8 @@ func isNumber(w word) bool {
 	return sets["number"][w.text] || w.text[0] >= '0' && w.text[0] <= '9'
 }
 
-// match matches gaps ("…") as short as possible.
+// match reports whether the phrase matches at words[at]. An element "…" matches as few words as
+// possible.
 func (p phrase) match(words []word, at int) (s span, ok bool) {
 	if len(p) == 0 {
 		return span{at, at, -1, -1}, true

@@ -55,20 +55,22 @@ func (r *reader) below(l line) bool {
 	case r.listed:
 		return deeper > 0 // continues the item above
 	case strings.HasSuffix(l.mask, ":"):
-		// The line introduces the list.
+		// Add nothing, because this line only introduces the list below it.
 	default:
 		r.paragraph(l, p)
 	}
 	return true
 }
 
-// relabels is false for a bullet with a label and a text, because such a bullet is an item.
+// relabels reports whether line l starts a new label. A bullet with a label and a text is an item
+// instead.
 func (r *reader) relabels(l line, p fragment) bool {
 	_, rest, ok := r.label(l, p)
 	return ok && (rest.text == "" || !l.bullet)
 }
 
-// paragraph takes the first sentence below a label for an item, because it usually is one.
+// paragraph reads the text below a label. The first sentence counts as an item, because it usually
+// names work.
 func (r *reader) paragraph(l line, p fragment) {
 	open, number := r.open, r.number
 	r.sentences(l)

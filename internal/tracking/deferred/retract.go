@@ -24,14 +24,14 @@ func (c cue) isName(words []word) bool {
 	return c.plain && !isObject(words) || c.predicate && !isPredicate(words)
 }
 
-// isScope recognises "did not add any dependency", which describes finished work. "Did not add any
-// tests" is deferred work.
+// isScope recognises finished work such as "did not add any dependency". In contrast, "did not add
+// any tests" is unfinished work.
 func isScope(words []word) bool {
 	i := slices.IndexFunc(words, func(w word) bool { return w.text == "any" })
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
-// denied recognises a negated cue, as in "nothing was left for later".
+// denied reports whether words negate the cue, as in "nothing was left for later".
 func (c cue) denied(words []word) bool {
 	for i, w := range words {
 		switch {
@@ -44,14 +44,15 @@ func (c cue) denied(words []word) bool {
 	return false
 }
 
-// isObject is false if the words have a verb of their own, as in "deferred tax assets are
-// computed".
+// isObject reports whether words can be the object of a cue. Words with a verb cannot, as in
+// "deferred tax assets are computed".
 func isObject(words []word) bool {
 	return (len(words) == 0 || !prepositions[words[0].text]) &&
 		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
 }
 
-// isPredicate is false if the cue belongs to a name, as in "follow up on leads is a screen".
+// isPredicate reports whether the cue is a predicate. In "follow up on leads is a screen", the cue
+// is part of a name instead.
 func isPredicate(words []word) bool {
 	if n := len(words); n > 0 && sets["gone"][words[n-1].text] {
 		return false // "follow up with the customer button added"
@@ -72,14 +73,14 @@ var (
 	predicates = set("is are was were has have had can will does")
 )
 
-// done recognises finished work in the next clause, as in "follow up on the review: renamed the
-// flag".
+// done reports whether the next clause names finished work, as in "follow up on the review: renamed
+// the flag".
 func done(words []word, next []clause) bool {
 	return len(next) > 0 && next[0].from < next[0].to && strings.HasSuffix(words[next[0].from].text, "ed")
 }
 
-// isStatus recognises a state such as "2 convoys remain open". Open bugs and questions are work
-// instead.
+// isStatus recognises a status that is not work, such as "2 convoys remain open". In contrast, "2
+// bugs remain open" is unfinished work.
 func isStatus(words []word, s span) bool {
 	i := slices.IndexFunc(words[s.start:s.end], func(w word) bool { return w.text == "remain" || w.text == "remains" }) + s.start
 	if i < s.start || i+1 >= len(words) || !states[words[i+1].text] {
@@ -93,7 +94,7 @@ func isStatus(words []word, s span) bool {
 var (
 	states = set(`open active running healthy idle online up unchanged stable green alive available closed connected
 		paused enabled disabled blocked queued asleep intact valid`)
-	// If things of these kinds are open, that is work and not only a status.
+	// unsettled lists things that are unfinished work as long as they are open, such as bugs.
 	unsettled = set(`question questions issue issues item items task tasks point points todo todos finding findings
 		comment comments thread threads bug bugs gap gaps conflict conflicts decision decisions error errors warning
 		warnings failure failures problem problems concern concerns blocker blockers callers`)
@@ -106,8 +107,8 @@ func untilReason(words []word) int {
 	return len(words)
 }
 
-// In "fixed a and deferred b", the word "fixed" says nothing about b, so only the words after the
-// last "and" count.
+// lastAnd returns the position after the last "and". In "fixed a and deferred b", the word "fixed"
+// does not apply to b.
 func lastAnd(words []word) int {
 	for i, w := range slices.Backward(words) {
 		if w.text == "and" {

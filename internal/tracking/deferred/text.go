@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// A line is one line of a text. The lines of a paragraph are joined.
+// A line is one line of a text, or all lines of a paragraph.
 type line struct {
 	indent  int
 	bullet  bool
 	heading bool // begins with "#", or is completely bold
 	ticked  bool // has a ticked box or a check mark, or is struck out
 	text    string
-	// mask is text with an x for each byte of code and quotations, which hides cues there.
+	// mask is text with an x for each byte of code and quotations, so that no cue is found there.
 	mask string
 }
 
@@ -169,7 +169,8 @@ func masked(s string) (text, mask string) {
 	return t.String(), m.String()
 }
 
-// shown returns 0 for a quotation mark after a letter, because that is an apostrophe.
+// shown returns the length of the code or quotation at the start of s, or 0. A quotation mark after
+// a letter is an apostrophe.
 func shown(s string, r rune, n int, before rune) int {
 	mark, ok := closing[r]
 	if !ok || r != '`' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {

@@ -26,7 +26,7 @@ func wordsOf(s string) []word {
 			}
 			end = i + utf8.RuneLen(r)
 		case start >= 0 && strings.ContainsRune("'’._/", r) && end == i:
-			// Include this character only before a letter or digit.
+			// A character such as "." belongs to a word only if a letter or digit follows.
 		case start >= 0:
 			words = addWord(words, s, start, end)
 			start = -1

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
+	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
 type payload struct {
@@ -171,9 +171,9 @@ func callLines(t runtree.Trace, depth string) []string {
 }
 
 func callLine(row *runtree.Row) string {
-	what := policy.CanonicalTool(row.Name)
+	what := toolname.Canonical(row.Name)
 	for _, word := range []string{"DENYME", "cat", "echo"} {
-		if strings.Contains(row.Detail, word) && what == policy.ToolShell {
+		if strings.Contains(row.Detail, word) && what == toolname.Shell {
 			what = word
 			break
 		}

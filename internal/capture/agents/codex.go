@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
+	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
 // codex describes Codex. Its payloads are those of Claude Code with an additional turn_id. The
@@ -56,7 +56,7 @@ func codexResult(in object, c toolCall) result {
 		e.failure = &events.Failure{Message: ingest.Clip(contentText(response.raw("content")), maxSummary)}
 	case e.exit != nil && *e.exit != 0:
 		e.failure = &events.Failure{Message: ingest.Clip(strings.TrimSpace(text), maxSummary)}
-	case e.exit == nil && isText && policy.CanonicalTool(c.name) == policy.ToolShell:
+	case e.exit == nil && isText && toolname.Canonical(c.name) == toolname.Shell:
 		command, _ := hooks.FromRaw(c.args).Text("command")
 		if complaint, exit := complaintOf(command, text); complaint != "" {
 			e.failure, e.exit = &events.Failure{Message: ingest.Clip(complaint, maxSummary)}, exit

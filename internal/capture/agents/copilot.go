@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
+	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
 // copilotCLI describes Copilot CLI, which sends no call ids. Its payloads have camelCase or
@@ -104,7 +104,7 @@ func (r *copilotReader) locate() {
 	r.b.at = t
 	r.b.identify(
 		r.name, r.b.scope.run, agent, t.Format("2006-01-02T15:04:05.000"),
-		policy.CanonicalTool(r.toolCall().name), ingest.CanonicalJSON(copilotArgs(r.in)),
+		toolname.Canonical(r.toolCall().name), ingest.CanonicalJSON(copilotArgs(r.in)),
 		r.in.text("prompt"), r.in.text("transformedPrompt", "transformed_prompt"), copilotError(r.in), r.in.text("message"),
 	)
 }
@@ -181,7 +181,7 @@ func (r *copilotReader) result() result {
 	e := result{output: r.in.raw("toolResult", "tool_result")}
 	text := strings.TrimRight(in.text("textResultForLlm", "text_result_for_llm"), " \r\n")
 	typ := in.text("resultType", "result_type")
-	if policy.CanonicalTool(r.toolCall().name) == policy.ToolShell {
+	if toolname.Canonical(r.toolCall().name) == toolname.Shell {
 		if m := copilotExit().FindStringSubmatch(text); m != nil {
 			e.exit = exitCode(m[1])
 			text = strings.TrimSuffix(text, m[0])

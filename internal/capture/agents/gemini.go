@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
+	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
 // geminiCLI describes Gemini CLI. Its payloads have no call ids and no turn ids. It treats the
@@ -126,7 +126,7 @@ func geminiResult(in object, c toolCall) result {
 			Message: ingest.Clip(cmp.Or(details.text("message"), message, text), maxSummary), Class: ingest.Clip(details.text("type"), ingest.MaxID),
 		}
 	}
-	if policy.CanonicalTool(c.name) != policy.ToolShell {
+	if toolname.Canonical(c.name) != toolname.Shell {
 		return e
 	}
 	if strings.HasPrefix(text, "Command was cancelled by user before it could complete") {

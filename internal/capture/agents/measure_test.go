@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
+	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
 type command struct {
@@ -58,7 +58,7 @@ func commandOf(e events.Event, calls map[string]string) []command {
 	switch e.Kind() {
 	case events.ToolBefore:
 		p, err := events.Payload[events.ToolBeforeData](e)
-		if text, ok := hooks.FromRaw(p.Args).Text("command"); ok && err == nil && policy.CanonicalTool(p.Tool) == policy.ToolShell {
+		if text, ok := hooks.FromRaw(p.Args).Text("command"); ok && err == nil && toolname.Canonical(p.Tool) == toolname.Shell {
 			calls[e.ToolCall] = text
 		}
 	case events.ToolResult:

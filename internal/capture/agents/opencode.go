@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
+	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
 // openCode describes OpenCode, which has plugins instead of hook commands. Our plugin sends the
@@ -114,7 +114,7 @@ func (r *openCodeReader) key(c toolCall) Key { return Key{Session: r.b.session()
 func (r *openCodeReader) after(c toolCall, out object) {
 	meta := out.object("metadata")
 	e := result{output: r.in.raw("output")}
-	if exit, ok := meta["exit"]; ok && policy.CanonicalTool(c.name) == policy.ToolShell {
+	if exit, ok := meta["exit"]; ok && toolname.Canonical(c.name) == toolname.Shell {
 		e.exit = exitCode(string(exit))
 		if e.exit == nil || *e.exit != 0 {
 			e.failure = &events.Failure{Message: ingest.Clip(strings.TrimSpace(out.text("output")), maxSummary)}

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
+	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
 // The hooks of some tools send no ids for calls and prompts. Derived from the content, the ids are
@@ -15,7 +15,7 @@ import (
 
 // CallKey returns a text that is the same for equal calls of a tool.
 func CallKey(tool string, args json.RawMessage) string {
-	return policy.CanonicalTool(tool) + " " + CanonicalJSON(args)
+	return toolname.Canonical(tool) + " " + CanonicalJSON(args)
 }
 
 // PromptKey returns a text that is the same for equal prompts, and for no call.

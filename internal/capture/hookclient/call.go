@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/publish"
+	"github.com/hooktrail/hooktrail/pkg/publish/outbox"
 )
 
 const (
@@ -34,11 +34,11 @@ type Options struct {
 
 	Hooks      string // path of a hooks file, empty for no local hooks
 	Timeout    time.Duration
-	FailClosed bool             // deny a call that cannot be decided or recorded
-	Publisher  string           // URL of a publisher, empty for the socket in DataDir, see [CheckURL]
-	Token      string           // bearer token for Publisher
-	Redactor   publish.Redactor // nil for all rules of pkg/redact
-	Parts      Parts            // without them, hooks files and http URLs do not work
+	FailClosed bool            // deny a call that cannot be decided or recorded
+	Publisher  string          // URL of a publisher, empty for the socket in DataDir, see [CheckURL]
+	Token      string          // bearer token for Publisher
+	Redactor   outbox.Redactor // nil for all rules of pkg/redact
+	Parts      Parts           // without them, hooks files and http URLs do not work
 
 	Problems []string // problems of the command line, to be recorded
 	Invalid  error    // error in the command line; denies the call if FailClosed is set

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
-	"github.com/hooktrail/hooktrail/pkg/publish"
+	"github.com/hooktrail/hooktrail/pkg/publish/outbox"
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
@@ -25,7 +25,7 @@ type recorder struct {
 	publisher *publisherClient
 	dataDir   string
 	tenant    string
-	redactor  publish.Redactor
+	redactor  outbox.Redactor
 }
 
 // Append implements [hooks.Appender].
@@ -74,8 +74,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	opts := publish.SharedOptions{Tenant: orDefault(r.tenant), Full: publish.Shed, Redactor: publish.NoRedaction, Journal: publish.JournalDir(r.dataDir)}
-	_, err = publish.AppendShared(ctx, SharedOutbox(r.dataDir), opts, list...)
+	opts := outbox.SharedOptions{Tenant: orDefault(r.tenant), Full: outbox.Shed, Redactor: outbox.NoRedaction, Journal: outbox.JournalDir(r.dataDir)}
+	_, err = outbox.AppendShared(ctx, SharedOutbox(r.dataDir), opts, list...)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = spool(r.dataDir, list)
 	} else if err == nil {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/pkg/events"
-	"github.com/hooktrail/hooktrail/pkg/publish"
+	"github.com/hooktrail/hooktrail/pkg/publish/outbox"
 )
 
 // A suspended hook process can block the shared outbox. Other hook commands then write spool files,
@@ -84,8 +84,8 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	opts := publish.SharedOptions{Full: publish.Fail, Redactor: publish.NoRedaction, Journal: publish.JournalDir(dataDir)}
-	if _, err := publish.AppendShared(ctx, SharedOutbox(dataDir), opts, list...); err != nil {
+	opts := outbox.SharedOptions{Full: outbox.Fail, Redactor: outbox.NoRedaction, Journal: outbox.JournalDir(dataDir)}
+	if _, err := outbox.AppendShared(ctx, SharedOutbox(dataDir), opts, list...); err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/platform/flagenv"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
-	"github.com/hooktrail/hooktrail/pkg/publish"
+	"github.com/hooktrail/hooktrail/pkg/publish/outbox"
 )
 
 // TokenVariable is the environment variable for the token. Other users could see a flag.
@@ -114,7 +114,7 @@ func (c *Command) options() hookclient.Options {
 		Publisher: c.Flags.Publisher, Token: os.Getenv(TokenVariable), Parts: c.Parts, Invalid: c.Invalid,
 	}
 	if c.Flags.NoRedact {
-		opts.Redactor = publish.NoRedaction
+		opts.Redactor = outbox.NoRedaction
 	}
 	problem := func(err error) { opts.Problems = append(opts.Problems, err.Error()) }
 	names := c.Names

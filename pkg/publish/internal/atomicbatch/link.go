@@ -2,17 +2,15 @@ package atomicbatch
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/hooktrail/hooktrail/pkg/publish/transport"
 )
 
-// ErrConnectionClosed means that the owner of the connection has closed it.
-var ErrConnectionClosed = errors.New("connection to the server was closed")
-
-// Link tracks the state of a connection.
-type Link struct {
+// link implements [transport.Link].
+type link struct {
 	nc     *nats.Conn
 	status chan nats.Status
 	wg     sync.WaitGroup
@@ -25,9 +23,8 @@ type Link struct {
 	changed  chan struct{} // closed and replaced at every change
 }
 
-// NewLink tracks nc until Close.
-func NewLink(nc *nats.Conn) *Link {
-	l := &Link{nc: nc, lost: make(chan struct{}), changed: make(chan struct{})}
+func newLink(nc *nats.Conn) *link {
+	l := &link{nc: nc, lost: make(chan struct{}), changed: make(chan struct{})}
 	l.status = nc.StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)
 	l.isUp, l.isClosed = nc.IsConnected(), nc.IsClosed()
 	l.wg.Go(func() {
@@ -38,7 +35,7 @@ func NewLink(nc *nats.Conn) *Link {
 	return l
 }
 
-func (l *Link) set(s nats.Status) {
+func (l *link) set(s nats.Status) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.isClosed = l.isClosed || s == nats.CLOSED
@@ -51,30 +48,29 @@ func (l *Link) set(s nats.Status) {
 	l.changed = make(chan struct{})
 }
 
-// Lost returns a channel that is closed when the current connection is lost.
-func (l *Link) Lost() <-chan struct{} {
+// Lost implements [transport.Link].
+func (l *link) Lost() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lost
 }
 
-// IsUp reports whether the connection is up.
-func (l *Link) IsUp() bool {
+// IsUp implements [transport.Link].
+func (l *link) IsUp() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.isUp
 }
 
-// Wait waits for a connection. It returns [ErrConnectionClosed] if the owner has closed the
-// connection.
-func (l *Link) Wait(ctx context.Context) error {
+// Wait implements [transport.Link].
+func (l *link) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()
 		isUp, isClosed, changed := l.isUp, l.isClosed, l.changed
 		l.mu.Unlock()
 		switch {
 		case isClosed:
-			return ErrConnectionClosed
+			return transport.ErrConnectionClosed
 		case isUp:
 			return nil
 		}
@@ -86,8 +82,8 @@ func (l *Link) Wait(ctx context.Context) error {
 	}
 }
 
-// Close ends the tracking. It does not close the connection.
-func (l *Link) Close() {
+// Close implements [transport.Link].
+func (l *link) Close() {
 	l.nc.RemoveStatusListener(l.status)
 	l.wg.Wait()
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/hooktrail/hooktrail/pkg/publish/transport"
 )
 
 // Error codes of nats-server.
@@ -19,49 +21,34 @@ const (
 	codeStoreFailed       = 10077 // a limit of the stream was reached, or its disk failed
 )
 
-// Outcome classifies the result of a batch.
-type Outcome int
-
-// The outcomes.
-const (
-	OutcomeStored      Outcome = iota
-	OutcomeRetry               // not stored, for a reason outside of the batch
-	OutcomeUnknown             // possibly stored, because the answer is missing
-	OutcomeConflict            // not stored, because the fence failed
-	OutcomeRefused             // not stored, but the server may accept parts of the batch
-	OutcomeUnexplained         // not stored, for an unknown reason
-	OutcomeTooLarge            // not stored, but the server accepts smaller batches
-)
-
-// OutcomeOf classifies the error of [Sender.Send].
-func OutcomeOf(err error) Outcome {
+func outcomeOf(err error) transport.Outcome {
 	var refusal *refusalError
 	switch {
 	case err == nil:
-		return OutcomeStored
+		return transport.OutcomeStored
 	case errors.Is(err, nats.ErrMaxPayload):
-		return OutcomeRefused
-	case errors.Is(err, errNoStream), errors.Is(err, ErrBusy):
-		return OutcomeUnexplained
+		return transport.OutcomeRefused
+	case errors.Is(err, errNoStream), errors.Is(err, transport.ErrBusy):
+		return transport.OutcomeUnexplained
 	case !errors.As(err, &refusal):
-		return OutcomeUnknown
+		return transport.OutcomeUnknown
 	}
 	switch refusal.Code {
 	case codeWrongLast, codeWrongLastConstant:
-		return OutcomeConflict
+		return transport.OutcomeConflict
 	case codeIncompleteBatch:
-		if errors.Is(err, ErrPermission) {
-			return OutcomeRetry // a missing permission must not lose the event
+		if errors.Is(err, transport.ErrPermission) {
+			return transport.OutcomeRetry // a missing permission must not lose the event
 		}
-		return OutcomeUnexplained
+		return transport.OutcomeUnexplained
 	case codeTooLargeBatch:
-		return OutcomeTooLarge
+		return transport.OutcomeTooLarge
 	case codeMessageTooLarge, codeHeaderTooLarge, codeDuplicate:
-		return OutcomeRefused
+		return transport.OutcomeRefused
 	case codeStoreFailed:
 		if strings.Contains(refusal.Description, "message too large") {
-			return OutcomeRefused
+			return transport.OutcomeRefused
 		}
 	}
-	return OutcomeRetry
+	return transport.OutcomeRetry
 }

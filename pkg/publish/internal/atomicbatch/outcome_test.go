@@ -8,29 +8,31 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/hooktrail/hooktrail/pkg/publish/transport"
 )
 
 func TestOutcomeOf(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
-		want Outcome
+		want transport.Outcome
 	}{
-		"Stored":      {nil, OutcomeStored},
-		"Lost":        {errNoAnswer, OutcomeUnknown},
-		"Cut":         {io.ErrUnexpectedEOF, OutcomeUnknown},
-		"Payload":     {nats.ErrMaxPayload, OutcomeRefused},
-		"Fence":       {&refusalError{Code: 10071}, OutcomeConflict},
-		"Busy":        {&refusalError{Code: 10210}, OutcomeRetry},
-		"Crowded":     {&refusalError{Code: 10167}, OutcomeRetry},
-		"Full":        {&refusalError{Code: 10077, Description: "maximum bytes exceeded"}, OutcomeRetry},
-		"FullDisk":    {&refusalError{Code: 10047}, OutcomeRetry},
-		"Large":       {&refusalError{Code: 10077, Description: "message too large"}, OutcomeRefused},
-		"Dropped":     {fmt.Errorf("send batch: %w", ErrBusy), OutcomeUnexplained},
-		"Unexplained": {&refusalError{Code: 10176}, OutcomeUnexplained},
-		"Batch":       {&refusalError{Code: 10199}, OutcomeTooLarge},
-		"Wrapped":     {errors.Join(&refusalError{Code: 10054}), OutcomeRefused},
+		"Stored":      {nil, transport.OutcomeStored},
+		"Lost":        {errNoAnswer, transport.OutcomeUnknown},
+		"Cut":         {io.ErrUnexpectedEOF, transport.OutcomeUnknown},
+		"Payload":     {nats.ErrMaxPayload, transport.OutcomeRefused},
+		"Fence":       {&refusalError{Code: 10071}, transport.OutcomeConflict},
+		"Busy":        {&refusalError{Code: 10210}, transport.OutcomeRetry},
+		"Crowded":     {&refusalError{Code: 10167}, transport.OutcomeRetry},
+		"Full":        {&refusalError{Code: 10077, Description: "maximum bytes exceeded"}, transport.OutcomeRetry},
+		"FullDisk":    {&refusalError{Code: 10047}, transport.OutcomeRetry},
+		"Large":       {&refusalError{Code: 10077, Description: "message too large"}, transport.OutcomeRefused},
+		"Dropped":     {fmt.Errorf("send batch: %w", transport.ErrBusy), transport.OutcomeUnexplained},
+		"Unexplained": {&refusalError{Code: 10176}, transport.OutcomeUnexplained},
+		"Batch":       {&refusalError{Code: 10199}, transport.OutcomeTooLarge},
+		"Wrapped":     {errors.Join(&refusalError{Code: 10054}), transport.OutcomeRefused},
 	} {
-		if got := OutcomeOf(tt.err); got != tt.want {
+		if got := outcomeOf(tt.err); got != tt.want {
 			t.Errorf("%s: got %d, want %d", name, got, tt.want)
 		}
 	}

@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-)
 
-// ErrPermission means that the user lacks a permission of the server.
-var ErrPermission = errors.New("the server's permissions do not allow it")
+	"github.com/hooktrail/hooktrail/pkg/publish/transport"
+)
 
 const (
 	overdue  = 100 * time.Millisecond
@@ -41,7 +40,7 @@ func (v violations) about(inbox string, concerns func(subject string) bool) erro
 	default:
 		return nil
 	}
-	return fmt.Errorf("%w: %s", ErrPermission, action)
+	return fmt.Errorf("%w: %s", transport.ErrPermission, action)
 }
 
 // parseViolation returns a forbidden action, such as `Publish to "a.b"`, with its verb and subject.
@@ -68,11 +67,11 @@ func (v violations) ask(ctx context.Context, inbox string, concerns func(string)
 	return nil // the server is not reachable now, but may still answer
 }
 
-// LastMessage returns the last message on a subject, or nil, and its stream sequence.
-func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]byte, uint64, error) {
-	msg, err := request(ctx, nc, "$JS.API.DIRECT.GET."+stream+"."+subject)
-	if errors.Is(err, nats.ErrNoResponders) && isMissing(ctx, nc, stream) {
-		return nil, 0, fmt.Errorf("%w: %s", ErrNoStream, stream)
+// LastMessage implements [transport.Server].
+func (s server) LastMessage(ctx context.Context, stream, subject string) ([]byte, uint64, error) {
+	msg, err := request(ctx, s.nc, "$JS.API.DIRECT.GET."+stream+"."+subject)
+	if errors.Is(err, nats.ErrNoResponders) && isMissing(ctx, s.nc, stream) {
+		return nil, 0, fmt.Errorf("%w: %s", transport.ErrNoStream, stream)
 	}
 	if err != nil {
 		return nil, 0, err
@@ -90,9 +89,6 @@ func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]
 	}
 	return msg.Data, sequence, nil
 }
-
-// ErrNoStream means that the server has no stream for events.
-var ErrNoStream = errors.New("the server has no stream for events; hooktrail up creates it, also with --nats-url")
 
 // codeNoStream is the error code of nats-server for an unknown stream.
 const codeNoStream = 10059
@@ -131,7 +127,7 @@ func request(ctx context.Context, nc *nats.Conn, subject string) (*nats.Msg, err
 		}
 	})
 	msg, err := nc.RequestWithContext(ctx, subject, nil)
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrPermission) {
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, transport.ErrPermission) {
 		err = cause
 	}
 	cancel(nil)

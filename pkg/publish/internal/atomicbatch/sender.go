@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
+
+	"github.com/hooktrail/hooktrail/pkg/publish/transport"
 )
 
 const (
@@ -27,18 +29,7 @@ var (
 	errNoAnswer = errors.New("batch was not answered")
 	// errNoStream means that nobody received the batch, so it is certainly not stored.
 	errNoStream = errors.New("no stream takes the batch's subjects, or the stream is unavailable")
-	// ErrBusy means that the server dropped a message, so the batch is not stored. A smaller batch may
-	// be.
-	ErrBusy = errors.New("the server drops messages, because too many wait for the stream")
 )
-
-// Message is one message of a batch.
-type Message struct {
-	Subject  string
-	Data     []byte
-	IsFenced bool   // store the batch only if Fence is the last sequence on the subject
-	Fence    uint64 // 0 if the subject must be empty
-}
 
 type answer struct {
 	Stream   string        `json:"stream"`
@@ -57,20 +48,18 @@ func (e *refusalError) Error() string {
 	return e.Description + " (" + strconv.Itoa(e.Code) + ")"
 }
 
-// Sender sends atomic batches. Only one goroutine may use it.
-type Sender struct {
+// sender implements [transport.Sender].
+type sender struct {
 	nc      *nats.Conn
-	link    *Link
+	link    transport.Link
 	inbox   string
 	replies chan *nats.Msg
 	sub     *nats.Subscription
 	wait    time.Duration
 }
 
-// NewSender returns a sender that waits at most timeout for each answer. Close it before nc and
-// link.
-func NewSender(nc *nats.Conn, link *Link, timeout time.Duration) (*Sender, error) {
-	s := &Sender{nc: nc, link: link, inbox: nc.NewInbox(), replies: make(chan *nats.Msg, 64), wait: timeout}
+func newSender(nc *nats.Conn, link transport.Link, timeout time.Duration) (*sender, error) {
+	s := &sender{nc: nc, link: link, inbox: nc.NewInbox(), replies: make(chan *nats.Msg, 64), wait: timeout}
 	sub, err := nc.ChanSubscribe(s.inbox+".*", s.replies)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to answers: %w", err)
@@ -79,9 +68,11 @@ func NewSender(nc *nats.Conn, link *Link, timeout time.Duration) (*Sender, error
 	return s, nil
 }
 
-// Send stores all messages or none, and returns the stream sequence of the last one. See
-// [OutcomeOf] for errors.
-func (s *Sender) Send(ctx context.Context, messages []Message) (uint64, error) {
+// Outcome implements [transport.Sender].
+func (s *sender) Outcome(err error) transport.Outcome { return outcomeOf(err) }
+
+// Send implements [transport.Sender].
+func (s *sender) Send(ctx context.Context, messages []transport.Message) (uint64, error) {
 	lost := s.link.Lost()
 	id := nuid.Next()
 	reply := s.inbox + "." + id
@@ -108,15 +99,15 @@ func (s *Sender) Send(ctx context.Context, messages []Message) (uint64, error) {
 
 type attempt struct {
 	reply      string
-	messages   []Message
+	messages   []transport.Message
 	violations violations
 }
 
 func (a attempt) concerns(subject string) bool {
-	return slices.ContainsFunc(a.messages, func(m Message) bool { return m.Subject == subject })
+	return slices.ContainsFunc(a.messages, func(m transport.Message) bool { return m.Subject == subject })
 }
 
-func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{}) (uint64, error) {
+func (s *sender) answer(ctx context.Context, sent attempt, lost <-chan struct{}) (uint64, error) {
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
 	late := time.NewTimer(overdue)
@@ -149,13 +140,13 @@ func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{})
 
 func statusError(status string) error {
 	if status == statusBusy {
-		return ErrBusy
+		return transport.ErrBusy
 	}
 	return errNoStream
 }
 
-func (s *Sender) explain(err error, sent attempt) error {
-	if OutcomeOf(err) != OutcomeUnexplained {
+func (s *sender) explain(err error, sent attempt) error {
+	if outcomeOf(err) != transport.OutcomeUnexplained {
 		return err
 	}
 	if violation := sent.violations.about(s.inbox, sent.concerns); violation != nil {
@@ -178,7 +169,7 @@ func parseAnswer(data []byte, count int) (uint64, error) {
 	return a.Sequence, nil
 }
 
-// Close ends the subscription for answers.
-func (s *Sender) Close() {
+// Close implements [transport.Sender].
+func (s *sender) Close() {
 	_ = s.sub.Unsubscribe() // fails if the caller has closed the connection
 }

@@ -31,21 +31,23 @@ const (
 
 	interrupted = "interrupted"
 
-	// refused means that the tool itself refused the call, while denied means a verdict of our
-	// hooks. Both have the label denied.
+	// refused means that the tool itself refused the call, while denied means that a hook denied
+	// it. Both have the label "denied".
 	refused = "refused"
 
-	// suffixed follows the status of a call that also has a successful result. A denied call with
-	// a successful result raises an alarm.
+	// suffixed is added to the status of a call that also has a successful result. For a denied
+	// call, such a result raises an alarm.
 	suffixed = ", success"
 
 	deniedSuccess = denied + suffixed
 
-	// deniedError comes from earlier versions, for a denied call with an error. Its label is error.
+	// deniedError is the status that earlier versions stored for a denied call with an error. Its
+	// label is "error".
 	deniedError = "denied, error"
 )
 
-// A denied call stays denied, although its transcript reports an error as the result.
+// withResult returns the status of a call after a result. A denied call stays denied, although its
+// transcript reports an error as the result.
 func withResult(status string, result events.ToolStatus) string {
 	succeeded := result == events.ToolSuccess || hasSucceeded(status)
 	switch {
@@ -108,7 +110,7 @@ type activityKey struct {
 }
 
 // activity is a counted run, step, call, response or dispatch. Times are in whole microseconds, as
-// in the database. Otherwise durations could not be subtracted exactly.
+// in the database, so that durations can be subtracted exactly.
 type activity struct {
 	number   int64 // in the database, 0 if it is not stored yet
 	label    string

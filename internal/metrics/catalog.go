@@ -15,7 +15,8 @@ type family struct {
 	buckets []time.Duration
 }
 
-// The database stores series under these names, so the meaning of a name must never change.
+// The database stores series under the names of these metrics, so the meaning of a name must never
+// change.
 var (
 	runsTotal = &family{
 		name: "hooktrail_runs_total", labels: []string{"tenant", "run_type", "status"},
@@ -95,8 +96,8 @@ var (
 	}
 )
 
-// schema needs a new version if the tables, labelLimit or the buckets change. Earlier events keep
-// their counts.
+// schema describes the database. Increase its version if the tables, labelLimit or the buckets
+// change. An upgrade keeps the counts of earlier events.
 var schema = projection.Schema{Name: "metrics", Version: 4, Tables: tables, Upgrades: map[int64]string{1: separateSeen, 2: costTable, 3: costParents}}
 
 // Tables of the database:
@@ -159,8 +160,8 @@ CREATE TABLE seen (
 ) STRICT, WITHOUT ROWID;
 `
 
-// The triggers keep the sums of each run. Otherwise a long run would slow down each report of
-// tokens.
+// sumTables creates triggers that keep the token sums of each run. Without the sums, each report of
+// tokens would be slow in a long run.
 const sumTables = `
 CREATE TABLE sums (
 	tenant         TEXT NOT NULL,
@@ -185,8 +186,8 @@ CREATE TRIGGER tokens_removed AFTER DELETE ON tokens BEGIN
 END;
 `
 
-// Version 1 stored the hashes of an activity's events as one value. The upgrade splits it in
-// halves, because cutting off single hashes is slow.
+// separateSeen upgrades version 1, which stored all hashes of an activity as one value. It splits
+// the value in halves again and again, because cutting off single hashes is slow.
 const separateSeen = `
 ALTER TABLE thing RENAME TO thing1;` + thingTables + `
 INSERT INTO thing (kind, tenant, run, id, label, status, started, ended, measured)

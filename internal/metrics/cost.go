@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// costTable stores the counted cost of each run. A later end of the run replaces it.
 const costTable = `
 CREATE TABLE costs (
 	tenant    TEXT NOT NULL,
@@ -21,7 +20,6 @@ CREATE TABLE costs (
 ) STRICT, WITHOUT ROWID;
 `
 
-// costParents adds the run that started each run.
 const costParents = `
 ALTER TABLE costs ADD COLUMN parent TEXT NOT NULL DEFAULT '';
 CREATE INDEX costs_parent ON costs (tenant, parent) WHERE parent <> '';
@@ -29,7 +27,8 @@ CREATE INDEX costs_parent ON costs (tenant, parent) WHERE parent <> '';
 
 const maxMicros = 1 << 50 // of a run, so that sums do not overflow
 
-// cost ignores an event without a cost, because hooks do not know the cost of a run.
+// cost counts the cost of a run. It ignores an event without a cost, because hooks do not know the
+// cost.
 func (f *fold) cost(e events.Event, c *events.Cost) error {
 	if c == nil || !(c.USD > 0) {
 		return nil
@@ -48,8 +47,8 @@ func (f *fold) cost(e events.Event, c *events.Cost) error {
 	return nil
 }
 
-// addCosts ignores estimates of sub-agents if the run has a stated cost, because that includes
-// them.
+// addCosts adds the costs of a run and its sub-agents. If the run states a cost, estimates for
+// sub-agents do not count, because the stated cost includes them.
 func (f *fold) addCosts(e events.Event, factor int64) error {
 	return sqlitex.Execute(f.conn, `SELECT c.micros, c.estimated FROM costs c LEFT JOIN costs p ON p.tenant = c.tenant AND p.run = c.parent AND c.parent <> ''
 		WHERE c.tenant = ?1 AND (c.run = ?2 OR c.parent = ?2 AND c.parent <> '') AND NOT (c.estimated AND coalesce(NOT p.estimated, 0))`,

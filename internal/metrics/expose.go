@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// exposed keeps different values different, because Prometheus rejects two equal series.
+// exposed makes a label value printable. Different values must stay different, because Prometheus
+// rejects two equal series.
 func exposed(value string) string {
 	if !strings.ContainsRune(value, '\\') {
 		return termtext.Printable(value)

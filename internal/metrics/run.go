@@ -40,7 +40,8 @@ type Options struct {
 
 	Listen string // address of /metrics, /livez and /readyz; empty for no server
 	Access Access
-	// Registry contains the collectors of Run until Run returns. nil means a private registry.
+	// Registry receives the Prometheus collectors of Run until Run returns. nil means a private
+	// registry.
 	Registry  *prometheus.Registry
 	Progress  func(consume.Progress)
 	Listening func(address net.Addr)
@@ -98,7 +99,7 @@ func read(ctx context.Context, opts Options, s *state, c *collector) error {
 			c.note(p)
 			opts.Progress(p)
 		},
-		// Keep the counts from the old stream.
+		// Continue with the new stream, and keep the counts from the old stream.
 		OnStreamChanged: func(reason string) error {
 			opts.Logger.WarnContext(ctx, "counting continued in another stream", "reason", reason)
 			return nil

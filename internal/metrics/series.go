@@ -27,7 +27,7 @@ type series struct {
 }
 
 // seriesSet contains all series and the accepted values of their labels. Changes are provisional
-// until commit. It is not safe for concurrent use.
+// until commit is called. It is not safe for concurrent use.
 type seriesSet struct {
 	limit     int // values of a label in one metric
 	committed map[string]*series
@@ -116,7 +116,8 @@ func tidy(value string) string {
 	return value[:cut]
 }
 
-// commit must run after the changes are on disk. The caller must not modify the result.
+// commit makes the changes permanent and returns the changed series. Call commit only after the
+// changes are on disk, and do not modify the result.
 func (n *seriesSet) commit() map[string]*series {
 	changed := n.changed
 	maps.Copy(n.committed, changed)

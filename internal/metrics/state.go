@@ -20,12 +20,12 @@ import (
 // ErrTenant means that the stored counts belong to another tenant.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
-// state has the counts of the stream's events. Series are also in memory, because each scrape reads
-// them all.
+// state has the counts of the stream's events, such as the number of runs. All series are in
+// memory, because each scrape reads all of them.
 type state struct {
 	db *projection.DB
 
-	// Only the goroutine of Apply uses working and numbers.
+	// Only the goroutine that calls Apply uses working and numbers.
 	working *seriesSet
 	numbers *numbers
 

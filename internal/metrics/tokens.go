@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// level is the kind of activity that reported tokens. Several levels can report the same tokens, so
-// only the lowest one counts.
+// level is the kind of activity that reported tokens. A run reports the tokens of its steps again,
+// so only the lowest level counts.
 type level int
 
 const (
@@ -30,8 +30,8 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 	if at > before {
 		return f.storeTokens(e, at, id, role, used)
 	}
-	// The first report at a lower level replaces all tokens of the run. A report at the same level
-	// replaces the tokens of its activity.
+	// The first report at a lower level, such as a step instead of the run, replaces all tokens of
+	// the run. A later report at that level replaces only the tokens of its own activity.
 	ids := &id
 	if at < before {
 		ids = nil
@@ -65,7 +65,8 @@ func (f *fold) finest(e events.Event) (level, error) {
 	return finest, nil
 }
 
-// countTokens subtracts if times is -1. A nil id selects the sums of the whole run.
+// countTokens adds stored token counts, multiplied by times, to the metrics. times is 1 or -1. If
+// id is nil, the counts are those of the whole run.
 func (f *fold) countTokens(e events.Event, at level, id *string, times int64) error {
 	query, args := `SELECT role, input, output, cache_creation, cache_read FROM sums
 		WHERE tenant = ? AND run = ? AND level = ? ORDER BY role`, []any{e.Tenant, e.Run, int(at)}
@@ -93,7 +94,7 @@ func (f *fold) storeTokens(e events.Event, at level, id, role string, used *even
 	key := []any{e.Tenant, e.Run, int(at), id}
 	err := sqlitex.Execute(f.conn, `DELETE FROM tokens WHERE tenant = ? AND run = ? AND level = ? AND id = ?`, &sqlitex.ExecOptions{Args: key})
 	if err == nil && used != nil {
-		// Limit the number of roles, because there is a sum for each of them.
+		// Limit the number of roles, because the database stores a token sum for each role.
 		role = f.series.bound(label{tokensTotal, roleLabel}, upper(role))
 		err = sqlitex.Execute(f.conn, `INSERT INTO tokens (tenant, run, level, id, role, input, output, cache_creation, cache_read)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, &sqlitex.ExecOptions{Args: append(key,

@@ -106,8 +106,8 @@ func (f *dispatch) begin(c *call) error {
 		return err
 	}
 	f.call.Store(c)
-	// The caller sets f.cancelled and then reads f.call, in the opposite order to begin. At least
-	// one of the two therefore sees a cancellation.
+	// A caller that cancels sets f.cancelled and then reads f.call. This function does the reverse,
+	// so at least one of the two sees the cancellation.
 	if f.cancelled.Load() != 0 && f.call.CompareAndSwap(c, nil) {
 		return ErrCancelled
 	}

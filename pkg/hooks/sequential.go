@@ -5,7 +5,6 @@ import "time"
 // sequence contains the methods of a dispatch that differ between decision, recovery and transform
 // points.
 type sequence interface {
-	// invoke runs the hook of c and applies the hook's answer to the input of the dispatch.
 	invoke(c *call) chainState
 	// block handles the failure of a hook whose failure mode is Block.
 	block(h *hook, err error) chainState

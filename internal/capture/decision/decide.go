@@ -39,8 +39,8 @@ type Service struct {
 	opts  Options
 	slots chan struct{}
 
-	// mu guards closed and deciding. It is also held around open.Go, which must not be called once
-	// closed is set.
+	// mu guards closed and deciding. It is also locked during calls of open.Go, because open.Go
+	// must not be called after closed is set.
 	mu       sync.Mutex
 	closed   bool
 	open     sync.WaitGroup // open requests over NATS
@@ -130,7 +130,8 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	return answer, nil
 }
 
-// enter gives a single tenant at most half of the slots. Call leave afterwards.
+// enter reserves one of the slots for decisions, but at most half of them for a single tenant.
+// After the decision, call leave.
 func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

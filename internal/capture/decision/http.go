@@ -18,7 +18,8 @@ const responseTimeout = 10 * time.Second
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	timeout := subjects.Timeout(r.Header, s.opts.Timeout)
 	data, err := readBody(w, r)
-	// A slow body may have used up the write timeout. Some servers do not support deadlines.
+	// Set a new deadline, because a slow body may have used up the old one. Ignore the error,
+	// because some servers do not support deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + responseTimeout))
 	if err != nil {
 		s.refuse(w, r, err)

@@ -54,7 +54,8 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	s.opts.Logger.InfoContext(ctx, "decision service listening", "subject", subject)
 	<-ctx.Done()
 	err = service.Stop()
-	// After this round trip, no request is still on its way.
+	// Wait for a response of the broker. After that response, no request is still on its way to
+	// this service.
 	if err := nc.FlushTimeout(flushTimeout); err != nil {
 		s.opts.Logger.DebugContext(ctx, "decision service ended without broker", "error", err)
 	}
@@ -69,7 +70,7 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// take answers in a goroutine, so that the next request need not wait.
+// take handles each request in a goroutine, so that the next request does not have to wait.
 func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

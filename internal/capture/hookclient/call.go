@@ -68,7 +68,7 @@ func CallIDs(dataDir string) agents.CallIDs {
 	return agents.SharedCallIDs(filepath.Join(dataDir, "hook-calls"))
 }
 
-// call is one call of Answer. One goroutine owns all fields except fallback.
+// call is the state of one call of Answer. Only one goroutine uses the fields, except for fallback.
 type call struct {
 	Options
 

@@ -32,7 +32,8 @@ func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 	return answer(ctx, stdin, opts, opts.Timeout+hooksocket.Grace)
 }
 
-// answer leaves its goroutine running after the time limit.
+// answer runs a call in a goroutine and returns after the time limit at the latest. The goroutine
+// may run longer.
 func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Duration) Result {
 	deadline := time.Now().Add(limit)
 	c := newCall(opts)
@@ -60,7 +61,7 @@ func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Durat
 	}
 }
 
-// giveUp reports the missing event in a file, because the outbox may be what hangs.
+// giveUp reports the missing event in a file, because the outbox may be the cause of the delay.
 func giveUp(opts Options, f fallback, err error) Result {
 	r := Result{Reply: f.reply, Problems: []string{err.Error()}}
 	list := problemEvent(opts.Tenant, f.about, f.undecided, r.Problems, nil)

@@ -11,8 +11,8 @@ import (
 
 var verdictRank = map[hooks.Verdict]int{hooks.Allow: 1, hooks.Ask: 2, hooks.Deny: 3}
 
-// merge expects that the second chain of hooks saw the changes of the first. Either outcome may be
-// nil.
+// merge combines the outcomes of two chains of hooks. The second chain must have seen the changes
+// of the first chain. Either outcome may be nil.
 func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	if first == nil || second == nil {
 		return cmp.Or(first, second)

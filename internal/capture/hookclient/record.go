@@ -13,14 +13,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// recordTimeout limits each wait for the publisher or the outbox. The agent waits meanwhile.
+// recordTimeout limits each wait for the publisher or the outbox, because the agent waits for the
+// hook command.
 const recordTimeout = 500 * time.Millisecond
 
 // SharedOutbox returns the outbox of all hook commands of a data directory. The publisher of the
 // directory forwards the events.
 func SharedOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", "shared") }
 
-// recorder stores the events of one call. It is safe for concurrent use.
+// recorder stores the events of one hook call. It is safe for concurrent use.
 type recorder struct {
 	publisher *publisherClient
 	dataDir   string
@@ -34,8 +35,8 @@ func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, er
 	return e, err
 }
 
-// record stores events even after ctx has ended. Events that a publisher at a URL does not take go
-// to a spool file.
+// record stores events even after ctx has ended. If a publisher at a URL does not take the events,
+// record writes them to a spool file.
 func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
 	redactor := r.redactor
@@ -56,7 +57,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 		if err == nil {
 			return slices.DeleteFunc([]error{r.resend(ctx)}, func(err error) bool { return err == nil }), nil
 		}
-		// The publisher may have stored the events before the error, but it drops duplicates.
+		// The publisher may have stored the events already. Keep them anyway, because the publisher
+		// drops duplicates.
 		warnings = append(warnings, fmt.Errorf("events stay here: %w", err))
 	}
 	if r.publisher.url != "" && spoolHasRoom(r.dataDir) {
@@ -69,8 +71,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 	return warnings, err
 }
 
-// store uses a spool file if the outbox is blocked. A full outbox drops the events and records a
-// gap.
+// store appends events to the outbox. If the outbox is blocked, store writes a spool file instead.
+// A full outbox drops the events and records a gap.
 func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

@@ -11,11 +11,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 )
 
-// errOwnHooks rejects a hooks file of the audited user, who could change it.
 var errOwnHooks = errors.New("--hooks: a publisher at a socket decides with its own hooks; start it with this file")
 
-// answerRemote lets a publisher of another user decide and record, so that the agent's user cannot
-// change the record.
+// answerRemote lets a publisher that runs as another user decide and record. The agent's user can
+// then not change the record.
 func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (agents.Reply, error) {
 	wait := quickResponse
 	if canDeny(p) {

@@ -14,7 +14,7 @@ import (
 
 const refusedSuffix = ".refused"
 
-// maxResend limits the spool files per hook call, because an agent waits for it.
+// maxResend limits the spool files that one hook call sends, because an agent waits for the call.
 const maxResend = 200
 
 // ResendOptions configure [Resend].
@@ -65,7 +65,8 @@ func (r *recorder) sendSpool(ctx context.Context) (sent int, err error) {
 	return sent, err
 }
 
-// sendFile renames a refused file, so that the error occurs only once.
+// sendFile sends a spool file to the publisher. It renames a file that the publisher refuses, so
+// that the error occurs only once.
 func (r *recorder) sendFile(ctx context.Context, path string) (sent bool, err error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {

@@ -29,7 +29,8 @@ const (
 	sweepInterval = 30 * time.Second
 )
 
-// maxSpooled limits the number of spool files. Above it, hook commands wait for the outbox.
+// maxSpooled limits the number of spool files. Above the limit, hook commands wait for the outbox
+// instead.
 const maxSpooled = 20_000
 
 func spoolHasRoom(dataDir string) bool {

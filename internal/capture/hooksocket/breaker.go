@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// breakerPause is how long a publisher that hung is avoided.
+	// breakerPause is how long clients avoid a publisher that has not answered in time.
 	breakerPause = time.Second
-	// breakerAge is how long a hang is remembered.
+	// breakerAge is how long clients remember that a publisher has not answered in time.
 	breakerAge = 10 * time.Minute
 
-	// glance limits the wait for a local publisher during the pause. A working one responds sooner.
+	// glance limits the wait for a local publisher during breakerPause. A publisher that works
+	// answers sooner.
 	glance = 50 * time.Millisecond
-	// distant limits the wait for a remote publisher after the pause.
+	// distant limits the wait for a remote publisher after breakerPause.
 	distant = time.Second
 )
 

@@ -10,9 +10,9 @@ import (
 const (
 	// DefaultTimeout is how long an agent waits for a decision by default.
 	DefaultTimeout = 5 * time.Second
-	// Grace is the time for a call beyond the timeout of the decision.
+	// Grace is how much longer than the timeout of a decision a client waits for the response.
 	Grace = 2 * time.Second
-	// QuickResponse limits the wait for a response if the request needs no decision.
+	// QuickResponse limits the wait for the response to a request that needs no decision.
 	QuickResponse = 250 * time.Millisecond
 	// MaxPayload is the size limit of a hook payload in bytes.
 	MaxPayload = 16 << 20
@@ -23,10 +23,11 @@ const (
 	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
 	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
 	IDKeyHeader  = "Hooktrail-Id-Key" // sender's id key in hexadecimal, for the same event ids at the publisher
-	// ProgressHeader asks the publisher for status 102 once it has the payload. The sender can then
-	// tell a slow hook from a hanging server.
+	// ProgressHeader asks the publisher for status 102 as soon as it has the payload. The client
+	// can then distinguish a slow hook from a server that hangs.
 	ProgressHeader = "Hooktrail-Progress"
-	// ReadableHeader makes the publisher refuse an unreadable payload instead of recording it.
+	// ReadableHeader makes the publisher refuse a payload that it cannot read. Without this header,
+	// the publisher records such a payload.
 	ReadableHeader = "Hooktrail-Readable"
 	// BeginHeader is the Unix time in milliseconds after which the publisher must refuse the
 	// payload. The sender then records it itself.

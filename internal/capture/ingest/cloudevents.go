@@ -64,7 +64,7 @@ func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, er
 	return e, nil
 }
 
-// numberBytes is space for the producer id and the salt, which an outbox adds later.
+// numberBytes is the space that an outbox needs to add a producer id and a salt to the event.
 const numberBytes = 64
 
 func adopt(e *events.Event, reserved func(events.Kind) bool) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxCost limits a cost in US dollars, so that sums stay meaningful.
+// maxCost is the highest accepted cost in US dollars. A higher cost would make sums meaningless.
 const maxCost = 1e9
 
 // Told returns a cost that the input states, or nil. Tools write 0 for models whose price they do
@@ -20,8 +20,8 @@ func Told(usd float64) *events.Cost {
 	return &events.Cost{USD: usd}
 }
 
-// bills has the answers of the model that state tokens or a cost. The latest version of an answer
-// counts.
+// bills has the tokens and costs that answers of the model state, by message id. The latest version
+// of an answer counts.
 type bills map[string]events.ResponseCompletedData
 
 func (b bills) add(data events.ResponseCompletedData) {

@@ -179,7 +179,8 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	return nil
 }
 
-// fail returns true if the caller must yield the end of the document.
+// fail yields an error about the input. If it returns true, the caller must also yield the end of
+// the document.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}
@@ -206,7 +207,8 @@ func (in *documents) fail(err error) bool {
 	return in.yield(Fragment{}, report)
 }
 
-// broken parses the rest again, because the offset in the error itself has no fixed start.
+// broken returns the offset of the syntax error in the remaining input. It parses that input again,
+// because the offset in err cannot be used.
 func (in *documents) broken(err error) int64 {
 	buffered, readErr := io.ReadAll(in.dec.Buffered())
 	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a missing comma or colon

@@ -165,7 +165,8 @@ func (m *Emitter) Now() time.Time {
 	return now.In(elsewhere)
 }
 
-// between returns milliseconds, or 0 if another import would give other times.
+// between returns the milliseconds between two times. It returns 0 if a second import of the same
+// input would see other times.
 func (m *Emitter) between(from, to time.Time) int64 {
 	if m.drifts {
 		return 0

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
-// The hooks of some tools send no ids for calls and prompts. Derived from the content, the ids are
-// the same in hooks and transcripts.
+// Some tools send no ids for calls and prompts to their hooks. The functions below derive ids from
+// the content, so that hooks and transcripts have the same ids.
 
 // CallKey returns a text that is the same for equal calls of a tool.
 func CallKey(tool string, args json.RawMessage) string {

@@ -12,17 +12,18 @@ type Options struct {
 	Tenant string // the tenant of the events
 	Only   bool   // [CloudEvents] reports events of other tenants and does not yield them
 
-	// Records makes [CloudEvents] also yield Hooktrail's own records. Only readers that publish
-	// nothing may set it.
+	// Records makes [CloudEvents] also yield Hooktrail's own records. Set Records only if no event
+	// is published.
 	Records bool
 
 	HookKey []byte // secret for the event ids of stored hook payloads; may be nil
 
-	// Prices estimates the cost of runs whose input states only tokens. No event id depends on it.
+	// Prices estimates the cost of runs whose input states only tokens. Event ids do not depend on
+	// the cost.
 	Prices *prices.Table
 
-	// Now returns the time of events whose input has none, by default the start of 1970. No event
-	// id depends on it.
+	// Now returns the time of events whose input has no time. nil means the start of 1970. Event
+	// ids do not depend on that time.
 	Now func() time.Time
 	// Open means that another program still writes the input. Its last line may be incomplete, and
 	// its end does not finish runs.

@@ -18,7 +18,7 @@ func PatchedFiles(patch string) []string {
 		if !ok {
 			continue
 		}
-		// The second name is the new name of a moved file.
+		// In "a/old b/new", the second name is the new name of a moved file.
 		name := names
 		if i := strings.LastIndex(names, " b/"); i >= 0 {
 			name = names[i+len(" b/"):]

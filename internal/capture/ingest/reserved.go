@@ -21,5 +21,5 @@ func Reserved(k events.Kind) bool {
 
 func allKinds(events.Kind) bool { return false }
 
-// reservedInHistory excludes chunks, because later events refer to them.
+// reservedInHistory does not include chunks, because later events of a history refer to chunks.
 func reservedInHistory(k events.Kind) bool { return k != events.BlobChunk && Reserved(k) }

@@ -33,7 +33,7 @@ type Run struct {
 	About   json.RawMessage  // the raw member of run.finished
 	Cost    *events.Cost     // as the input states it; nil if it does not
 	// PerAnswer is set if each step is a single answer of the model. The end of such a step does
-	// not complete the run.
+	// not mean that the run is complete.
 	PerAnswer bool
 
 	m           *Emitter
@@ -52,7 +52,7 @@ type Run struct {
 	bills                       bills
 }
 
-// call is kept after its result, so that a second result is detected.
+// call is a tool call of a run. It is kept after its result, so that a second result is detected.
 type call struct {
 	step     *Step // until the result
 	tool     string

@@ -15,7 +15,8 @@ type Step struct {
 	DurationMS int64  // from the input; if 0, derived from the times of the events
 	Tokens     events.Tokens
 	Failure    *events.Failure
-	// Status is the end of the step according to the input, or empty. A Failure outranks it.
+	// Status is how the step ended according to the input. Empty means that the input does not say
+	// it. A Failure takes precedence over Status.
 	Status   events.StepStatus
 	Metadata map[string]any
 

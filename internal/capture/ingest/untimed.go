@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// elsewhere marks times that are not from the input. A time keeps its location in calculations.
+// elsewhere is the location of times that are not from the input. A time that is calculated from
+// such a time keeps the location.
 var elsewhere = time.FixedZone("not in the input", 0)
 
 func markUntimed(e *events.Event) {

@@ -64,8 +64,8 @@ func editCodex(c *Change, opts Options, hooks []byte, edit func(f *tomlFile, hea
 	return []*Change{change}, nil
 }
 
-// trustProject trusts a folder, because Codex reads hooks of trusted projects only. A person's
-// refusal stands.
+// trustProject adds a folder to the trusted projects, because Codex runs no hooks of other
+// projects. It does not change a folder that a person has refused to trust.
 func trustProject(f *tomlFile, project string) (*tomlFile, error) {
 	folder, err := realFolder(project)
 	if err != nil {
@@ -127,7 +127,8 @@ func orEmpty(v *hujson.Value) *hujson.Value {
 	return v
 }
 
-// codexHashOf hashes as Codex does: JSON with sorted keys and default values.
+// codexHashOf returns the hash that Codex computes for a hook. Codex hashes JSON with sorted keys
+// and explicit default values.
 func codexHashOf(event string, group *hujson.Value, handler int) (string, error) {
 	var h map[string]any
 	clean := items(member(group, hooksKey))[handler].value.Clone()

@@ -8,20 +8,23 @@ import (
 )
 
 const (
-	// lookup and found check quietly that the shell finds the program between them.
+	// lookup and found stand before and after the name of a program. Together, they test without
+	// output whether the shell finds the program.
 	lookup = "command -v "
 	found  = " >/dev/null 2>&1 && "
-	// These words run a faster program if the shell finds it, and otherwise its replacement.
+	// The words from ifFound to end build a shell command that runs a faster program if the shell
+	// finds it, and otherwise another program.
 	ifFound = "if " + lookup
 	then    = " >/dev/null 2>&1; then "
 	orElse  = "; else "
 	end     = "; fi"
-	// sh runs a command line in the system's shell, because the user's may have another syntax.
+	// sh runs a command line in the system's shell, because the user's own shell may have another
+	// syntax.
 	sh = "sh -c "
 )
 
-// commandLine lets the line itself decide if the program cannot run, because agents would decide
-// differently.
+// commandLine returns the shell command of a hook. The command itself decides what happens if the
+// program is missing, because each agent would do something else.
 func (t *tool) commandLine(opts Options, event string) string {
 	args := t.name
 	if t.eventArgument {
@@ -108,7 +111,8 @@ func firstWord(line string) (word, rest string) {
 	return b.String(), ""
 }
 
-// escapes is false before other characters, because a backslash there is part of a Windows path.
+// escapes reports whether s begins with a backslash that escapes the next character. Before other
+// characters, a backslash belongs to a Windows path.
 func escapes(s string) bool {
 	return len(s) > 1 && s[0] == '\\' && strings.IndexByte(" \\\"'$`", s[1]) >= 0
 }

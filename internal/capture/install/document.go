@@ -29,7 +29,7 @@ const (
 	kindText   = '"'
 )
 
-// maxNested limits the lists and objects of a document. The parser is recursive.
+// maxNested limits the lists and objects in a document, because the parser is recursive.
 const maxNested = 100_000
 
 const maxDepth = 200
@@ -95,7 +95,8 @@ func deepest(v *hujson.Value, limit int) (offset int, found bool) {
 
 func (d *document) bytes() []byte { return append(bytes.Clone(d.mark), d.data...) }
 
-// refused drops the literals in an error of the parser, because they can be secrets.
+// refused converts an error of the JSON parser. It drops literals from the input, because they can
+// be secrets.
 func (d *document) refused(err error) error {
 	report := &SyntaxError{File: d.file, Line: 1, Column: 1}
 	place, reason, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
@@ -160,7 +161,7 @@ func items(v *hujson.Value) []item {
 	}
 	for i := range all {
 		all[i].comma = -1
-		// For the last value, AfterExtra is non-nil only if a comma follows.
+		// AfterExtra of the last value is non-nil only if a comma follows the value.
 		if after := all[i].value.AfterExtra; i < len(all)-1 || after != nil {
 			all[i].comma = all[i].value.EndOffset + len(after)
 		}

@@ -12,11 +12,11 @@ import (
 
 const hooksKey = "hooks"
 
-// hookProgram is the name of the program that agents run if it is installed.
+// hookProgram is the name of the faster program, which agents run if it is installed.
 const hookProgram = "hooktrail-hook"
 
-// ours recognises installed hooks by their commands, such as "publisher hook" with the name of the
-// tool.
+// ours recognises hooks that Hooktrail has installed by their commands, such as "publisher hook
+// codex".
 type ours struct {
 	tool     string
 	programs []string // names without folders
@@ -196,7 +196,8 @@ func (e *editor) prune(of *hujson.Value, key string) (err error) {
 	return err
 }
 
-// equal is false for a value with comments, so that a person's comments are not replaced.
+// equal reports whether is contains exactly v. It returns false for a value with comments, so that
+// a person's comments are not replaced.
 func (d *document) equal(is *hujson.Value, v any) bool {
 	var want, got bytes.Buffer
 	enc := json.NewEncoder(&want)

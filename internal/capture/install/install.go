@@ -16,10 +16,11 @@ import (
 type Options struct {
 	Project string // folder of a project; if empty, the user's configuration is changed
 	Home    string
-	// Program is the publisher command, quoted for a shell, as in PROGRAM hook TOOL FLAGS.
+	// Program is the command of the publisher, quoted for a shell. An agent runs PROGRAM hook TOOL
+	// FLAGS.
 	Program string
-	// Hook is the command of the faster program hooktrail-hook, quoted for a shell, or empty. A
-	// hook prefers it to Program.
+	// Hook is the command of the faster program hooktrail-hook, quoted for a shell, or empty. An
+	// agent runs Hook instead of Program if the shell finds Hook.
 	Hook      string
 	Flags     string
 	Timeout   time.Duration // how long the agent waits for a hook; at least one second

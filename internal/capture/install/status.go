@@ -105,7 +105,7 @@ func (s *Status) call(ctx context.Context, t *tool, dir string, payload []byte) 
 	}
 }
 
-// hookLimit is as long as agents wait for a hook by default.
+// hookLimit limits how long a check waits for a hook. By default, an agent waits as long.
 const hookLimit = 15 * time.Second
 
 func (t *tool) runHook(ctx context.Context, command, dir string, payload []byte) ([]byte, error) {
@@ -161,7 +161,8 @@ func programOf(line string) string {
 	return program
 }
 
-// outdated looks for the shell code around the program, because commands of older versions lack it.
+// outdated reports whether a hook command comes from an older version, which had no shell code
+// around the program.
 func (t *tool) outdated(commands map[string]string) bool {
 	if t.plugin {
 		return false

@@ -67,8 +67,8 @@ var tools = []tool{
 		user: func(home string, _ func(string) string) string {
 			return filepath.Join(home, ".gemini", "settings.json")
 		},
-		// Gemini CLI sends the model events for each piece of an answer, with the whole
-		// conversation, so they are left out.
+		// The model events are missing here, because Gemini CLI sends them for each piece of an
+		// answer, each time with the whole conversation.
 		events: []string{
 			"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "PreCompress", "AfterAgent", "SessionEnd",
 		},

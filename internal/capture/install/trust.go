@@ -10,11 +10,13 @@ import (
 	"strings"
 )
 
-// trust describes how an agent decides whether it runs hooks. Without functions, it always does.
+// trust describes how an agent is told to run installed hooks. Without functions, the agent always
+// runs them.
 type trust struct {
-	// plan changes a file of the agent so that it runs the hooks in c.
+	// plan changes a file of the agent so that the agent runs the hooks in c.
 	plan func(c *Change, opts Options) ([]*Change, error)
-	// withdraw removes what plan added for the hooks alone. It may be nil.
+	// withdraw removes the settings that plan has added only for the hooks. nil means that nothing
+	// is removed.
 	withdraw func(c *Change, opts Options) ([]*Change, error)
 }
 
@@ -56,7 +58,7 @@ func trustFile(tool, file string) (*Change, error) {
 	return c, nil
 }
 
-// realFolder resolves symbolic links, because agents store trusted folders without them.
+// realFolder resolves symbolic links, because agents store the real paths of trusted folders.
 func realFolder(folder string) (string, error) {
 	full, err := filepath.Abs(folder)
 	if err != nil {
@@ -65,8 +67,8 @@ func realFolder(folder string) (string, error) {
 	return filepath.EvalSymlinks(full)
 }
 
-// jsonTrust plans nothing for a user's hooks, because these agents need the trust only for hooks of
-// a project.
+// jsonTrust plans to trust the folder of a project. It changes nothing for hooks of a user, because
+// these agents run them without trust.
 func jsonTrust(file func(home string, env func(string) string) string, add func(d *document, folder string) (*document, error)) trust {
 	return trust{plan: func(c *Change, opts Options) ([]*Change, error) {
 		if opts.Project == "" {

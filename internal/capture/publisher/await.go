@@ -33,11 +33,11 @@ const (
 const (
 	awaitPoll    = 25 * time.Millisecond
 	awaitRequest = 2 * time.Second
-	// awaitRestart is longer than a restart of the auditor. If the auditor has no open request for
-	// messages for this time, it is not running.
+	// awaitRestart is longer than a restart of an auditor takes. An auditor that requests no
+	// messages for this time is not running.
 	awaitRestart = 2 * time.Second
-	// awaitCommit is how long an auditor may show no progress. A commit of a large batch takes that
-	// long.
+	// awaitCommit is how long an auditor may show no progress, because a commit of a large batch
+	// takes that long.
 	awaitCommit = 20 * time.Second
 )
 

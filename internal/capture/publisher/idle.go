@@ -47,7 +47,6 @@ type IdleRuns struct {
 
 type runKey struct{ tenant, run string }
 
-// idleRun has the data of an open run that the event of the run's end needs.
 type idleRun struct {
 	ID      string    `json:"id"`
 	Tenant  string    `json:"tenant"`
@@ -76,7 +75,6 @@ func (r *IdleRuns) Ended(to Appender) Appender { return heard{to, r.hear} }
 // Others returns an appender for all other events.
 func (r *IdleRuns) Others(to Appender) Appender { return heard{to, r.leave} }
 
-// heard is an Appender that calls hear after each stored event.
 type heard struct {
 	to   Appender
 	hear func(context.Context, events.Event)

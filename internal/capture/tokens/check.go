@@ -34,9 +34,9 @@ func Open(path string) (*File, error) {
 
 // Errors of [File.Check].
 var (
-	// ErrRequired means that a token is required, but the secret is empty.
+	// ErrRequired means that a request without a token was refused, because a token is required.
 	ErrRequired = errors.New("a bearer token is required")
-	// ErrUnknown means that the token is not in the file.
+	// ErrUnknown means that the token of a request is not in the token file.
 	ErrUnknown = errors.New("the bearer token is not valid")
 )
 

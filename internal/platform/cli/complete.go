@@ -82,7 +82,7 @@ func (s *Shared) CompleteFlags(cmd *cobra.Command, flags map[string]Values) {
 			if cmd.Flags().Lookup(name) == nil && cmd.PersistentFlags().Lookup(name) == nil {
 				continue
 			}
-			// An error only means that the command itself completes the flag.
+			// Ignore the error, because it only means that the command itself completes the flag.
 			_ = cmd.RegisterFlagCompletionFunc(name, s.Completion(values))
 		}
 	})

@@ -60,7 +60,8 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		if err := FromEnvironment(cmd); err != nil {
 			return err
 		}
-		// Check the flags here, because cobra would not report these as usage errors.
+		// Check the flags here, because cobra would not report missing or conflicting flags as
+		// usage errors.
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return Usage("%w", err)
 		}
@@ -87,7 +88,8 @@ func (s *Shared) check(login string) error {
 	return nil
 }
 
-// givenLogin ignores environment variables, because they may be meant for other tools.
+// givenLogin returns the name of a login flag on the command line. Environment variables do not
+// count, because they may be meant for other tools.
 func givenLogin(flags *pflag.FlagSet) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Name != "nats-url" && strings.HasPrefix(f.Name, "nats-") && flagenv.NATSVariable(f.Name) != "" {

@@ -106,7 +106,8 @@ func Set(flags *pflag.FlagSet, warn func(string)) error {
 	return errors.Join(errs...)
 }
 
-// cause removes the flag's name from an error, because the value came from a variable.
+// cause removes the name of the flag from an error, because the invalid value came from an
+// environment variable.
 func cause(err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return invalid.Unwrap()
@@ -122,8 +123,8 @@ func Has(f *pflag.Flag) bool {
 	return f.Name != "help" && f.Name != "version" && f.Annotations[lineOnlyAnnotation] == nil && !slices.Contains(selections, f.Name)
 }
 
-// selections are flags that select records. They have no environment variables, because a forgotten
-// variable could silently exclude records from a check.
+// selections lists flags that select records. No environment variable can set them, because a
+// forgotten variable could silently exclude records from a check.
 var selections = []string{"run", "event", "from", "to", "day"} //nolint:gochecknoglobals // a constant
 
 // LineOnly makes flags ignore the environment. A variable for the filter of one command must not

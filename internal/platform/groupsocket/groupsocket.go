@@ -24,7 +24,8 @@ import (
 // DefaultMode lets the owner and the group connect to the socket.
 const DefaultMode = "0660"
 
-// maxPath leaves room for the temporary folder of Listen. Every system accepts 103 bytes.
+// maxPath is the maximum length of a socket path. Every system accepts 103 bytes, but Listen needs
+// some of them for a temporary folder.
 const maxPath = 103 - len("/.socket-0123456789")
 
 // Options describes a socket.
@@ -67,7 +68,8 @@ func (o Options) mode() (fs.FileMode, error) {
 	return fs.FileMode(n), nil
 }
 
-// group returns -1 if the socket keeps the group of the process.
+// group returns the id of the group that gets access to the socket. It returns -1 to keep the group
+// of the process.
 func (o Options) group() (int, error) {
 	if o.Group == "" {
 		return -1, nil

@@ -23,7 +23,6 @@ const (
 	unknownAuthor = "somebody"
 )
 
-// An editor publishes edits that people make in the workspaces or with commands.
 type editor struct {
 	opts   Options
 	db     *projection.DB

@@ -24,8 +24,8 @@ const (
 
 const exitDeny = 2
 
-// drainTime limits reading after a kill, because a process outside the group could keep the pipe
-// open for ever.
+// drainTime limits reading after a kill. A process outside of the killed group could keep the pipe
+// open forever.
 const drainTime = 100 * time.Millisecond
 
 func shellCommand(line string) []string { return []string{"sh", "-c", line} }
@@ -144,8 +144,8 @@ type pipes struct {
 	theirs                []*os.File
 }
 
-// openPipes replaces the pipes of os/exec, because Wait would wait for every process that inherited
-// them.
+// openPipes creates the pipes of a command. With the pipes of os/exec, Wait would wait for every
+// process that has inherited them.
 func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	p := new(pipes)
 	var errs [3]error

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/llm"
 )
 
-// defaultMaxTokens is enough for a verdict and one sentence.
+// defaultMaxTokens is enough for an answer with a verdict and one sentence.
 const defaultMaxTokens = 100
 
 const maxCached = 1000
@@ -98,7 +98,8 @@ func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 				return j.consult(ctx, text)
 			},
 		))
-		// Another caller sent the request and timed out. Try again, because ctx has not ended.
+		// Another caller has sent the request and timed out. Send the request again, because ctx
+		// has not ended.
 		if err == nil || asked || ctx.Err() != nil || !errors.Is(err, hooks.ErrTimedOut) {
 			return said, err
 		}
@@ -177,7 +178,8 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe accepts an incomplete object, because "safe": false is already enough to deny.
+// cutOffUnsafe reports whether text begins with an object that contains "safe": false. The object
+// may be incomplete, because that member is enough to deny.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

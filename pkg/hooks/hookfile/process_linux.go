@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// await does not reap the program, so that its process id is not reused before the kill.
+// await waits for the program but does not reap it, so that no other process gets its process id
+// before the kill.
 func (p *process) await() {
 	for {
 		err := unix.Waitid(unix.P_PID, p.cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -34,8 +34,8 @@ func newPrompt(text string) (*prompt, error) {
 	return &prompt{template: template}, nil
 }
 
-// noPartials disables partials, because the library would read them from files in the working
-// directory.
+// noPartials disables partials in templates, because the library would read the partials from files
+// in the working directory.
 type noPartials struct{}
 
 // Get implements [mustache.PartialProvider].

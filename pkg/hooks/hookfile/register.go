@@ -17,10 +17,11 @@ type Requester interface {
 
 // Options contains the functions of the caller that the hooks of a file need.
 type Options struct {
-	// Requester sends the requests of nats hooks. If it is nil, these hooks fail.
+	// Requester sends the requests of hooks that call a NATS service. If Requester is nil, these
+	// hooks fail.
 	Requester Requester
-	// Own reports whether subject belongs to the service that runs these hooks, which must not wait
-	// for itself.
+	// Own reports whether the NATS subject belongs to the service that runs these hooks. The
+	// service must not wait for itself.
 	Own func(subject string) bool
 }
 

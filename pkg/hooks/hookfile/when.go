@@ -45,7 +45,8 @@ type facts struct {
 	Stopped     bool           `expr:"stopped"`
 }
 
-// lateVariables are known only when the hook runs, so a matcher cannot use them.
+// lateVariables are known only when the hook runs. A matcher cannot use them, because it decides
+// earlier.
 var lateVariables = map[string]bool{"result": true, "error": true, "payload": true}
 
 type condition struct {

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Limits on the bytes, values and nesting of a hook file. An alias can stand for millions of
-// values, which all count.
+// Limits on the bytes, values and nesting of a hook file. A YAML alias can stand for millions of
+// values, and all of them count.
 const (
 	maxFile  = 1 << 20
 	maxNodes = 100_000

@@ -83,8 +83,6 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn joins dir, the argument of a cd command, to the directory start. It returns dir
-// unchanged if start or root is unknown.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir

@@ -7,8 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// isShell reports whether call runs a shell command. It judges an unknown tool by the tool's name
-// and arguments.
 func (o Options) isShell(call hooks.ToolCall) bool {
 	switch CanonicalTool(call.Tool) {
 	case ToolShell:

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// The values of action in a reply.
+// The values of the member action in a reply.
 const (
 	ActionAllow    = "allow"
 	ActionBlock    = "block"
@@ -16,7 +16,7 @@ const (
 	ActionContinue = "continue"
 )
 
-// Faults of a reply. They contain no text of the reply.
+// Failures because of an invalid reply. The errors contain no text of the reply.
 const (
 	ErrTooLong  = hooks.Fault("answer is too long")
 	ErrNoJSON   = hooks.Fault("answer is not one JSON object")
@@ -113,7 +113,8 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	}
 	out.Reason = r.Reason
 	if d.Point == events.ToolBefore {
-		// An outcome always contains the arguments, so they are a patch only if they differ.
+		// A reply in the form of an outcome always contains the arguments. They are a patch only if
+		// they differ from those of the call.
 		if args := present(r.Args); args != "" && !sameJSON(args, d.Args) {
 			out.Patch = args
 		}

@@ -25,7 +25,7 @@ type line struct {
 	time time.Time
 }
 
-// fields are members at the top level of a line or in its member data.
+// fields are members of a line. Each of them is either at the top level or in the member data.
 type fields struct {
 	Status     string          `json:"status"`
 	DurationMS json.RawMessage `json:"duration_ms"`

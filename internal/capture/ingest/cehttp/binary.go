@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fromHeaders builds a JSON event, so that the rules for JSON events apply.
+// fromHeaders builds the JSON form of an event from HTTP headers, so that the same checks apply as
+// for a JSON event.
 func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event, error) {
 	attributes, err := headerAttributes(header)
 	if err != nil {
@@ -37,7 +38,8 @@ func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event
 	case len(body) == 0:
 		b.WriteString("null")
 	case bodyIsJSON:
-		// The body must be one value, because text after it would become attributes.
+		// The body must be a single JSON value, because further text would become attributes of the
+		// event.
 		if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {
 			return events.Event{}, bodyNotJSON(err, body)
 		}

@@ -46,7 +46,8 @@ var (
 		"User rejected Claude's plan", "User declined to answer questions",
 	}
 	rulesRefused = []string{"Permission to ", "Permission for this ", "Permission for ", "Claude requested permission"}
-	// rulePhrases are parts of refusals by the rules of a built-in tool.
+	// rulePhrases lists parts of the texts with which a built-in tool refuses a call because of a
+	// rule.
 	rulePhrases = []string{
 		" was blocked. For security", "' was blocked by a deny rule", "needs approval", "requires approval", "require approval",
 		"is denied by your permission settings", "has been denied by permission rule", "was denied by a built-in Claude Code safety check",
@@ -60,8 +61,8 @@ func hasPrefix(text string, prefixes []string) bool {
 // bashFailures are the prefixes of all failures of Bash that are not refusals.
 var bashFailures = []string{"Exit code ", "<tool_use_error>", "Command timed out", "ENOENT", "EACCES", "spawn ", "Error", "InputValidationError"}
 
-// stopped recognises a call that was stopped while running, although its text can begin like a
-// refusal.
+// stopped recognises a call that was stopped while it ran. Its text can begin like the text of a
+// refused call.
 func stopped(text string) bool {
 	return hasPrefix(text, notCompleted) ||
 		hasPrefix(text, personRefused) && strings.Contains(text, "this call was stopped while running, not refused before it ran")
@@ -111,7 +112,7 @@ func (r *run) answered(l *line) {
 
 var turnStops = []string{"", "end_turn", "stop_sequence"}
 
-// synthetic is the model of lines that Claude Code writes itself.
+// synthetic is the model name in messages that Claude Code has written without a model.
 const synthetic = "<synthetic>"
 
 func (r *run) turnEnded() {

@@ -63,7 +63,7 @@ func (s *session) turn(l *line, id string) {
 	s.inTurn = true
 }
 
-// cutOff clears the status of the step, because Codex did not report the end of the turn.
+// cutOff clears the status of the open step, because Codex has not reported how the turn ended.
 func (s *session) cutOff() {
 	if s.run == nil {
 		return
@@ -106,7 +106,7 @@ func (s *session) prompt(l *line, m message) {
 	s.run.Emit(l.origin, events.PromptSubmit, "", data)
 }
 
-// completed uses only prompts, because other items have their own lines.
+// completed reads only prompts from completed items, because other items have lines of their own.
 func (s *session) completed(l *line) {
 	var event struct {
 		Item struct {

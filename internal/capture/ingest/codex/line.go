@@ -24,12 +24,13 @@ type line struct {
 	origin ingest.Origin
 }
 
-// lenient ignores members of an unexpected type, because the raw member of the event has them.
+// lenient ignores errors, for example about members of an unexpected type. The event also contains
+// the raw text.
 func lenient(data json.RawMessage, v any) { _ = json.Unmarshal(data, v) }
 
 func (l *line) decode(v any) { lenient(l.Payload, v) }
 
-// bareItems are the line types of old rollouts, which have no envelope around an item.
+// bareItems lists the line types of old session files in which a line is the item itself.
 var bareItems = []string{
 	"message", "reasoning", "function_call", "function_call_output", "local_shell_call",
 	"custom_tool_call", "custom_tool_call_output", "web_search_call",

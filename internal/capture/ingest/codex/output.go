@@ -24,7 +24,7 @@ type ending struct {
 	by     events.DeniedBy
 }
 
-// A complaint begins an output that Codex itself writes if a call did not succeed.
+// A complaint is the beginning of an output that Codex itself writes for an unsuccessful call.
 type complaint struct {
 	text, class string
 	status      events.ToolStatus // empty for an error
@@ -85,8 +85,8 @@ func (e *ending) read(output json.RawMessage) {
 	}
 }
 
-// judge ignores some complaints of Codex if a command or an MCP server can have written the same
-// text.
+// judge searches the output for complaints of Codex. It ignores a complaint that a command or an
+// MCP server can have written.
 func (e *ending) judge(text string) {
 	if e.exit != nil && *e.exit == 0 {
 		return

@@ -34,7 +34,8 @@ type execStream struct {
 	latest  string
 }
 
-// lineID also hashes all earlier lines, because two turns can have equal lines.
+// lineID returns an id for a line. The id also depends on all earlier lines, because two turns can
+// have equal lines.
 func (x *execStream) lineID(l *line) string {
 	x.latest = x.session.LineID(append([]byte(x.latest), l.text...))
 	return x.latest

@@ -46,7 +46,7 @@ type entry struct {
 	interrupted bool
 }
 
-// about describes the session. It is read from its first entry.
+// about contains what the first entry of a session says about the session.
 type about struct {
 	Cwd, Version, Branch, Title string
 	parent                      string // id of the session that started this one

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Names of the formats, also of their agents and event sources.
+// The names of the formats, which are also the names of the agents and of the event sources.
 const (
 	Qwen     = "qwen-code"
 	IFlow    = "iflow"
@@ -36,7 +36,8 @@ func Events(source string) func(context.Context, io.Reader, ingest.Options) iter
 	}
 }
 
-// formats has the readers. A reader reports whether it reached the end of the input.
+// formats has the reader of each format. A reader returns true if it has reached the end of the
+// input.
 var formats = map[string]func(context.Context, *dialogue, io.Reader) bool{
 	Qwen: lines(qwen), IFlow: lines(iflow), Droid: lines(droid), Pi: lines(pi), Kiro: lines(kiro), Cursor: lines(cursor),
 	OpenCode: exported,
@@ -86,7 +87,6 @@ func lineFormat(o map[string]json.RawMessage, path string) string {
 	return ""
 }
 
-// shape has the members of a line and of its message.
 type shape struct {
 	line, message map[string]json.RawMessage
 	path          string

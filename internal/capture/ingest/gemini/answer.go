@@ -15,7 +15,6 @@ type answered struct {
 	run  *ingest.Run
 }
 
-// recorded is one recorded answer, whole or as a list of streamed pieces.
 type recorded struct {
 	Method   string          `json:"method"`
 	Response json.RawMessage `json:"response"`

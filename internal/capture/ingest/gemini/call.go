@@ -11,7 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolCall is a call that Gemini CLI writes several times while the call runs.
+// toolCall is a tool call in a session file. Gemini CLI writes the same call several times while
+// the call runs.
 type toolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -49,8 +50,8 @@ func (c *chat) call(m message, i int, text json.RawMessage) {
 	}
 }
 
-// callID returns the id that hooks give to the call, because the hooks of Gemini CLI do not know
-// the id in the file.
+// callID returns the id that hooks derive for the call. Hooks of Gemini CLI do not know the id in
+// the session file.
 func (c *chat) callID(written string, k toolCall) string {
 	key := c.run.Run + "\x00" + written
 	if c.calls[key] == "" {

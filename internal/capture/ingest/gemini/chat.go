@@ -39,7 +39,8 @@ type head struct {
 
 var headMembers = []string{"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "memoryScratchpad"}
 
-// writtenMessage records the emitted parts of a message, which Gemini CLI can write several times.
+// writtenMessage records which parts of a message were emitted. Gemini CLI can write the same
+// message several times.
 type writtenMessage struct {
 	said   map[string]bool // hashes of texts and thoughts
 	tokens events.Tokens
@@ -114,7 +115,7 @@ func (c *chat) open(text json.RawMessage, session string) {
 	c.set(ingest.Without(text, headMembers...))
 }
 
-// set emits only new messages, because a new context of the model can repeat earlier ones.
+// set emits only new messages, because a changed context of the model can repeat earlier messages.
 func (c *chat) set(changes json.RawMessage) {
 	var list struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -139,7 +140,7 @@ func (c *chat) other(name string, text json.RawMessage) {
 	})
 }
 
-// enqueue delays emit until the session is known, because event ids depend on the session.
+// enqueue calls emit, but only after the session is known, because event ids depend on the session.
 func (c *chat) enqueue(size int, emit func()) {
 	if c.run == nil && c.head.Session == "" && c.pendingSize+size <= maxPending {
 		c.pending, c.pendingSize = append(c.pending, emit), c.pendingSize+size

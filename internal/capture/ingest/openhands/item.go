@@ -135,7 +135,7 @@ func idOf(raw json.RawMessage) string {
 	return number.String()
 }
 
-// idle contains the actions that do not call a tool.
+// idle lists the actions of OpenHands that are not tool calls.
 var idle = map[string]bool{
 	"message": true, "system": true, "recall": true, "null": true, "change_agent_state": true, "condensation": true,
 	"condensation_request": true, "pause": true, "resume": true, "start": true, "stop": true, "loop_recovery": true,
@@ -145,7 +145,7 @@ func (i *item) isCall() bool {
 	return i.Action != "" && !idle[i.Action] && (i.Source == "agent" || i.Source == "")
 }
 
-// modelNames maps actions to the tool names that rules about the shell know.
+// modelNames maps actions to tool names that policies about shell commands recognise.
 var modelNames = map[string]string{"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
 
 func (i *item) tool() string {

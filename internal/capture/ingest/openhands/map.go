@@ -50,7 +50,8 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 	return value
 }
 
-// message derives the sender from the order if it is missing, as in old files.
+// message emits a message. In old files, the sender is missing and follows from the order of the
+// messages.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
@@ -126,8 +127,8 @@ func (t *transcript) call(r *run, i *item) {
 	}
 }
 
-// finish stores the agent's final statement as the result of the run. A delegate's statement only
-// ends its step.
+// finish stores the final statement of the agent as the result of the run. The final statement of a
+// sub-agent only ends the sub-agent's step.
 func (t *transcript) finish(r *run, i *item) {
 	text := cmp.Or(i.text("final_thought", "message", "outputs", "thought"), i.thought())
 	r.Step().Answer(text)
@@ -184,7 +185,8 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers takes the oldest waiting call of the same kind in old files, because they have no ids.
+// answers returns the call to which a result belongs. Old files contain no ids, so the oldest
+// waiting call of the same kind is taken.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {

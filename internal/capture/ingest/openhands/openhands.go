@@ -162,7 +162,8 @@ func (t *transcript) present() time.Time {
 	return t.last
 }
 
-// begin needs the items in t.pending, because the run id depends on the last of them.
+// begin starts the run. The run id depends on the last item in t.pending, so t.pending must contain
+// that item.
 func (t *transcript) begin() {
 	var first json.RawMessage
 	at := t.present()

@@ -151,7 +151,8 @@ func (a attributes) truth(names ...string) (yes, ok bool) {
 	return b, err == nil
 }
 
-// content unpacks JSON in a string, because many libraries send values in this form.
+// content returns the first of the named attributes. It unpacks a string that contains JSON,
+// because many libraries send JSON in strings.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {

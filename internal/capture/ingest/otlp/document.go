@@ -38,7 +38,8 @@ func describe(raw json.RawMessage) (d described) {
 	return d
 }
 
-// identifier is a trace id or a span id in lower-case hex. Zeros become empty.
+// identifier is a trace id or a span id in lower-case hex. An id that consists of zeros becomes
+// empty.
 type identifier string
 
 // UnmarshalJSON reads an id in hex, as OTLP/JSON requires, and in the forms of some exporters.

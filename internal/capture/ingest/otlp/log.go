@@ -47,7 +47,7 @@ func (r *reader) record(text json.RawMessage) ([]events.Event, error) {
 		c.at = c.Observed.Time
 	}
 	if c.at.IsZero() {
-		// Without a time, two records can be equal, so a number makes their ids unique.
+		// Two records without a time can be equal, so a number makes their ids unique.
 		c.at = r.opts.Now
 		c.id += "-" + strconv.Itoa(r.seen[c.id])
 		r.seen[hashOf(text)]++
@@ -161,11 +161,12 @@ func (r *reader) ofTool(m *made, c *record) {
 	}
 }
 
-// ends has the records at the end of a session or turn, with the reason of the end. Claude Code and
-// Codex send none.
+// ends maps records that end a session or turn to the reason of the end. Claude Code and Codex send
+// no such records.
 var ends = map[string]string{"session.end": events.ReasonEndOfLog, "conversation_finished": events.ReasonIdle}
 
-// prompt uses CallIDs to give a prompt of Gemini CLI the same step as in its hooks.
+// prompt emits a prompt. For Gemini CLI, CallIDs gives the prompt the same step as in the events of
+// the hooks.
 func (r *reader) prompt(m *made, c *record) {
 	text := c.a.text("prompt")
 	if text == "<REDACTED>" { // by Claude Code

@@ -15,8 +15,8 @@ func (r *reader) answer(m *made, c *record) {
 	})
 }
 
-// tokens evens out the agents, which differ in whether input includes cached tokens, and output
-// thoughts.
+// tokens returns token counts in a common form. Agents differ in whether input includes cached
+// tokens and output includes thoughts.
 func (c *record) tokens() *events.Tokens {
 	n := func(names ...string) int64 {
 		count, _ := c.a.number(names...)

@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// callID returns the same id as hooks and transcripts. For Gemini CLI, this needs CallIDs.
+// callID returns the id that the call has in hooks and transcripts, or "". For Gemini CLI, CallIDs
+// must be set.
 func (r *reader) callID(c *record, tool string, args json.RawMessage) string {
 	id := c.a.text("tool_use_id", "call_id", "gen_ai.tool.call.id")
 	switch {

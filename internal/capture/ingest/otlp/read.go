@@ -37,8 +37,8 @@ const (
 type Options struct {
 	Tenant string
 	Now    time.Time // time of events that have none; no id depends on it
-	// CallIDs gives the calls and prompts of Gemini CLI the ids of its hooks. Hooks need other
-	// CallIDs, because both count equal calls.
+	// CallIDs gives calls and prompts of Gemini CLI the same ids as in its hooks. Do not share
+	// CallIDs with hooks, because it would count each call twice.
 	CallIDs agents.CallIDs
 }
 
@@ -139,7 +139,8 @@ type reader struct {
 	stopped bool
 }
 
-// maxAround limits a resource or a scope in data.raw, in bytes. Every span repeats both.
+// maxAround limits a resource or a scope in data.raw, in bytes. A larger value is stored in a
+// separate event, because every span would repeat it.
 const maxAround = 4 << 10
 
 func (r *reader) around(name string, text json.RawMessage) json.RawMessage {

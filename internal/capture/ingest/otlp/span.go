@@ -35,10 +35,12 @@ var classes = map[string]map[string]class{
 	"traceloop.span.kind": {"tool": tool, "agent": agent, "workflow": chain},
 }
 
-// inOrder lists the attributes that can contain the class of a span. The first known value decides.
+// inOrder lists the attributes that can contain the class of a span, such as a model call. The
+// first known value decides.
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
-// classOf ignores tokens, because a group of model calls has their sum.
+// classOf returns the class of a span. It ignores tokens, because a span around several model calls
+// has their sum.
 func classOf(a attributes, isRoot bool) class {
 	for _, name := range inOrder {
 		if c, ok := classes[name][strings.ToLower(a.text(name))]; ok {

@@ -71,7 +71,6 @@ func (m *made) at(r *reader, s *span, kind events.Kind, at time.Time, payload an
 	m.add(e, err, changes...)
 }
 
-// own gives the events of a sub-agent's span a run of their own.
 func own(s *span) func(*events.Event) {
 	return func(e *events.Event) {
 		if s.Parent != "" {
@@ -129,7 +128,8 @@ func summary(a attributes, names []string, n int) string {
 	return ingest.Clip(cmp.Or(ingest.Text(content), string(content)), n)
 }
 
-// tokensOf keeps Input as it is, because only some libraries include cached tokens in it.
+// tokensOf returns the tokens of a span. It does not correct Input, because only some libraries
+// include cached tokens there.
 func tokensOf(a attributes) *events.Tokens {
 	in, hasIn := a.number("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "llm.usage.prompt_tokens", "ai.usage.promptTokens", "ai.usage.inputTokens")
 	out, hasOut := a.number("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion", "llm.usage.completion_tokens", "ai.usage.completionTokens", "ai.usage.outputTokens")

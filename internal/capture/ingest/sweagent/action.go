@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// own lists the commands of SWE-agent itself, which count as tools of their own and not as the
-// shell.
+// own lists the commands that SWE-agent adds to the shell. Each of them counts as a separate tool.
 var own = func() map[string]bool {
 	set := map[string]bool{}
 	for name := range strings.FieldsSeq(`create edit insert open goto scroll_up scroll_down search_dir search_file find_file filemap
@@ -55,7 +54,8 @@ func notRun(observation string) string {
 	return ""
 }
 
-// timedOut reads only the end, because SWE-agent writes its note behind the output.
+// timedOut searches only the end of the text, because SWE-agent writes the note about a timeout
+// after the output.
 func timedOut(observation string) bool {
 	const tail = 400
 	text := strings.TrimSpace(observation)

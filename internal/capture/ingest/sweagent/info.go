@@ -92,7 +92,8 @@ func (i info) metadata() map[string]any {
 	return about
 }
 
-// exitClass reads the reason in parentheses after a submission, as in "submitted (exit_cost)".
+// exitClass returns the reason of the exit, such as "exit_cost" for the status "submitted
+// (exit_cost)".
 func exitClass(status string) string {
 	if _, inner, ok := strings.Cut(status, "("); ok {
 		status = strings.TrimSuffix(inner, ")")

@@ -28,7 +28,8 @@ func (s *step) shown() []json.RawMessage {
 	return s.Messages
 }
 
-// trajectory skips steps in a file with attempts, because they repeat one of the attempts.
+// trajectory reads one step. It skips the steps of a file that also contains attempts, because they
+// repeat the steps of one attempt.
 func (t *transcript) trajectory(p ingest.Fragment) {
 	number := t.steps
 	t.steps++
@@ -139,8 +140,8 @@ func (t *transcript) opening(r *run, shown []json.RawMessage) {
 	}
 }
 
-// historical emits only the messages before the first step, because later messages repeat the
-// steps.
+// historical emits the messages before the first step of the run. It skips later messages, because
+// they repeat the content of the steps.
 func (t *transcript) historical(p ingest.Fragment) {
 	t.past.Write(p.Text)
 	t.past.Write([]byte{'\n'})

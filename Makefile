@@ -69,10 +69,6 @@ lint: tools ## the linters
 fmt: tools ## format the code
 	$(BIN)/golangci-lint fmt ./...
 
-vet:
-	GOGC=400 go vet ./...
-	GOGC=400 CGO_ENABLED=0 GOOS=darwin go build ./...
-
 fmt-check: tools
 	@$(BIN)/golangci-lint fmt --diff ./... || { echo 'run `make fmt`' >&2; exit 1; }
 
@@ -84,7 +80,7 @@ vuln: $(BIN)/govulncheck-$(GOVULNCHECK) ## known vulnerabilities; needs the data
 agents: ## the tests with the real agents, from npm (600 MB, kept in the user's cache)
 	HOOKTRAIL_TEST_AGENTS=all go test ./internal/testkit/e2e -run TestAgents_ -count 1 -timeout 20m -v
 
-check: vet lint fmt-check race ## what has to pass: vet, lint, format, race tests
+check: lint fmt-check race ## what has to pass: the linters (go vet is one), format, race tests
 
 up: ## NATS and the four services in containers
 	docker compose up --build --detach --wait
@@ -103,4 +99,4 @@ $(BIN)/govulncheck-$(GOVULNCHECK):
 	@GOBIN=$(BIN) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK)
 	@touch $@
 
-.PHONY: help agents demo build test race fuzz bench lint fmt vet fmt-check vuln check up down tools
+.PHONY: help agents demo build test race fuzz bench lint fmt fmt-check vuln check up down tools

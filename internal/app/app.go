@@ -24,8 +24,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// closeTimeout limits the wait for open HTTP requests at a stop, and without a drain for the
-// publisher's last events.
+// closeTimeout limits how long a stop waits for open HTTP requests. A stop without a drain waits
+// as long for the publisher to send its last events.
 const closeTimeout = 10 * time.Second
 
 // Options configures [Run].
@@ -112,7 +112,8 @@ func newApp(opts Options, b *broker.Broker) *app {
 		Logger: opts.Logger, Registry: a.registry,
 	}
 	if opts.DrainTimeout > 0 {
-		// If the backend is unavailable, leave most of the drain time to the other services.
+		// The tracker gets a third of the drain time, so that an unreachable backend leaves time
+		// for the other services.
 		a.consumers.Track.SettleTimeout = opts.DrainTimeout / 3
 	}
 	a.services = append(a.services, newService(publisherName, a.publish), newService(outboxName, a.forwardShared))
@@ -170,8 +171,8 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	return errors.Join(failed, removeSocket())
 }
 
-// endorse signs the key that enrols outboxes, because an enrolment does not count without this
-// signature.
+// endorse signs the issuer key of the data directory. Without this signature, an outbox that the
+// issuer enrols does not count as enrolled.
 func (a *app) endorse(ctx context.Context) {
 	o := a.opts.Audit
 	o.DataDir, o.Logger = a.opts.DataDir, a.opts.Logger.With("part", auditorName)

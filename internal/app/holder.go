@@ -22,8 +22,6 @@ const (
 	holdFile = "up.json"
 )
 
-// hold locks the data directory, because a second process would otherwise start and wait for the
-// first.
 func hold(dir string) (*filelock.Lock, error) {
 	lock, err := filelock.Try(filepath.Join(dir, holdLock))
 	if !errors.Is(err, filelock.ErrHeld) {

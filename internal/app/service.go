@@ -11,7 +11,7 @@ import (
 // ServiceState is the state of a service.
 type ServiceState string
 
-// The states of a service.
+// States of a service such as the auditor or the publisher.
 const (
 	Starting ServiceState = "starting"
 	Running  ServiceState = "running"
@@ -46,8 +46,8 @@ type service struct {
 	status ServiceStatus
 }
 
-// report receives the number of unhandled messages. err stops the progress of a running service, or
-// is nil.
+// A service calls report with the number of unhandled messages. A non-nil err means that the
+// service runs but makes no progress.
 type report func(err error, lag uint64)
 
 func newService(name string, run func(ctx context.Context, report report) error) *service {

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxRuns limits the runs that a shell offers.
 const maxRuns = 200
 
 // RunValues lists the runs with the newest records in the ledger of the tenant.
@@ -28,7 +27,6 @@ func RunValues(shared *cli.Shared) cli.Values {
 	})
 }
 
-// maxLeaves limits the records in which a shell looks for tools.
 const maxLeaves = 5000
 
 // ToolValues lists the tools that runs have called lately.

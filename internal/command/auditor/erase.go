@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxRepeats limits the repetitions for late records. An active run could otherwise keep the
-// command running.
+// maxRepeats limits how often an erasure is ordered again for records that arrive meanwhile.
+// Without a limit, an active run could keep the command running.
 const maxRepeats = 5
 
 type eraseFlags struct {
@@ -80,14 +80,16 @@ type Change struct {
 	// Records counts the records whose payloads were removed, or would be with --dry-run.
 	Records int64 `json:"records"`
 	DryRun  bool  `json:"dry_run,omitempty"` // nothing was ordered
-	// NeedsApproval is set with --dry-run if a second person must approve the order.
+	// NeedsApproval is only set with --dry-run. It means that a second person must approve the
+	// order.
 	NeedsApproval bool            `json:"needs_approval,omitempty"`
 	Effects       []ledger.Effect `json:"effects,omitempty"` // of each order: done, void, held, floor or proposed
 	By            string          `json:"by"`                // person that gave the order
 	Reason        string          `json:"reason"`
 	Ticket        string          `json:"ticket,omitempty"`
 	Stream        StreamCopy      `json:"stream_copy,omitempty"` // kept, endless, gone or unknown
-	// Expires is the latest time at which the stream's copy expires.
+	// Expires is when the event stream deletes its last copy of the records, if there is a copy
+	// and it expires.
 	Expires *time.Time            `json:"stream_copy_expires,omitempty"`
 	What    ledger.OrderSelection `json:"selection"`         // records that the first order is about
 	Tracker TrackerAnswer         `json:"tracker,omitempty"` // of an erasure
@@ -171,8 +173,8 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 	return errors.Join(f.print(cmd, shared, c), err)
 }
 
-// giveAll gives a further order for records that arrive during an erasure. Beside an error, it
-// returns the earlier outcomes.
+// giveAll gives the orders, and repeats an erasure if matching records arrive meanwhile. On an
+// error, giveAll also returns the outcomes so far.
 func (f *orderFlags) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	done, err := f.give(cmd, shared, r, orders)
 	for range maxRepeats {

@@ -21,15 +21,16 @@ import (
 // TrackerAnswer is a remote tracker's answer to an order to erase.
 type TrackerAnswer string
 
-// The answers. The empty answer means that no such tracker is known.
+// Answers of a tracker to an order to erase. The empty answer means that no tracker is known.
 const (
 	TrackerErased  TrackerAnswer = "erased"
 	TrackerMissing TrackerAnswer = "missing" // it has not answered yet
 	TrackerKept    TrackerAnswer = "kept"    // it has no key for the order, or a hold there
 )
 
-// tracker returns "" for a tracker in this data directory, because only other trackers answer
-// orders. A decision after the order could be of somebody who wants to answer instead.
+// tracker returns the producer id of the remote tracker that should answer the order, or "" if
+// there is none. Only a sender from before the order counts, because any client can send a
+// decision afterwards.
 func (f *orderFlags) tracker(ctx context.Context, dataDir string, r *ledger.Reader, order int64) (string, error) {
 	if f.noTracker {
 		return "", nil
@@ -81,8 +82,8 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	}
 }
 
-// trackerAnswers has the newest answer of a producer to each order. after is the number of the last
-// leaf that was read.
+// trackerAnswers contains the newest answer of one tracker to each order. after is the last leaf
+// that was read.
 type trackerAnswers struct {
 	producer string
 	after    int64

@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// Call asOf before the export, and say after a successful export to print how recent the ledger
+// asOf must be called before the export. After the export, call say to print how recent the ledger
 // was.
 func (x exportFlags) asOf(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader) (say func(error), err error) {
 	path, err := ledgerPath(shared.DataDir, r.Tenant(), x.file)

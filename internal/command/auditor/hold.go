@@ -62,7 +62,8 @@ server for that if no process runs it. Name another server with --nats-url.`,
 	flags.StringVar(&during.from, "from", "", "events from this `time`, "+whenHappened+": 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
 	flags.StringVar(&during.to, "to", "", "events before this `time`, "+whenHappened+", in the same forms")
 	flags.BoolVar(&all, "all", false, "all records of the tenant")
-	// A forgotten variable must not narrow a hold, so these flags ignore the environment.
+	// A forgotten environment variable must not narrow a hold, so --user and --all ignore the
+	// environment.
 	cli.LineOnly(cmd, "user", "all")
 	f.register(cmd)
 	return cmd
@@ -149,7 +150,7 @@ type Hold struct {
 	By     string                `json:"by"`
 	Reason string                `json:"reason"`
 	Ticket string                `json:"ticket,omitempty"`
-	// LiftProposed is the id of an order to lift this hold that waits for approval.
+	// LiftProposed is the id of an order to lift this hold. The order waits for approval.
 	LiftProposed string `json:"lift_proposed,omitempty"`
 }
 

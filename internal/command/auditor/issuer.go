@@ -34,8 +34,8 @@ type Issuer struct {
 	Time   time.Time          `json:"time,omitzero"`
 	By     string             `json:"by,omitempty"`
 	Reason string             `json:"reason,omitempty"`
-	// Endorsed and EndorsedBy describe the endorsement next to the key of the data directory. They
-	// are empty without one.
+	// Endorsed and EndorsedBy are read from the endorsement file next to the issuer key. They are
+	// empty without that file.
 	Endorsed   time.Time `json:"endorsed,omitzero"`
 	EndorsedBy string    `json:"endorsed_by,omitempty"`
 }

@@ -48,7 +48,8 @@ func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) er
 	})
 }
 
-// checkFolder rejects other folders, because a key there is useless.
+// checkFolder rejects a folder that is neither empty nor a data directory, because no service
+// would read an issuer key there.
 func checkFolder(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -67,7 +68,7 @@ func checkFolder(folder string) error {
 	return nil
 }
 
-// ownIssuer does not check the signature of the endorsement.
+// ownIssuer reads the issuer key's endorsement without checking its signature.
 func ownIssuer(public, path string) Issuer {
 	own := Issuer{Key: public}
 	text, err := os.ReadFile(path + publish.EndorsedEnding)

@@ -47,7 +47,7 @@ func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// given also returns the pins of the data directory, because they must not contradict --key.
+// given trusts the key of --key. The pins of the data directory must not contradict that key.
 func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	a := &verifier.Anchoring{Given: "--key"}
 	if dataDir == "" {

@@ -137,7 +137,7 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 		return fmt.Errorf("--subject needs a broker: %w", err)
 	}
 	defer nc.Close()
-	// LastError reports the same errors, so print nothing here.
+	// nc.LastError returns the same errors later, so do not print them here.
 	nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "replay")
 	defer bar.Finish()

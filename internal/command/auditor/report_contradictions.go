@@ -8,7 +8,8 @@ import (
 )
 
 func (l lines) setApart(r verifier.Report) {
-	// Contradictions counts the whole ledger, SetApart only the records of a bundle.
+	// r.Contradictions counts records of the whole ledger. r.SetApart counts only the records in a
+	// bundle.
 	apart := max(r.SetApart, r.Contradictions+r.RecordedTwice)
 	if apart == 0 {
 		return

@@ -17,7 +17,6 @@ import (
 
 func (l lines) redacted(r verifier.Redacted) {
 	l.rules(r)
-	// Orders about keys, rules and issuers have their own lines.
 	others := func(o verifier.OrderAt) bool {
 		return o.Action != events.AuditKey && o.Action != events.AuditAcknowledge && o.Rule == "" && !ledger.IsIssuerOrder(o.Action)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// leastStart is the least number of characters of a shortened run id for commands about evidence.
-// They are often in scripts, and there a missing run "r-4" must not become r-42.
+// leastStart is the minimum number of characters of a shortened run id in commands about evidence.
+// It keeps a script that asks for a missing run "r-4" from using run "r-42".
 const leastStart = 8
 
 const startUsage = "the first 8 or more characters of its id are enough if they name one run"
@@ -38,8 +38,8 @@ func RunsNamed(ctx context.Context, r *ledger.Reader, name string) (near []strin
 	return near, err
 }
 
-// startsRun matches the run of a sub-agent, SESSION/AGENT, only with a slash in name, because its
-// id starts with the session's id.
+// startsRun reports whether name is a shortened id of run. The run of a sub-agent, SESSION/AGENT,
+// only matches a name with a slash.
 func startsRun(run, name string) bool {
 	session, agent, isSub := strings.Cut(run, "/")
 	ofSession, ofAgent, wantsSub := strings.Cut(name, "/")
@@ -55,8 +55,8 @@ func Candidates(runs []string) string {
 	return termtext.ShellQuote(runs...)
 }
 
-// findRun leaves run unchanged if no id starts with it, or if the ledger is unreadable. The command
-// then reports the problem itself.
+// findRun replaces a shortened id in *run by the full id. If no id matches, findRun leaves *run
+// unchanged and the command reports the missing run.
 func findRun(cmd *cobra.Command, shared *cli.Shared, file string, run *string) error {
 	near := shortened(cmd.Context(), shared, file, *run)
 	switch len(near) {
@@ -70,8 +70,6 @@ func findRun(cmd *cobra.Command, shared *cli.Shared, file string, run *string) e
 	return fmt.Errorf("--run %q begins the ids of %d runs: %s", *run, len(near), Candidates(near))
 }
 
-// refuseStart rejects the start of a run's id, because an order must name exactly the run that is
-// meant.
 func refuseStart(cmd *cobra.Command, shared *cli.Shared, run string) error {
 	if near := shortened(cmd.Context(), shared, "", run); len(near) > 0 {
 		return fmt.Errorf("--run %q: the whole id is needed here: %s", run, Candidates(near))

@@ -16,7 +16,6 @@ type selection struct {
 	file          string
 }
 
-// The times of a record to which --from and --to can apply.
 const (
 	whenStored   = "when the server stored it"
 	whenHappened = "by the time in the event"

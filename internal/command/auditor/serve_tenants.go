@@ -19,8 +19,8 @@ import (
 // All auditors of a process share cacheBytes.
 const cacheBytes = 64 << 20
 
-// serveTenants gives each auditor a connection, position and lock of its own, so that a tenant can
-// move to another process.
+// serveTenants runs one auditor per tenant. Each has its own connection, stream position and lock,
+// so that another process can take over a tenant.
 func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()

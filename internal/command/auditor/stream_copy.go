@@ -27,7 +27,8 @@ const (
 	CopyUnknown StreamCopy = "unknown" // the stream is unreadable
 )
 
-// streamCopy only logs errors, because the orders have succeeded.
+// streamCopy finds out when the event stream deletes its copies of the records. Errors are only
+// logged, because the orders have already succeeded.
 func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) {
 	c.Stream = CopyUnknown
 	last, err := lastOf(cmd.Context(), r, done)

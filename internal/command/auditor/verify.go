@@ -26,7 +26,7 @@ type verification struct {
 	key            string
 	trusted        string
 	requireTrusted bool
-	// If requireEnrolled is set, producers without enrolment affect the exit status.
+	// requireEnrolled makes producers without enrolment affect the exit status.
 	requireEnrolled bool
 	allowKnown      bool // acknowledged findings do not affect the exit status
 	maxAge          time.Duration
@@ -122,7 +122,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 	if err != nil {
 		return err
 	}
-	// Without --tenant, a --ledger file may be of any tenant.
+	// A file given with --ledger may belong to any tenant, unless --tenant is also set.
 	if v.file == "" || shared.Tenant != "" {
 		opts.Tenant = shared.TenantOrDefault()
 	}
@@ -221,8 +221,8 @@ func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error)
 	return v.known.given("")
 }
 
-// ownKey recognises the key file next to the ledger. It proves nothing, because whoever replaced
-// the ledger could replace it too.
+// ownKey reports whether --key names the key file next to the ledger. That file proves nothing,
+// because an attacker who replaced the ledger could also replace the key.
 func (v verification) ownKey(dataDir string) bool {
 	named, err := os.Stat(v.key)
 	if err != nil {

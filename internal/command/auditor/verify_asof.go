@@ -20,7 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// defaultWait limits the wait for a running auditor to write the existing events.
+// defaultWait is how long verify waits for a running auditor to write the events that are already
+// in the stream.
 const defaultWait = 5 * time.Second
 
 const asOfHelp = `The line "As of" names the position in the stream up to which the verdicts speak. If a
@@ -38,7 +39,8 @@ func (v *verification) registerWait(flags *pflag.FlagSet) {
 
 type source struct{ file, path string }
 
-// question finds the events that a ledger does not contain yet. A nil question finds none.
+// question finds events in the stream and the outboxes that the ledger does not contain yet. A nil
+// question finds none.
 type question struct {
 	*asof.Question
 
@@ -56,7 +58,7 @@ func ask(cmd *cobra.Command, shared *cli.Shared, s source, wait time.Duration) *
 	if s.file == "" {
 		o.DataDir = shared.DataDir
 		o.Written, err = auditor.LooksServed(cmd.Context(), shared.DataDir, r.Tenant())
-		// After an error, assume that an auditor runs as another user.
+		// If the check fails, assume that an auditor of another user writes the ledger.
 		o.Written = o.Written || err != nil
 	}
 	if shared.NATSURL != "" || s.file == "" {

@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// askLimit limits the wait of a verification for the broker. It then goes on without.
+// askLimit limits how long verify waits for the broker. After that, verify continues without the
+// broker.
 const askLimit = 5 * time.Second
 
 func (v verification) askBucket(cmd *cobra.Command, shared *cli.Shared, opts *verifier.Options, path string) error {

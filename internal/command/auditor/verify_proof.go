@@ -100,7 +100,8 @@ func (r *proofReport) check(text, event []byte, key note.Verifier, tenant string
 		Class: l.Class, ID: l.ID, Producer: l.Producer, Sequence: l.Sequence,
 		Run: l.Run, Kind: l.Kind, Time: l.Time, SHA256: l.Hash.String(),
 	}
-	// The event may be from auditor replay, which adds a line feed to each event.
+	// The command auditor replay appends a line feed to each event, so remove the line feed before
+	// hashing.
 	if event != nil && events.HashOf(bytes.TrimSuffix(event, []byte("\n"))) != l.Hash {
 		return errors.New("the proof is that of other bytes than the event's")
 	}

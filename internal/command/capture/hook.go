@@ -119,7 +119,7 @@ func (c *Command) options() hookclient.Options {
 	problem := func(err error) { opts.Problems = append(opts.Problems, err.Error()) }
 	names := c.Names
 	if c.Invalid != nil {
-		// Parsing stopped at an invalid flag, so look at all arguments.
+		// Arguments after an invalid flag were not parsed, so search all arguments.
 		problem(c.Invalid)
 		opts.FailClosed = opts.FailClosed || slices.Contains(c.Args, "--fail-closed")
 		names = slices.DeleteFunc(slices.Clone(c.Args), func(arg string) bool { return !slices.Contains(agents.Names(), arg) })

@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/flagenv"
 )
 
-// Agents run HookProgram. It runs Program if no publisher answers.
+// Agents run HookProgram for each hook. HookProgram starts Program if no publisher answers.
 const (
 	HookProgram = "hooktrail-hook"
 	Program     = "hooktrail-capture"

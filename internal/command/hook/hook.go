@@ -53,7 +53,8 @@ type answer struct {
 
 var errNoAnswer = errors.New("no answer of a publisher")
 
-// After an error, ask returns what it has read from stdin, or nil.
+// ask sends the payload from stdin to the publisher. On an error, payload is what was read from
+// stdin, or nil.
 func (l *line) ask(stdin *unixsocket.FD) (payload []byte, a answer, err error) {
 	breaker := hooksocket.BreakerOf(l.dataDir, l.publisher)
 	key, ok := l.idKey()
@@ -100,7 +101,7 @@ func (l *line) connect() (*unixsocket.FD, error) {
 	return unixsocket.Connect(path)
 }
 
-// read never returns a nil payload.
+// read returns a non-nil payload even on an error, because nil means that stdin was not read.
 func read(stdin io.Reader) ([]byte, error) {
 	payload, err := io.ReadAll(io.LimitReader(stdin, hooksocket.MaxPayload+1))
 	if err == nil && len(payload) > hooksocket.MaxPayload {
@@ -109,8 +110,8 @@ func read(stdin io.Reader) ([]byte, error) {
 	return payload, err
 }
 
-// post fails early if no response begins, because the next program waits longer and decides whether
-// the publisher hangs.
+// post fails early if the publisher does not begin a response. The program that runs next waits
+// longer, and decides whether the publisher hangs.
 func (l *line) post(conn *unixsocket.FD, key string, payload []byte, until time.Time, b hooksocket.Breaker) (hooksocket.Response, error) {
 	now, wait := time.Now(), min(l.timeout, hooksocket.QuickResponse)
 	if end := now.Add(l.timeout); end.Before(until) {

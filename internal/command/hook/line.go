@@ -12,7 +12,6 @@ import (
 
 const unixScheme = "unix://"
 
-// line is the command line and the environment.
 type line struct {
 	tool, event string
 	dataDir     string
@@ -35,8 +34,8 @@ var (
 	switches  = []string{"fail-closed", "no-redact"}
 )
 
-// parse returns false for flags that publisher install does not write. The command publisher hook
-// explains them.
+// parse returns false for flags that the command publisher install does not write. The command
+// publisher hook then reports them.
 func parse(args []string, getenv func(string) string) (*line, bool) {
 	given := flags{}
 	names, ok := given.split(args)
@@ -96,7 +95,8 @@ func (l *line) complete() {
 	}
 }
 
-// defaultDataDir is a copy from package flagenv, because that package would link pflag.
+// defaultDataDir is a copy of the function in package flagenv. Importing flagenv would link the
+// large package pflag into this program.
 func defaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "hooktrail")

@@ -13,16 +13,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Programs that answer a hook, in the order of preference, with their first arguments.
+// Programs that can answer a hook, with their first arguments. The first program that is installed
+// runs.
 var (
 	fullPrograms = [][]string{{"publisher", "hook"}}
 	programs     = [][]string{{"hooktrail-capture"}, {"publisher", "hook"}}
 )
 
-// statusMissing is a shell's status for a missing program. The installed hook command then decides.
+// statusMissing is the exit status of a shell for a missing program. The hook command in the
+// agent's settings decides what follows.
 const statusMissing = 127
 
-// replace returns only if it fails. A nil payload leaves stdin unchanged.
+// replace runs the first installed program of list in place of this process, and returns only on
+// failure. A nil payload means that stdin was not read.
 func replace(list [][]string, args []string, payload []byte) int {
 	var err error
 	if payload != nil {

@@ -13,11 +13,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// altered is the status of a record that differs from its leaf, and the state of its run.
 const altered = "ALTERED"
 
-// addAltered takes the id, kind, run and time from the signed leaf, because the bytes were changed
-// later.
+// addAltered takes the id, kind, run and time from the signed leaf, because the record itself was
+// altered.
 func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
 	e, err := events.Decode(entry.Bytes)
 	if err != nil {

@@ -169,7 +169,7 @@ func (d demo) files() ([]string, error) {
 	return sessionFiles(d.session)
 }
 
-// Call look after the services have stopped.
+// look must be called after the services have stopped.
 func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
 	if err := d.readLedger(ctx, report); err != nil {
 		return err

@@ -20,7 +20,6 @@ import (
 // By default, run show verifies only ledgers with at most maxChecked leaves.
 const maxChecked = 100_000
 
-// doubts contains the records that may be from another writer than they say.
 type doubts struct {
 	byLeaf   map[int64][]runtree.Doubt
 	setApart map[string][]setApart // by run
@@ -31,13 +30,12 @@ type doubts struct {
 	incomplete bool
 }
 
-// setApart is a doubt about a record outside the trace of its run.
+// setApart is a doubt about a record that its run's trace does not show.
 type setApart struct {
 	runtree.Doubt
 	first int64 // leaf of the first record with its id or number
 }
 
-// readDoubts verifies the ledger to find records that may be from other writers.
 func readDoubts(ctx context.Context, r *ledger.Reader, dataDir string, always bool) (doubts, error) {
 	d := doubts{byLeaf: make(map[int64][]runtree.Doubt), setApart: make(map[string][]setApart)}
 	newest, err := r.Newest(ctx)

@@ -55,7 +55,6 @@ func allocatedBytes() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// memoryReturn decides when to return memory, from the total of allocations.
 type memoryReturn struct{ last, returned uint64 }
 
 func (r *memoryReturn) isDue(allocated uint64) bool {

@@ -94,7 +94,7 @@ func (c *pointCounter) add(e events.Event) {
 		return
 	}
 	p.Fired++
-	// Only decisions and transforms have a verdict.
+	// Only decisions and transforms have a verdict. For other events, said.Verdict is empty.
 	said, err := events.Payload[events.Outcome](e)
 	if err != nil {
 		said.Executions = nil
@@ -111,7 +111,8 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// executed counts a late end only in Late, because its timeout was counted before.
+// executed counts one execution of a hook. A late end increases only Late, because its timeout was
+// counted before.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// leastID is the least number of characters of a shortened id.
 const leastID = 8
 
-// shortIDs shortens the ids of runs to starts that still differ. The run of a sub-agent,
-// SESSION/AGENT, keeps both starts.
+// shortIDs shortens run ids to the shortest starts that still differ. The id of a sub-agent's run,
+// SESSION/AGENT, keeps both parts.
 type shortIDs struct{ sessions, agents []string } // sorted
 
 func newShortIDs(runs iter.Seq[string]) *shortIDs {

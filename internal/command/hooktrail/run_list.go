@@ -17,10 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// allTenants is the value of --tenant for the runs of all tenants.
 const allTenants = "*"
 
-// The words of --state about the seal of a run.
 const (
 	sealedWord   = "sealed"
 	unsealedWord = "unsealed"

@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// runColumn is a column of run list.
 type runColumn struct {
 	name  string
 	rank  int // a narrow terminal drops the columns with the highest rank first
@@ -22,7 +21,8 @@ type runColumn struct {
 	cell  func(ledger.RunSummary) string
 }
 
-// Columns of the rank essential are always there. Other empty columns are left out.
+// essential is the rank of columns that are always printed. Columns of other ranks are left out if
+// they are empty.
 const essential = 0
 
 const (
@@ -105,7 +105,6 @@ func some(n int) string {
 	return count(int64(n))
 }
 
-// folder keeps the end of a path, which tells more than its beginning.
 func folder(path string) string {
 	const most = 28
 	if home, err := os.UserHomeDir(); err == nil && home != "/" && (path == home || strings.HasPrefix(path, home+"/")) {

@@ -18,7 +18,6 @@ import (
 
 const defaultLines = 10
 
-// tailStates are the values of --state.
 var tailStates = []string{string(events.ToolDenied), string(events.RunFailed), string(events.ToolInterrupted)} //nolint:gochecknoglobals // a constant
 
 type tailFlags struct {

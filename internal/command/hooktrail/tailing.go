@@ -25,7 +25,6 @@ const (
 	tailSeal  = time.Second // how long the seal of a finished run is awaited
 )
 
-// tailing follows the ledgers of some tenants.
 type tailing struct {
 	tailFlags
 

@@ -28,8 +28,8 @@ type added struct {
 
 	Seed string `json:"seed,omitempty"` // absent if File has it
 	File string `json:"file,omitempty"`
-	// Endorsed means that an endorsement is next to File. Engines cannot enrol their outboxes
-	// without it.
+	// Endorsed means that an endorsement file is next to File. Without it, engines cannot enrol
+	// their outboxes.
 	Endorsed bool `json:"endorsed,omitempty"`
 }
 

@@ -54,7 +54,6 @@ func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	}
 }
 
-// page writes the steps of a run.
 type page struct {
 	w        io.Writer
 	tenant   string

@@ -21,7 +21,7 @@ func origin(t runtree.Trace) (parts []string) {
 	return parts
 }
 
-// madeUp matches the ids that imports give to steps by their place in the file.
+// madeUp matches ids that an import derived from a step's place in the file, such as "message-1f".
 var madeUp = regexp.MustCompile(`^(message|line|step)-[0-9a-f]+$`)
 
 func (p page) title(s *runtree.Step) string {
@@ -83,7 +83,8 @@ func refusal(r *runtree.Row) string {
 	return strings.TrimPrefix(string(r.DeniedBy)+": "+r.Failure.Message, ": ")
 }
 
-// userWords returns what a person wrote with a refusal, which Claude Code puts behind a long text.
+// userWords returns what a person wrote when refusing a tool call. Claude Code puts these words
+// after a long fixed text.
 func userWords(f *events.Failure) string {
 	if f == nil {
 		return ""
@@ -113,7 +114,7 @@ func failure(r *runtree.Row) string {
 	return exit
 }
 
-// exitLine is the line with the exit code that agents put before the error.
+// exitLine matches a line such as "Exit code 1", which agents put before the error text.
 var exitLine = regexp.MustCompile(`(?i)^\s*(error:\s*)?(command failed with )?exit code:?\s*\d+\.?\s*`)
 
 const (

@@ -73,8 +73,7 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// validate rejects flags that the hook command could not use, because the error would only appear
-// in the agent.
+// validate rejects flags that would make the installed hook command fail later, inside the agent.
 func (f *installFlags) validate() error {
 	if f.uninstall {
 		return nil
@@ -195,7 +194,8 @@ func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
 	})
 }
 
-// hookArgs makes paths absolute, because agents run in any folder.
+// hookArgs returns the arguments of the installed hook command. Paths become absolute, because
+// agents run in any folder.
 func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
 	var args []string
 	for _, f := range []struct {

@@ -58,8 +58,8 @@ func (t *Tenants) Policy(shared *cli.Shared, tokenFile string) (*admission.Polic
 	}), nil
 }
 
-// withLedger reads the folders itself, because importing the ledger package would make publishers
-// too large.
+// withLedger lists the tenants' ledger folders itself. Importing package ledger would make the
+// publisher program too large.
 func withLedger(dataDir string) (tenants []string) {
 	folders, _ := os.ReadDir(filepath.Join(dataDir, "ledger")) // the auditor reports an unreadable folder
 	for _, f := range folders {

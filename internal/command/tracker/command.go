@@ -29,7 +29,8 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// checkTenant also checks the tenant's name, because an invalid name would just have no issues.
+// checkTenant also checks the tenant's name. Otherwise, a command with an invalid name would find
+// no issues and report no error.
 func checkTenant(shared *cli.Shared, prepare func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := prepare(cmd, args); err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
-// maxIssues limits the issues that a shell offers.
 const maxIssues = 200
 
 func issueArgument(shared *cli.Shared, wanted func(tracker.Issue) bool) cobra.CompletionFunc {

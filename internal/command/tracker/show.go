@@ -32,8 +32,8 @@ its entries.`,
 	}
 }
 
-// detailsText keeps text from an event on one line or behind bars, so that it cannot imitate other
-// lines.
+// detailsText prints untrusted text on one line or after "| ", so that such text cannot imitate
+// other lines of the output.
 func detailsText(d tracker.Details) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", d.ID, termtext.OneLine(d.Title))

@@ -16,7 +16,7 @@ type Use struct {
 	Producer string             `json:"producer"` // of the outbox that sent it
 	Action   events.AuditAction `json:"action"`
 	By       string             `json:"by"` // person that the caller named
-	// User is the user of the operating system, with the host.
+	// User is the operating system's user with the host name.
 	User   string                 `json:"user,omitempty"`
 	Reason string                 `json:"reason,omitempty"`
 	Ticket string                 `json:"ticket,omitempty"`
@@ -35,7 +35,7 @@ type Use struct {
 type Filter struct {
 	By     string
 	Action events.AuditAction
-	// Run selects uses that may have included records of this run.
+	// Run selects uses of evidence that may have included records of this run.
 	Run      string
 	From, To time.Time // time of the use; zero means no limit
 }

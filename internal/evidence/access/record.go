@@ -34,7 +34,7 @@ func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedD
 	}
 	e.Tenant = tenant
 	stored, err := publish.AppendShared(ctx, Outbox(dataDir), publish.SharedOptions{
-		// Redaction would break a signed order, or hide a search text.
+		// Redaction would break the signature of an order, or hide the text of a search.
 		Name: Producer, Redactor: publish.NoRedaction,
 		Durability: publish.DiskDurability, Full: publish.Fail, Journal: publish.JournalDir(dataDir),
 	}, e)

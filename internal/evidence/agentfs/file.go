@@ -20,11 +20,10 @@ var ErrBusy = errors.New("file is in use by another process")
 
 const busyTimeout = 20 * time.Millisecond
 
-// exclusive avoids SQLite's shared memory file, which the AgentFS clients do not support. A crash
-// may lose the last commit, and Sync then writes it again.
+// exclusive makes SQLite work without its shared memory file, which AgentFS clients do not
+// support. A crash may lose the last commit, which Sync then writes again.
 var exclusive = []string{"PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = normal"}
 
-// file is an AgentFS file that is open for one commit.
 type file struct {
 	conn   *sqlite.Conn
 	pos    position // last applied leaf

@@ -16,8 +16,8 @@ type fileState struct {
 	saved progress
 }
 
-// progress is the stored part of a fileState. It can be ahead of a file that a user restored from
-// an old copy.
+// progress is the part of a fileState that is stored on disk. If a user restores an old copy of
+// the AgentFS file, progress is ahead of the file.
 type progress struct {
 	name    string
 	last    int64 // last leaf whose event belongs in the file
@@ -125,7 +125,8 @@ type partList struct {
 
 const partsKey = "hooktrail:parts"
 
-// The time of the list is 0, so that a rebuilt file is identical.
+// listParts stores the names of all files of an agent. The entry has the time 0, so that a rebuild
+// gives the same bytes.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

@@ -37,7 +37,8 @@ func (f *fileSystem) unlink(path string) error {
 	return nil
 }
 
-// remove truncates the file first, so that its content is also gone under other names.
+// remove truncates the file first, because the file's content may also be reachable under other
+// names.
 func (f *fileSystem) remove(path string) error {
 	ino, ok, err := f.lookup(path)
 	if err != nil || !ok {

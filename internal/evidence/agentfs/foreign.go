@@ -11,7 +11,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// foreignCounts count the rows and files of other tools after reset, which does not remove folders.
+// foreignCounts are queries that count the rows and files of other tools. They run after reset,
+// which removes all rows and files of this package, but no folders.
 var foreignCounts = []string{
 	`SELECT count(*) FROM tool_calls`,
 	`SELECT count(*) FROM kv_store`,
@@ -73,7 +74,8 @@ func Unchanged(ctx context.Context, path string, mark Mark) error {
 	return nil
 }
 
-// Without the SQLite checkpoint, closing the file would change it and its mark.
+// markOf first writes SQLite's log into the file. Otherwise, closing the file would do so and
+// change its mark.
 func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err

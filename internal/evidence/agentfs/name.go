@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// maxPart is the maximum length of an escaped id. A file name of 255 bytes has room for two.
+// maxPart is the maximum length of an escaped id in bytes, so that a file name of 255 bytes has
+// room for two ids.
 const maxPart = 112
 
 // FileName returns the name of an agent's first AgentFS file. AgentFS tools open the file by the
@@ -135,7 +136,7 @@ var keyEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 func keyPart(id string) string { return keyEscaper.Replace(text(id)) }
 
-// SQLite and the AgentFS clients refuse invalid UTF-8 and NUL bytes.
+// text replaces invalid UTF-8 and NUL bytes, which SQLite and the AgentFS clients refuse.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxInline is the maximum size of a payload in a row, because AgentFS clients load all rows.
+// maxInline is the maximum size in bytes of a payload that is stored in a row. Rows must be small,
+// because AgentFS clients load all of them.
 const maxInline = 64 << 10
 
 type reference struct {
@@ -93,8 +94,8 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	return context, nil
 }
 
-// maxMembers limits the members and the blobs of a payload that get a name of their own in a row,
-// because sorting members and looking up blobs costs much more than reading them.
+// maxMembers limits how many members and blobs of a payload get a name in a row, because sorting
+// and looking up more would be slow.
 const maxMembers = 1000
 
 var errNoObject = errors.New("read payload: not a JSON object")
@@ -171,7 +172,8 @@ func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at tim
 	return ref, p.files.link(chunksPath, path, at)
 }
 
-// addChunk does not check the hash, because blob does so when an event refers to the payload.
+// addChunk stores a part of a blob without checking the hash. The hash is checked when an event
+// refers to the blob.
 func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil
@@ -188,7 +190,7 @@ func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if err != nil {
 		return err
 	}
-	// A second name means that the hash is right, so another chunk could only damage the file.
+	// A file with a second name has already been checked against its hash, so do not overwrite it.
 	if links, err := p.files.links(ino); err != nil || links > 1 {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// position is the last ledger record that was routed or applied to a file.
 type position struct {
 	leaf int64  // -1: none
 	hash string // hash of the record

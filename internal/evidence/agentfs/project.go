@@ -32,7 +32,7 @@ var projections = []projection{
 	{events.BlobChunk, decoded((*projector).blobChunk)},
 }
 
-// decoded ignores invalid payloads, because any producer can send one.
+// decoded skips invalid payloads instead of failing, because any producer can send one.
 func decoded[T any](apply func(*projector, events.Event, T) error) func(*projector, events.Event) error {
 	return func(p *projector, e events.Event) error {
 		payload, err := events.Payload[T](e)

@@ -18,7 +18,8 @@ import (
 // ErrErased means that a file still has data that the ledger has erased.
 var ErrErased = errors.New("file still has erased data")
 
-// leaveTimeout is how long to wait for a file that is in use. A running auditor leaves it sooner.
+// leaveTimeout is how long to wait for a file that another process uses. A running auditor closes
+// its files sooner.
 const leaveTimeout = 10 * time.Second
 
 const lookTimeout = 2 * time.Second
@@ -197,7 +198,8 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	return fn(r)
 }
 
-// SQLite's error is vague if the process may not write the file, which even readers must lock.
+// notWritable replaces SQLite's vague error by the operating system's if the process may not write
+// the file. Even readers need write access, because they lock the file.
 func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
@@ -226,7 +228,8 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	return false, nil
 }
 
-// Row ids contain the leaf, so hasBefore can compare them with the leaf of the order.
+// hasBefore reports whether the file has rows of the run from before the erasure. Row ids are
+// computed from leaves, so they can be compared with the order's leaf.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

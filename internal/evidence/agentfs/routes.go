@@ -19,8 +19,8 @@ import (
 // rowsPerFile is the default limit of rows in a file, because AgentFS clients load all of them.
 const rowsPerFile = 100_000
 
-// routes records which file each run is in. It can be rebuilt from the ledger. tenant.mu guards all
-// fields.
+// routes stores which file contains each run, and can be rebuilt from the ledger. tenant.mu guards
+// all fields.
 type routes struct {
 	conn   *sqlite.Conn
 	tenant string

@@ -11,8 +11,8 @@ import (
 // chunkSize is the size of a row of fs_data. The AgentFS clients rely on it.
 const chunkSize = 4096
 
-// clientSchema has the tables of agentfs-sdk 0.6. Its clients refuse other ones, and tables with
-// triggers, CHECK, generated columns or WITHOUT ROWID.
+// clientSchema contains the tables of agentfs-sdk 0.6. Its clients refuse any other schema, such
+// as tables with triggers, CHECK or generated columns.
 var clientSchema = []string{
 	`CREATE TABLE IF NOT EXISTS kv_store (key TEXT PRIMARY KEY, value TEXT NOT NULL, created_at INTEGER DEFAULT (unixepoch ()), updated_at INTEGER DEFAULT (unixepoch ()))`,
 	`CREATE TABLE IF NOT EXISTS fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL)`,
@@ -29,7 +29,7 @@ var clientSchema = []string{
 	`INSERT OR IGNORE INTO fs_inode (ino, mode, nlink, atime, mtime, ctime) VALUES (1, 16877, 1, 0, 0, 0)`,
 }
 
-// ownSchema has the tables of this package, which the clients ignore.
+// ownSchema contains the tables of this package. AgentFS clients ignore them.
 //
 //	hooktrail_state   position, hash of the record there, last applied erasure order
 //	hooktrail_rows    key of a run's start or end, a step or a tool call → tool_calls.id, start in microseconds, outcome of a call
@@ -64,7 +64,6 @@ func prepare(conn *sqlite.Conn) error {
 	return nil
 }
 
-// Files of earlier versions lack the column outcome.
 func addOutcome(conn *sqlite.Conn) error {
 	n, err := number(conn, `SELECT count(*) FROM pragma_table_info('hooktrail_rows') WHERE name = 'outcome'`)
 	if err != nil || n > 0 {

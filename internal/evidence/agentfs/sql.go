@@ -43,7 +43,8 @@ func texts(conn *sqlite.Conn, query string, args ...any) (all []string, err erro
 	return all, nil
 }
 
-// The range is from <= s < to. The prefix must not end in 0xff.
+// prefixed returns the range from <= s < to of all strings that begin with prefix. The last byte
+// of prefix must not be 0xff.
 func prefixed(prefix string) (from, to string) {
 	last := len(prefix) - 1
 	return prefix, prefix[:last] + string(prefix[last]+1)

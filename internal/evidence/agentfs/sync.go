@@ -61,7 +61,8 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// After a start, any file could be an old copy that still has erased runs.
+// checkFiles marks files that may still contain erased runs. After a start, any file could be an
+// old copy.
 func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -223,7 +224,7 @@ func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 			return err
 		}
 	}
-	// No later record belongs in the file, whatever the stored routes say.
+	// No record after f.pos.leaf belongs in this file, even if the stored routes say otherwise.
 	state.last = f.pos.leaf
 	return nil
 }

@@ -37,7 +37,7 @@ func raw(value json.RawMessage) any {
 	return value
 }
 
-// Encoding does not fail, because values come from decoded JSON.
+// object encodes a value as JSON. Encoding cannot fail, because all values come from decoded JSON.
 func object(value any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

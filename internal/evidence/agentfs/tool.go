@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Hooks and a transcript can both report a call. A call that hooks denied stays failed.
+// toolBefore writes a tool call. Hooks and a transcript can both report the same call. A call that
+// hooks denied stays failed.
 func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
 	key := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID))
 	path := toolPath(e)
@@ -116,8 +117,8 @@ func knownName(a, b string) string {
 	return events.ToolName(a, b)
 }
 
-// The format has no status for denied and interrupted calls, so the error text begins with these
-// words.
+// outcomeText begins with "denied" or "interrupted", because the AgentFS format has no such
+// status.
 func outcomeText(data events.ToolResultData) string {
 	text := failureText(data.Error, resultText(data.Result), "tool failed")
 	switch data.Status {

@@ -8,8 +8,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// idsPerLeaf is the distance between the row ids of two leaves. Ids depend only on the leaf, and
-// other tools can insert rows in between.
+// idsPerLeaf is the distance between the row ids of two consecutive leaves. It leaves room for
+// rows that other tools insert.
 const idsPerLeaf = 1 << 20
 
 type status string
@@ -20,7 +20,7 @@ const (
 	failed  status = "error"
 )
 
-// row is a new row of tool_calls, with either result or failure.
+// row is a new row of the table tool_calls. Either result or failure is set.
 type row struct {
 	key        string // see rowKey
 	name       string
@@ -52,7 +52,8 @@ func rowKey(kind, run, id string) string {
 	return kind + ":" + keyPart(run) + ":" + keyPart(id)
 }
 
-// toolCalls owns the tables tool_calls and hooktrail_rows, which lists the rows of this package.
+// toolCalls writes the table tool_calls. Table hooktrail_rows lists the rows that this package
+// wrote.
 type toolCalls struct {
 	conn *sqlite.Conn
 	leaf int64 // leaf of the current event, for the ids of new rows

@@ -12,8 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// sources are the JSON documents from which a value is merged, such as the start and the end of a
-// run.
 type sources struct {
 	started, finished     []byte
 	startedBy, finishedBy origin
@@ -26,7 +24,6 @@ type origin struct {
 
 func originOf(e events.Event) origin { return origin{e.Producer, e.Sequence} }
 
-// Numbers of different producers cannot be compared, so their order in the ledger decides.
 func (o origin) isNewer(other origin) bool {
 	return o.producer == other.producer && o.sequence > other.sequence
 }
@@ -43,7 +40,8 @@ func parseOrigin(s string) origin {
 	return origin{producer, sequence}
 }
 
-// keyValues owns the tables kv_store and hooktrail_keys, which lists the keys of this package.
+// keyValues writes the table kv_store. Table hooktrail_keys lists the keys that this package
+// wrote.
 type keyValues struct{ conn *sqlite.Conn }
 
 func (k *keyValues) sources(key string) (sources, error) {

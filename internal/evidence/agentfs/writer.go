@@ -18,13 +18,13 @@ import (
 
 // Source reads a tenant's ledger.
 type Source interface {
-	// After yields the records after a leaf in ledger order, or all for -1. Their bytes must not be
-	// reused.
+	// After yields the records after the given leaf in ledger order. -1 yields all records. The
+	// source must not reuse the memory of a yielded record.
 	After(ctx context.Context, leaf int64) iter.Seq2[Entry, error]
 	// Run yields the records of a run in ledger order.
 	Run(ctx context.Context, run string) iter.Seq2[Entry, error]
-	// Erased yields the runs that orders after the leaf order have erased, or all for -1, in ledger
-	// order.
+	// Erased yields the runs erased by orders after the leaf order, in ledger order. -1 yields all
+	// erased runs.
 	Erased(ctx context.Context, order int64) iter.Seq2[Erasure, error]
 }
 
@@ -43,8 +43,8 @@ type Erasure struct {
 
 // Options are the settings of a [Writer].
 type Options struct {
-	// Interval is the minimum time between two commits, in which other processes can open the file.
-	// The default is a second.
+	// Interval is the minimum time between two commits, one second by default. Other processes can
+	// open the file in between.
 	Interval time.Duration
 	// RowsPerFile is the number of rows after which new runs go into the next file, 100,000 by
 	// default.
@@ -85,7 +85,6 @@ type Writer struct {
 	calls   uint64
 }
 
-// maxRoutes limits the open routes databases, which need file descriptors and memory.
 const maxRoutes = 32
 
 type tenant struct {
@@ -201,7 +200,8 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// Without its erased first event, a run may belong in another file.
+// rebuildIfErased rebuilds all files if any run was erased. Without its erased first event, a run
+// may belong in another file.
 func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {

@@ -25,11 +25,12 @@ type Options struct {
 	Bucket     *bucket.Bucket       // stores checkpoints and the lease; may be nil
 	Timestamps Timestamps           // authority that gives time stamps
 
-	// Candidate describes this auditor to others that compete for the bucket's lease. Only its
-	// holder uploads.
+	// Candidate describes this auditor to other auditors that compete for the bucket's lease. Only
+	// the holder of the lease uploads.
 	Candidate bucket.Candidate
 
-	// Drain makes [Anchors.Finish] wait for the lease, in case a stopped auditor still has it.
+	// Drain makes [Anchors.Finish] wait for the bucket's lease, which a stopped auditor may still
+	// hold.
 	Drain bool
 
 	Logger *slog.Logger
@@ -84,7 +85,8 @@ func New(o Options) *Anchors {
 	return a
 }
 
-// A ledger gets only one time stamp per interval, so a drain requests it at the very end.
+// holdTimestamps delays time stamps until the end of a drain, because a ledger gets only one time
+// stamp per interval.
 func (a *Anchors) holdTimestamps() {
 	u := a.all[len(a.all)-1]
 	may := u.mayUpload
@@ -118,7 +120,8 @@ func (a *Anchors) Finish(ctx context.Context) {
 	if a.bucket != nil {
 		a.bucket.awaitLease(ctx)
 	}
-	// The second round lets the other anchors store the cosignatures of the first round.
+	// Witnesses cosign in the first round. In the second round, the other anchors store the
+	// cosignatures.
 	for range 2 {
 		var wg sync.WaitGroup
 		for _, u := range a.all {

@@ -15,7 +15,6 @@ const (
 	maxPause   = time.Minute
 )
 
-// target is a witness and the ledger of a tenant, or all ledgers if the tenant is empty.
 type target struct {
 	tenant  string
 	witness int

@@ -9,11 +9,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// A drain refreshes the lease drainRefreshes times, until a stopped auditor's lease has expired.
+// drainRefreshes is how often a drain refreshes the lease. This takes long enough for the lease of
+// a stopped auditor to expire.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
-// bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease. Otherwise it
-// compares them with the local ledgers.
+// bucketAnchor uploads checkpoints to the bucket while this auditor holds the bucket's lease.
+// Otherwise, bucketAnchor compares the uploaded checkpoints with the local ledgers.
 type bucketAnchor struct {
 	leadership *leadership
 	storage    *bucketStorage

@@ -9,8 +9,8 @@ import (
 
 const maxKnown = 4096
 
-// bucketStorage reads and writes checkpoints in the bucket. The holder of the lease caches them,
-// because nobody else writes.
+// bucketStorage reads and writes checkpoints in the bucket. The lease holder caches them, because
+// no other process writes them.
 type bucketStorage struct {
 	bucket *bucket.Bucket
 	lease  *bucket.Lease

@@ -78,7 +78,7 @@ func readNote(path string) ([]byte, error) {
 	return ledger.TrimNote(signed), errors.Join(err, f.Close())
 }
 
-// store overwrites the file whatever its revision, so only one process may call it.
+// store ignores the revision and overwrites the file, so only one process may call store.
 func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) error {
 	path, err := f.path(tenant)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// reportAfter is the number of consecutive failed refreshes after which they are reported.
+// reportAfter is how many refreshes of the lease must fail in a row before the failure is
+// reported.
 const reportAfter = 3
 
 type leadership struct {
@@ -30,7 +31,8 @@ type leadership struct {
 	failed   error      // of the last refresh
 }
 
-// Without a bucket there is no lease, so every auditor except a standby may upload.
+// allowsUploads reports whether this auditor may upload checkpoints. If there is no bucket, there
+// is no lease either, and every auditor except a standby may upload.
 func (l *leadership) allowsUploads() bool {
 	if l.lease.Held() {
 		return true

@@ -19,9 +19,9 @@ const roundTimeout = 10 * time.Second
 // storage keeps the newest checkpoint of each tenant outside the ledgers' folder.
 type storage interface {
 	name() string
-	// load returns the stored note, or nil, and its revision.
+	// load returns the stored note and its revision. signed is nil if no note is stored.
 	load(ctx context.Context, tenant string) (signed []byte, revision uint64, err error)
-	// store replaces the stored note. A bucket refuses it if somebody changed the note since
+	// store replaces the stored note. A bucket refuses the write if the note was changed after
 	// revision.
 	store(ctx context.Context, tenant string, signed []byte, revision uint64) error
 }
@@ -48,7 +48,8 @@ func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
 	return a.storage.store(ctx, tenant, newest, revision)
 }
 
-// newest is nil if the stored checkpoint should stay. revision is the one of the stored checkpoint.
+// prepare returns the checkpoint to store, or nil if the stored checkpoint should stay. revision
+// identifies the stored checkpoint.
 func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -72,8 +73,6 @@ var ErrForked = errors.New("the ledger is not what it was when the kept checkpoi
 // errBehind means that the ledger has read less of the stream than the stored checkpoint.
 var errBehind = errors.New("it is an older copy, or has to catch up")
 
-// errShort means that the ledger has fewer records than the stored checkpoint, at the same position
-// of the stream.
 var errShort = errors.New("it is shorter at the same position of the stream: it was cut off, or did not begin with the stream " +
 	"(start a standby from a copy of the other auditor's ledger folder)")
 
@@ -100,7 +99,7 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote [
 		if err := continues(now, then, hashes); err != nil {
 			return err
 		}
-		// A later checkpoint may be from another auditor.
+		// Otherwise keep the stored checkpoint, because another auditor may have stored it later.
 		if now.Arrivals > then.Arrivals || !now.Time.Before(then.Time) {
 			newest = signed
 		}

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	// Limits of the pause after a round, so that the machine stays free for the ledgers.
 	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )
@@ -34,7 +33,7 @@ type uploads struct {
 	upload  func(ctx context.Context, tenant string) error
 	release func()
 
-	// uploadAll, if set, replaces upload and gets all tenants of a round.
+	// uploadAll replaces upload if it is set. It receives all tenants of a round.
 	uploadAll func(ctx context.Context, tenants []string)
 	mayUpload func() bool // false while another auditor uploads
 

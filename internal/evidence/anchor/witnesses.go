@@ -44,8 +44,8 @@ func ReadPolicy(file string) (*transparency.Policy, error) {
 	return &policy, nil
 }
 
-// witnessAnchor asks witnesses to cosign each ledger's newest checkpoint, and stores it next to the
-// ledger.
+// witnessAnchor asks witnesses to cosign the newest checkpoint of each ledger. The cosigned
+// checkpoint is stored next to the ledger.
 type witnessAnchor struct {
 	uploads   *uploads
 	ledgerDir string
@@ -126,7 +126,8 @@ func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, 
 	return nil
 }
 
-// ask always returns an error. The caller ignores it if the cosigned note meets the policy.
+// ask requests cosignatures from the witnesses. ask always returns an error, which the caller
+// ignores if cosigned meets the policy.
 func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {
@@ -188,7 +189,7 @@ func (w *witnessAnchor) askOne(ctx context.Context, tenant string, number int, c
 			w.backoff.succeeded(ctx, of, c.Size, w.policy.Witnesses[number].Name)
 			return line, nil
 		}
-		// If the ledger gave no proof, this is not the fault of the witness.
+		// Do not count the failure against the witness if the ledger could not give a proof.
 		if ctx.Err() == nil && unproved == nil {
 			w.backoff.failed(ctx, of, err, w.policy.Witnesses[number].Name)
 		}

@@ -28,8 +28,8 @@ type Options struct {
 	NotAsked  string              // why JetStream is nil
 	Space     subjects.Space
 
-	// Wait limits how long [Ask] waits for the ledger. It only waits if Written says that an
-	// auditor is writing.
+	// Wait limits how long [Ask] waits for the ledger. [Ask] only waits if Written is true, which
+	// means that an auditor is writing.
 	Wait    time.Duration
 	Written bool
 
@@ -66,7 +66,8 @@ func Ask(ctx context.Context, o Options) *Question {
 	return q
 }
 
-// awaitLedger ignores errors, because Answer reports them.
+// awaitLedger waits until the ledger has all events of the stream. Errors are ignored, because
+// Answer reports them.
 func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 	for asked := (ledger.Position{}); ; {
 		c, err := q.opts.Ledger.Newest(ctx)

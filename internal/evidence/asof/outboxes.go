@@ -131,7 +131,7 @@ func (o *outboxes) missing(dataDir string) (list []verifier.MissingOutbox) {
 	return list
 }
 
-// spoolFolder has events of hooks that could not reach the outbox. It must equal
+// spoolFolder contains hook events that could not be written to the outbox. The name must equal
 // hookclient.SpoolDir.
 const spoolFolder = "hook-spool"
 

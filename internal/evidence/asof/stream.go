@@ -35,7 +35,7 @@ func askStream(ctx context.Context, o Options) (*streamEnd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stream %s: %w", o.Space.EventStream(), err)
 	}
-	// Only the leader of the stream certainly has every message.
+	// A replica may lack the last messages, so read from the stream's leader.
 	stream.CachedInfo().Config.AllowDirect = false
 	e := &streamEnd{
 		stream: stream, space: o.Space, filters: filters, ledger: o.Ledger,
@@ -81,8 +81,8 @@ func (e *streamEnd) later(ctx context.Context, at ledger.Position) (l verifier.L
 
 var errTooMany = errors.New("the stream has too many messages to compare them in time")
 
-// missing stops when found returns false. A restored stream repeats messages, so it is read from
-// the start.
+// missing calls found for each message that the ledger may lack, until found returns false. A
+// restored stream repeats messages, so missing reads it from the start.
 func (e *streamEnd) missing(ctx context.Context, at ledger.Position, found func(manifest bool) bool) error {
 	after := at.Sequence
 	if !at.Stream.Equal(e.created) {
@@ -127,7 +127,8 @@ func (e *streamEnd) get(ctx context.Context, from uint64, filter string) (*jetst
 	return msg, nil
 }
 
-// A copy of a message does not change the position of the ledger, so received compares contents.
+// received reports whether the ledger contains the message. Positions do not tell, because a
+// repeated message does not change the ledger's position.
 func (e *streamEnd) received(ctx context.Context, msg *jetstream.RawStreamMsg) (has, manifest bool, err error) {
 	address, err := e.space.Parse(msg.Subject)
 	if err != nil {

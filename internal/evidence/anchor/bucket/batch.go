@@ -24,8 +24,8 @@ const (
 // errUnanswered means that the server may or may not have stored a write.
 var errUnanswered = errors.New("no answer")
 
-// write is a message for the bucket. revision must be the subject's last message, so that nobody
-// overwrites what they have not read.
+// write is a message for the bucket. The server refuses the message unless revision is the
+// subject's last message.
 type write struct {
 	subject  string
 	data     []byte
@@ -56,7 +56,7 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 			subjects.ExpectedLastSubjectSequence: {strconv.FormatUint(w.revision, 10)},
 		}}
 		if i == 0 {
-			// The server refuses a batch in an answer to the first message.
+			// The server reports a refused batch in its reply to the first message.
 			msg.Reply = inbox
 		}
 		if i == len(writes)-1 {

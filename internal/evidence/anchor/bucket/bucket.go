@@ -65,7 +65,7 @@ func (b *Bucket) read(ctx context.Context, key, subject string) (Entry, error) {
 	return Entry{Data: msg.Data, Revision: msg.Sequence}, nil
 }
 
-// headerOperation marks deleted keys in NATS tools.
+// headerOperation is the header with which NATS tools mark a deleted key.
 const headerOperation = "KV-Operation"
 
 func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
@@ -78,7 +78,7 @@ func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A direct read may reach a replica with old revisions.
+	// A replica may answer direct reads with an old revision, so read from the stream's leader.
 	stream.CachedInfo().Config.AllowDirect = false
 	b.stream = stream
 	return stream, nil

@@ -20,7 +20,8 @@ const (
 	// two processes never hold the lease.
 	HeldFor = TakeoverAfter - 2*RefreshInterval
 
-	// challengeAfter is the time after which other processes challenge a holder that wrote nothing.
+	// challengeAfter is how long the lease holder may write nothing before other processes
+	// challenge the holder.
 	challengeAfter = 3 * RefreshInterval
 )
 
@@ -40,14 +41,14 @@ type Lease struct {
 	standby      bool
 	now          func() time.Time
 
-	// op guards the fields from record to taken, and is locked during requests to the broker. Lock
-	// op before mu.
+	// op guards the fields from record to taken, and stays locked during requests to the broker.
+	// Lock op before mu.
 	op       sync.Mutex
 	record   record // as last read or written
 	revision uint64
 	seen     time.Time // when this revision was first read; zero after an error
-	// challenged is true after the first challenge, which does not wait, so that a new process soon
-	// knows whether the holder is alive.
+	// challenged is true after the first challenge. The first challenge is sent at once, so that a
+	// new process soon knows whether the holder is alive.
 	challenged bool
 	taken      int // how often this process took the lease
 
@@ -111,7 +112,8 @@ func (l *Lease) Refresh(ctx context.Context) error {
 	began := l.now()
 	entry, err := l.bucket.read(ctx, l.key, l.subject)
 	if err != nil {
-		// The holder may not reach the bucket either, so it gets the full time to answer again.
+		// The holder may also be cut off from the bucket, so give the holder the full time to
+		// answer again.
 		l.seen = time.Time{}
 		return err
 	}
@@ -138,7 +140,8 @@ func (l *Lease) observe(e Entry) {
 			r = record{Holder: "unreadable"} // never answers
 		}
 	}
-	// A recreated bucket can have another record at the same revision.
+	// A bucket that was deleted and created again can have a different record at the same
+	// revision.
 	if e.Revision == l.revision && r == l.record && !l.seen.IsZero() {
 		return
 	}

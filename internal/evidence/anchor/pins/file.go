@@ -67,7 +67,7 @@ const (
 	Added     Outcome = "added"
 	Unchanged Outcome = "unchanged" // the key was already pinned
 	Replaced  Outcome = "replaced"
-	// No signed change leads from the pinned key to the new one.
+	// Refused means that no signed key change leads from the pinned key to the new key.
 	Refused Outcome = "refused"
 )
 
@@ -77,7 +77,7 @@ func Pin(ctx context.Context, path string, e Entry, follows func(key string) boo
 	if e.Key, err = Canonical(e.Key); err != nil {
 		return "", before, err
 	}
-	// Usually the key is already pinned. This check needs no lock and works on a read-only file.
+	// The key is usually pinned already. This check needs no lock and works on a read-only file.
 	if _, entries, err := read(path); err == nil {
 		if old, ok := find(entries, e); ok && old.Key == e.Key {
 			return Unchanged, old, nil

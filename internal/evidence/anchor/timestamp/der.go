@@ -134,7 +134,8 @@ func isDER(data []byte) bool {
 	return true
 }
 
-// isCertificate rejects additional elements, because [x509.ParseCertificate] ignores some.
+// isCertificate rejects certificates with additional elements, some of which
+// [x509.ParseCertificate] ignores.
 func isCertificate(data []byte) bool {
 	in := newDER(data)
 	cert := in.enterOnly(tag.SEQUENCE)

@@ -28,7 +28,8 @@ var (
 	errCritical = errors.New("it has a critical extension, which is not known")
 )
 
-// maxAccuracy is larger than the accuracy of any real TSA.
+// maxAccuracy is the largest accuracy that a time stamp may state. Real time stamp authorities
+// state far less.
 const maxAccuracy = 24 * time.Hour
 
 func parseInfo(data []byte) (info Info, err error) {
@@ -60,7 +61,7 @@ func parseInfo(data []byte) (info Info, err error) {
 	return info, readRest(in)
 }
 
-// readRest rejects critical extensions, because a reader that does not know one must not ignore it.
+// readRest rejects all critical extensions, because this package implements none of them.
 func readRest(in der) error {
 	in.skipOptional(explicit(0))
 	var extensions der

@@ -19,7 +19,7 @@ const (
 	header = "hooktrail/timestamp/v1"
 	folder = "timestamps"
 	suffix = ".timestamp"
-	// maxStored limits the size of a file with a token in base64 and a checkpoint.
+	// maxStored limits the size in bytes of a file that contains a time stamp and its checkpoint.
 	maxStored = 256 << 10
 	// MaxFiles limits how many time stamps of a ledger are read.
 	MaxFiles = 100_000

@@ -158,7 +158,8 @@ func parseSigner(in der) (s signerInfo, err error) {
 	if in.end(); *in.bad {
 		return s, errToken
 	}
-	// The signature covers the attributes with another tag, SET (RFC 5652, 5.4).
+	// The signature covers the attributes with the tag SET instead of their own tag (RFC 5652,
+	// 5.4).
 	s.signed = bytes.Clone(attributes)
 	s.signed[0] = byte(tag.SET)
 	s.attributes, err = parseAttributes(newDER(attributes))

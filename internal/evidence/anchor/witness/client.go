@@ -150,7 +150,7 @@ func (a answer) cosignature(w transparency.Witness, signed []byte) ([]byte, erro
 		return nil, fmt.Errorf("the witness answers with status %d", a.status)
 	}
 	n, err := note.Open(append(bytes.Clone(signed), a.body...), note.VerifierList(w.Verifier))
-	// The answer must not extend the text of the checkpoint.
+	// The answer may only add signatures. It must not add text to the checkpoint.
 	if err != nil || !strings.HasPrefix(string(signed), n.Text+"\n") {
 		// Do not quote the untrusted answer.
 		return nil, errors.New("the witness answers without a valid cosignature of its key in the policy")

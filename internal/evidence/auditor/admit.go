@@ -19,19 +19,19 @@ const (
 	maxRefusedLogs   = 20      // warnings that name one tenant
 )
 
-// refusedTenants is the file of refused tenants. When one is accepted later, its messages are read
-// again.
+// refusedTenants is the content of the file of refused tenants. If such a tenant is accepted
+// later, its messages are read again.
 type refusedTenants struct {
 	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message, by tenant
 	More    bool              `json:"more"`    // more tenants were refused than are listed
 
-	// Policy is the [Options.Policy] that refused unlisted tenants. They stay refused until it
-	// changes.
+	// Policy is the [Options.Policy] that refused the tenants. Refused tenants that are not in
+	// Tenants stay refused until the policy changes.
 	Policy string `json:"policy,omitempty"`
 }
 
-// admissions decides which tenants get a ledger. A refusal lasts until the next start, because the
-// ledger would lack messages. ledgers.mu guards admissions.
+// admissions decides which tenants get a ledger. A refused tenant stays refused until the next
+// start, because its ledger would lack messages. ledgers.mu guards admissions.
 type admissions struct {
 	admit  func(tenant string) error // nil accepts every tenant
 	policy string
@@ -122,16 +122,16 @@ func (a *admissions) allows(ctx context.Context, l *ledgers, tenant string, sequ
 	return false
 }
 
-// save must be called before the stream position is committed. Otherwise a crash could lose a
-// refused tenant.
+// save must be called before the stream position is committed. Otherwise, a crash could lose the
+// entry of a refused tenant.
 func (a *admissions) save() error {
 	if !a.changed {
 		return nil
 	}
 	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More, Policy: a.file.Policy}
 	if a.before.Tenants != nil {
-		// The stream is not read again yet. After a crash, the old policy makes the next start read
-		// it.
+		// The stream must still be read again because of a new policy. Storing the old policy
+		// makes the next start do so after a crash.
 		all.Policy = a.before.Policy
 	}
 	maps.Copy(all.Tenants, a.before.Tenants)

@@ -149,7 +149,7 @@ func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
 
 func (s *fileSync) close() error { return s.writer.Close() }
 
-// records makes a ledger an [agentfs.Source]. Only events that were not erased have bytes.
+// records implements [agentfs.Source] with a ledger. Erased events have no bytes.
 type records struct{ *ledger.Reader }
 
 // AgentFSSource returns the ledger of r as the source of AgentFS files.

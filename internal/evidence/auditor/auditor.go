@@ -25,8 +25,8 @@ const (
 	durable        = "auditor"
 	standbyDurable = "auditor-standby"
 
-	// A ledger signs a checkpoint at least every signEvents messages. A batch has messages of
-	// several tenants.
+	// A ledger signs at least one checkpoint per signEvents messages. A batch can be larger,
+	// because it contains messages of several tenants.
 	signEvents  = 1000
 	batchEvents = 32 * signEvents
 	batchBytes  = 32 << 20
@@ -44,47 +44,50 @@ type Options struct {
 	// Retention says how long payloads are stored. The first matching rule applies. Other payloads
 	// stay permanently.
 	Retention []ledger.RetentionRule
-	// Floor is the minimum retention, in whole seconds. A ledger may have a higher one.
+	// Floor is the minimum retention, in whole seconds. A ledger with a higher floor keeps its
+	// own.
 	Floor time.Duration
 	// Silence is the time without events after which a run counts as ended, 30 minutes by default.
 	Silence time.Duration
 
-	// Signer is the place of the signing key, see [writer.ParsePlace]. Empty means the existing
-	// place, or a file.
+	// Signer says where the signing key is, see [writer.ParsePlace]. Empty means the place of the
+	// existing key, or a file for a new key.
 	Signer string
 
-	// CheckpointFile stores the newest checkpoints, so that a rewritten ledger is noticed. Those
-	// who can write to the ledgers should not write there.
+	// CheckpointFile stores the newest checkpoints, so that a rewritten ledger is noticed. Users
+	// who can write to the ledgers should not be able to write this file.
 	CheckpointFile anchor.File
 
-	// KnownLedgers is the file that pins the key for the user, see package pins. Empty means no
-	// pin.
+	// KnownLedgers is the file in which the ledger's key is pinned, see package pins. Empty means
+	// that the key is not pinned.
 	KnownLedgers string
 
-	// Witnesses cosign the newest checkpoints.
+	// Witnesses is the policy for the witnesses that cosign the newest checkpoints. nil means no
+	// witnesses.
 	Witnesses *transparency.Policy
 
 	// Timestamps configure time stamps for the newest checkpoints. If the authority fails, the
 	// ledgers continue.
 	Timestamps anchor.Timestamps
 
-	// NoBucket turns off the broker's bucket for checkpoints, and with it the lease of auditors
-	// with the same key.
+	// NoBucket turns off the broker's bucket for checkpoints. Without the bucket, there is also no
+	// lease among auditors with the same key.
 	NoBucket bool
 
 	// Standby makes this auditor a standby, with its own data directory and a copy of the key.
 	Standby bool
 
-	// TilesListen is the address that serves the ledgers, see [tiles.Handler], or empty.
+	// TilesListen is the HTTP address at which the ledgers are served, see [tiles.Handler]. Empty
+	// turns this off.
 	TilesListen  string
 	TilesTenants []string // served tenants; empty means Tenant
 
-	// Admit decides whether a new tenant gets a ledger. After an error, the tenant's messages stay
-	// in the stream. nil accepts all. With Tenant set, it is not called.
+	// Admit decides whether a new tenant gets a ledger. If Admit returns an error, the tenant's
+	// messages stay in the stream. nil accepts all tenants. Admit is not called if Tenant is set.
 	Admit func(tenant string) error
 
-	// Policy identifies the rules of Admit and must change with them. Only then are unlisted
-	// refused tenants tried again.
+	// Policy identifies the rules of Admit, and must change with them. Only a changed Policy makes
+	// the auditor try all refused tenants again.
 	Policy string
 
 	Reports Reports
@@ -209,7 +212,7 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 func (o Options) beforeServing(ctx context.Context, err error) error {
-	// If ctx ends, an interrupted start is a clean stop, except for a drain, which has not done its
+	// An interrupted start counts as a clean stop. Only a drain fails, because it has not done its
 	// work.
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || sqlite.ErrCode(err) == sqlite.ResultInterrupt) {
 		if !o.Drain {

@@ -25,7 +25,7 @@ const (
 var errDetached = fmt.Errorf("the ledger already has a backlog: %w", writer.ErrScrubLater)
 
 // A backlog queues messages for a slow ledger, so that other tenants need not wait. After a crash,
-// the stream delivers them again.
+// the stream delivers the queued messages again.
 type backlog struct {
 	ledger *writer.Ledger
 	append func(context.Context, *writer.Ledger, queued) error
@@ -70,8 +70,8 @@ func (b *backlog) add(q queued) bool {
 	return true
 }
 
-// first closes done under the same lock as its check, so that add cannot queue messages that nobody
-// writes.
+// first returns the first queued message, and closes done if the queue is empty. One lock covers
+// both steps, so that add cannot queue a message that is never written.
 func (b *backlog) first() (queued, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,8 +138,8 @@ func (b *backlog) run(ctx context.Context) error {
 	}
 }
 
-// flush must not be called before done is closed, because the backlog's goroutine uses the ledger
-// until then.
+// flush must not be called before done is closed. Until then, the backlog's goroutine uses the
+// ledger.
 func (b *backlog) flush(ctx context.Context) error {
 	for len(b.queue) > 0 {
 		if err := b.append(ctx, b.ledger, b.queue[0]); err != nil {

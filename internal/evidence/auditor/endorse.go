@@ -53,7 +53,6 @@ func EndorseFor(dataDir, tenant, public string, signer note.Signer) (err error) 
 	return nil
 }
 
-// otherKeys is the folder of the keys of another data directory.
 type otherKeys struct {
 	*os.Root
 	owner *syscall.Stat_t // nil unless root must give the new files to the owner
@@ -110,7 +109,8 @@ func (k *otherKeys) issuer(name string) (public string, err error) {
 		if text, err = newIssuer(); err != nil {
 			return "", err
 		}
-		// A service may create the key at the same time. Link keeps the existing file.
+		// A service may create the key at the same time. k.Link then fails and keeps the existing
+		// file.
 		if err = k.write(name, text, k.Link); err == nil || errors.Is(err, fs.ErrExist) {
 			text, err = k.ReadFile(name)
 		}

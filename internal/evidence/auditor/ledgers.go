@@ -13,7 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// ledgers writes to all ledgers. Batches, renewals and starts of scrubs each hold mu.
+// ledgers writes to the ledgers of all tenants. mu is held during each batch, each renewal and
+// each start of a scrub.
 type ledgers struct {
 	opts     Options
 	state    *state
@@ -152,7 +153,7 @@ func (l *ledgers) attachDone(ctx context.Context) error {
 	return errs
 }
 
-// The caller of attachOne must hold l.mu, and the backlog must have stopped.
+// The caller of attachOne must hold l.mu. The goroutine of b must have ended.
 func (l *ledgers) attachOne(ctx context.Context, b *backlog) error {
 	tenant := b.ledger.Tenant()
 	err := b.flush(ctx)
@@ -198,7 +199,7 @@ func (l *ledgers) awaitAll(ctx context.Context) error {
 	return nil
 }
 
-// finish waits without holding l.mu, so that readiness checks are still answered.
+// finish waits for the backlogs without holding l.mu, so that readiness checks are not blocked.
 func (l *ledgers) finish(ctx context.Context) error {
 	l.mu.Lock()
 	rest := slices.Collect(maps.Values(l.backlogs))

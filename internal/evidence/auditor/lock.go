@@ -42,8 +42,8 @@ func acquire(ctx context.Context, o Options) (_ locks, err error) {
 		}
 		return locks{l}, nil
 	}
-	// Only the holder of the exclusive lock may finish a rebuild. A process that has the lock
-	// already did.
+	// Only a process with the exclusive lock may finish a rebuild. If another process holds that
+	// lock, it has finished the rebuild already.
 	if l, err := filelock.Try(path); err == nil {
 		if err := errors.Join(stagingOf(o.DataDir).finish(ctx, o.Logger), l.Unlock()); err != nil {
 			return nil, err

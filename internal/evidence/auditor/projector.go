@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// A projector is the auditor's [consume.Projection]. Only one goroutine calls its methods.
+// A projector is the auditor's [consume.Projection]. Only one goroutine may call its methods.
 type projector struct {
 	opts    Options
 	ledgers *ledgers
@@ -82,7 +82,8 @@ func (p *projector) write(
 	return b.write(ctx, stream, messages)
 }
 
-// recordBreak writes to every ledger, because the lost messages could be of any tenant.
+// recordBreak records in every ledger that the stream lost messages, because the lost messages
+// could belong to any tenant.
 func (p *projector) recordBreak(ctx context.Context, b *batch, at ledger.Position) error {
 	if err := p.ledgers.awaitAll(ctx); err != nil {
 		return err

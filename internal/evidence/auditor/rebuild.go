@@ -26,18 +26,18 @@ type RebuildOptions struct {
 	DataDir string         // required
 	Tenant  string         // empty means all tenants
 
-	// Admit is like [Options.Admit], but must accept every tenant that has a ledger.
+	// Admit is like [Options.Admit], but must accept all tenants that already have a ledger.
 	Admit func(tenant string) error
 
-	// From lists ledger files, one per tenant, to start with. The stream may no longer have their
-	// records.
+	// From lists ledger files to start from, one per tenant. They contain records that the stream
+	// may no longer have.
 	From []string
-	// AgentFS rebuilds only the AgentFS files.
+	// AgentFS limits the rebuild to the AgentFS files.
 	AgentFS bool
 
 	Logger *slog.Logger
-	// Progress gets the name of the current step. done and total count messages in the step "read",
-	// and tenants later.
+	// Progress gets the name of the current step. In the step "read", done and total count
+	// messages. In later steps, they count tenants.
 	Progress func(what string, done, total uint64)
 }
 
@@ -47,7 +47,8 @@ type Rebuilt struct {
 	Leaves     int64     `json:"leaves"`
 	Root       string    `json:"root"`
 	Checkpoint time.Time `json:"checkpoint"`
-	// Compared describes the old ledger's checkpoint that the new ledger continues, or is empty.
+	// Compared describes the checkpoint of the old ledger that the new ledger continues. Empty
+	// means that there was none.
 	Compared string   `json:"compared,omitempty"`
 	Kept     []string `json:"kept,omitempty"` // AgentFS files with rows of other tools
 }

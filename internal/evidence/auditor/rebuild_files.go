@@ -89,7 +89,7 @@ func (r *rebuilding) replaceFiles(tenant string) error {
 		return err
 	}
 	for _, f := range old {
-		// A tool has created a file without a mark meanwhile, so it stays.
+		// A file without a mark was created by another tool during the rebuild, so the file stays.
 		if _, known := r.marks[f.Name]; known && !have[f.Name] {
 			r.staging.drop(filepath.Join("agentfs", f.Name))
 		}

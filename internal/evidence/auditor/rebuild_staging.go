@@ -99,7 +99,7 @@ func (s staging) finish(ctx context.Context, logger *slog.Logger) error {
 	return s.remove()
 }
 
-// replace can be repeated, because a crash may interrupt it.
+// replace must work when it is called again, because a crash can interrupt it.
 func (s staging) replace(one replacement) error {
 	if !filepath.IsLocal(one.Path) {
 		return errors.New("path is not below the data directory")

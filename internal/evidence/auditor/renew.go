@@ -13,8 +13,8 @@ const (
 	renewMargin = time.Minute // allows for clocks that differ
 )
 
-// Only a later checkpoint shows that a run or producer went silent, so renewIdle signs one in each
-// quiet ledger.
+// renewIdle signs a new checkpoint in each ledger without recent events. Only a later checkpoint
+// proves that a run or producer went silent.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -27,7 +27,7 @@ func (l *ledgers) renewIdle(ctx context.Context) {
 		if l.suspended[tenant] != nil || l.backlogs[tenant] != nil || now.Before(l.awaited[tenant]) {
 			continue
 		}
-		// The renewal goes on if ctx ends, because an interrupted one would be repeated.
+		// Finish the renewal even if ctx ends, because an interrupted renewal must be repeated.
 		failed := l.renew(context.WithoutCancel(ctx), tenant, now)
 		if errors.Is(failed, ledger.ErrDamaged) {
 			l.suspend(ctx, tenant, failed)

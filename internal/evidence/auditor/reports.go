@@ -25,7 +25,8 @@ const (
 	maxReportWait = 64 // longest pause after failures, in ticks
 	oneDay        = 24 * time.Hour
 
-	// maxMissed limits the number of missed days that are reported later.
+	// maxMissed is the maximum number of missed days that are reported later, such as after a long
+	// stop.
 	maxMissed = 366
 
 	recordWait = 30 * time.Second
@@ -34,12 +35,12 @@ const (
 
 // Reports are the settings of daily reports. Failures are logged and retried.
 type Reports struct {
-	// Dir is the folder for the reports, or empty for none. Each tenant and day in UTC has the
-	// files TENANT/DAY.txt and TENANT/DAY.json, see [daily.Made].
+	// Dir is the folder for the reports, or empty for none. The report of a day in UTC is in
+	// TENANT/DAY.txt and TENANT/DAY.json, see [daily.Made].
 	Dir string
 	// At is the time of day in UTC after which the previous day is reported.
 	At time.Duration
-	// AllowAcknowledged leaves acknowledged findings out of the status of a report.
+	// AllowAcknowledged makes the status of a report ignore acknowledged findings.
 	AllowAcknowledged bool
 
 	Text func(daily.Report) string // renders a report; required with Dir
@@ -189,8 +190,8 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record waits for an access record about this report. The next checkpoint then covers the whole
-// reported day.
+// record adds an access record to the ledger and waits until it is stored. The next checkpoint
+// then covers the whole reported day.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",

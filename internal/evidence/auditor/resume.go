@@ -13,12 +13,13 @@ import (
 type resumption struct {
 	stream ledger.Stream    // stream of the newest ledger
 	start  consume.Position // position before the first message to read
-	// expected is a message that the ledgers have. A stream that is read from its start must
-	// contain it.
+	// expected is the newest message that a ledger has. If the stream is read from its start and
+	// lacks this message, the stream was replaced.
 	expected consume.Position
 }
 
-// Reading may start too early, because ledgers skip messages that they already have.
+// resume returns the position from which to read the stream. The position may be too early,
+// because ledgers skip messages that they already have.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
@@ -56,7 +57,7 @@ func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	return r, nil
 }
 
-// latest sets r.expected so that a replaced stream is noticed even with a new state database.
+// latest sets r.expected, so that a replaced stream is noticed even if the state database is new.
 func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
 	for _, at := range have {
 		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor ran later
@@ -84,7 +85,8 @@ func (r *resumption) goBack(have ledger.Position) {
 	}
 }
 
-// A deleted ledger gets the position zero, so that its messages are read again.
+// positions returns the newest stream position of each ledger. A deleted ledger has position zero,
+// so that its messages are read again.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {

@@ -73,7 +73,7 @@ func SetRevocation(dataDir string, r Revocation, trusted bool) error {
 
 const revokeEvery = time.Minute
 
-// A revoker applies the stored revocations to ledgers that began after an issuer was revoked.
+// A revoker applies the stored revocations of issuers to ledgers that began after the revocation.
 type revoker struct {
 	opts     Options
 	standsBy func() bool

@@ -18,7 +18,6 @@ const (
 	maxSendPause   = time.Minute
 )
 
-// A sender sends the access records in the outbox.
 type sender struct {
 	opts Options
 

@@ -17,8 +17,8 @@ import (
 
 var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
-// stateTables is the schema of the state database. Its positions show whether a ledger was deleted
-// or replaced by an older copy.
+// stateTables is the schema of the auditor's state database. Stored positions reveal a ledger that
+// was deleted or replaced by an older copy.
 const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger (
@@ -36,13 +36,12 @@ CREATE TABLE passed ( -- some of the positions that were passed
 ) STRICT;
 `
 
-// state stores the positions of the auditor and the ledgers, safe for concurrent use.
 type state struct {
 	db  *projection.DB
 	now func() time.Time
 }
 
-// ledgerPosition is the stream position of the last message in a ledger or its backlog.
+// ledgerPosition is the stream position of the last message that a ledger has stored or queued.
 type ledgerPosition struct {
 	tenant          string
 	epoch, sequence uint64
@@ -105,7 +104,8 @@ func (s *state) commit(ctx context.Context, stream ledger.Stream, next consume.P
 			if err != nil {
 				break
 			}
-			// A suspended ledger may read old messages again, which must not lower its position.
+			// A suspended ledger may receive old messages again. They must not lower its stored
+			// position.
 			err = sqlitex.Execute(conn, `INSERT INTO ledger (tenant, epoch, sequence, appended, renewed) VALUES (?1, ?2, ?3, ?4, 0)
 				ON CONFLICT DO UPDATE SET epoch = excluded.epoch, appended = excluded.appended, sequence =
 					iif(?5 AND epoch = excluded.epoch, max(sequence, excluded.sequence), excluded.sequence)`,
@@ -143,11 +143,11 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 	})
 }
 
-// latestPassed is the number of newest positions that storePassed never deletes.
+// latestPassed is how many of the newest positions storePassed always keeps.
 const latestPassed = 16
 
-// For each new position, storePassed deletes an older one, so that the kept positions become
-// sparser with age.
+// storePassed stores a position and deletes an older one, so that fewer old positions remain than
+// recent ones.
 func storePassed(conn *sqlite.Conn, next consume.Position) error {
 	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
 		return nil

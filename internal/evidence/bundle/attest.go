@@ -44,8 +44,8 @@ func (s seals) list() []Seal {
 	return slices.SortedFunc(maps.Values(s), func(a, b Seal) int { return cmp.Compare(a.Producer, b.Producer) })
 }
 
-// A signed statement would confirm any change to the ledger, so verify first checks the whole
-// ledger.
+// verify checks the whole ledger before the bundle is signed. Otherwise, the signature would
+// confirm an altered ledger.
 func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	if err := statement.InCharge(b.opts.Signer, b.opts.Key, signed); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (c *checker) compareStatement(s Statement) {
 	}
 }
 
-// agrees must not be called before the last leaf.
+// agrees compares bundle.json with the records that were read. Call agrees after the last leaf.
 func (w *walk) agrees() error {
 	a := w.report.Bundle
 	if a.Format != formatV1 && !slices.Equal(w.seals.list(), a.Seals) {
@@ -193,8 +193,8 @@ func (w *walk) agrees() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", pageFile, err)
 	}
-	// Another version of Hooktrail may have written the page. If it is signed, the statement
-	// confirms it.
+	// Another version of Hooktrail may have rendered the page differently. If the statement is
+	// signed, it confirms the page.
 	if w.digests[pageFile] != page && w.signed == nil {
 		w.report.AddProblem("%s shows something else than the records", pageFile)
 	}

@@ -27,10 +27,10 @@ var ErrNothing = errors.New("the ledger has no records of that run and time")
 type Options struct {
 	Selection ledger.Selection // only Run, From, To and Stored are used
 	Key       string           // verifier key to include
-	// Signer signs the [Statement] with the private half of Key. Without it, [Check] never reports
-	// the bundle as complete.
+	// Signer signs the [Statement] with the private half of Key. [Check] never reports an unsigned
+	// bundle as complete.
 	Signer note.Signer
-	// Changes are the key changes in the key folder, some of which the ledger may not have recorded
+	// Changes are the key changes in the key folder. The ledger may not have recorded all of them
 	// yet.
 	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
@@ -205,7 +205,8 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 	return b.zip.Close()
 }
 
-// create uses the checkpoint's time, so that the same selection always gives the same bytes.
+// create gives each file in the archive the checkpoint's time, so that the same selection always
+// gives the same bytes.
 func (b *bundle) create(name string) (io.Writer, error) {
 	modified := b.newest.Time.UTC().Truncate(time.Second)
 	return b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
@@ -242,7 +243,8 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// A bundle of a time range has no repetitions, because they only matter for completeness.
+// again writes the events that arrived repeatedly, which only matter for completeness. A bundle of
+// a time range lists none.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if b.about.extent() == verifier.TimeRange {
 		return nil

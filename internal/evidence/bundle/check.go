@@ -21,8 +21,8 @@ import (
 
 // CheckOptions are the settings of [Check].
 type CheckOptions struct {
-	// Key must have signed the bundle. nil means the key in the bundle, which does not show who
-	// made it.
+	// Key is the key that must have signed the bundle. nil means the key in the bundle, which does
+	// not prove who made the bundle.
 	Key     note.Verifier
 	Anchor  *verifier.Anchoring // why the key can be trusted; nil if the caller trusts it
 	Tenant  string              // required tenant; empty accepts any
@@ -30,7 +30,7 @@ type CheckOptions struct {
 	// Trusted is a signed checkpoint from another source that the caller trusts, or nil.
 	Trusted        []byte
 	RequireTrusted bool
-	// RequireEnrolled reports a bundle with producers that are not enrolled as incomplete.
+	// RequireEnrolled makes [Check] report a bundle as incomplete if a producer is not enrolled.
 	RequireEnrolled bool
 	// AllowAcknowledged leaves acknowledged findings out of the exit status.
 	AllowAcknowledged bool
@@ -65,10 +65,10 @@ var (
 )
 
 // maxReadings limits how often Check reads a bundle. Each reading ignores the foreign records that
-// the one before it found.
+// earlier readings found.
 const maxReadings = 4
 
-// Limits of files that Check reads into memory.
+// Maximum sizes in bytes of the files that Check reads into memory.
 const (
 	maxSmallFile = 1 << 20
 	maxAboutFile = 16 << 20
@@ -101,7 +101,7 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 		return report, fmt.Errorf("check bundle %s: %w", path, err)
 	}
 	for readings := 1; !c.found.IsEmpty() && readings < maxReadings; readings++ {
-		// Foreign events must not affect the verdict, so read again without them.
+		// Foreign events must not affect the verdict, so read the bundle again without them.
 		c = &checker{
 			opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, trustedNote: c.trustedNote,
 			foreign: c.foreign.With(c.found),

@@ -33,7 +33,8 @@ func (w *walk) complete() error {
 		w.runAlone()
 	}
 	r.doubt(!r.Attested)
-	// Acknowledgements count only if the bundle is attested. Otherwise their list is unsigned.
+	// An unsigned bundle could contain forged acknowledgements, so they only count if the bundle
+	// is attested.
 	for _, o := range r.Bundle.Acknowledged {
 		if extent == verifier.WholeRun && r.Attested {
 			w.export.Acknowledge(o.Leaf, o.Order)
@@ -44,7 +45,8 @@ func (w *walk) complete() error {
 	return nil
 }
 
-// An unsigned bundle could contain a forged verdict, so runAlone judges the run by its records.
+// runAlone judges the run by its records alone, because the verdict in an unsigned bundle could be
+// forged.
 func (w *walk) runAlone() {
 	r := &w.report
 	if w.silent(r.Bundle.SilentProducers); r.Attested {
@@ -56,11 +58,12 @@ func (w *walk) runAlone() {
 		r.Gaps, r.Completeness = append(r.Gaps, r.Bundle.Gaps...), verifier.Gaps
 	}
 	w.absent(r.Bundle.Absent)
-	// A finished run looks unfinished if its end was cut off.
+	// If the end of the records was cut off, a finished run looks unfinished.
 	r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
 }
 
-// A thief of the ledger's key could forge the signed verdict, but not the seals of the producers.
+// runOfLedger takes the ledger's signed verdict and adds the gaps that producers' seals reveal. A
+// thief of the ledger's key could forge the verdict, but not the seals.
 func (w *walk) runOfLedger() {
 	r := &w.report
 	own := r.Gaps
@@ -80,7 +83,8 @@ func (r *Report) doubt(isDoubtful bool) {
 	}
 }
 
-// The events of a producer that sent nothing since a break of the stream may be lost.
+// silent marks the producers that sent nothing since a break of the stream. Their last events may
+// be lost.
 func (w *walk) silent(names []string) {
 	r := &w.report
 	for i := range r.Producers {

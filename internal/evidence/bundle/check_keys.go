@@ -42,14 +42,16 @@ func (c *checker) trustedByOther() string {
 	return cmp.Or(verifier.OtherKey(err, c.keys, c.trusted.Size), err.Error())
 }
 
-// mayBeOrder saves parsing most records. It may return true for a record without an order.
+// mayBeOrder rules out most records without parsing them. mayBeOrder may return true for a record
+// without an order.
 func mayBeOrder(line []byte) bool {
 	return slices.ContainsFunc([]string{string(events.AuditAccessed), `\u`, "leaf_base64"}, func(text string) bool {
 		return bytes.Contains(line, []byte(text))
 	})
 }
 
-// The orders are not verified yet, because the walk that verifies them needs them first.
+// keyOrders returns the orders about keys before they are verified, because verifying the records
+// requires the keys.
 func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	records, err := c.files[recordsFile].Open()
 	if err != nil {

@@ -35,8 +35,8 @@ var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
 	aboutFile, checkpointFile, keyFile, witnessedFile, stampFile, leavesFile, recordsFile, againFile, treeFile, pageFile, selectionFile, sumsFile,
 }
 
-// storedTimes means that From and To are times of storage. Earlier versions use the times in the
-// events.
+// storedTimes means that From and To are times at which the ledger stored events. Without it, From
+// and To are times in the events.
 const storedTimes = "stored"
 
 // About is the content of bundle.json. [Check] compares it with the other files, and the
@@ -50,25 +50,26 @@ type About struct {
 	Times  string    `json:"times,omitempty"` // "stored" if From and To are storage times
 	Leaves int64     `json:"leaves"`          // number of leaves in the bundle
 	Size   int64     `json:"size"`            // number of leaves in the ledger
-	// Stamped means that a bundle of version 5 has timestamp.txt.
+	// Stamped means that the bundle contains timestamp.txt. Versions before 5 do not set Stamped.
 	Stamped bool `json:"stamped,omitempty"`
-	// SilentProducers sent nothing after a break of the stream. A bundle of a run lists only its
-	// producers.
+	// SilentProducers are producers that sent nothing after a break of the stream. A bundle of a
+	// run lists only producers of that run.
 	SilentProducers []string `json:"unheard,omitempty"`
 	// Seals are the newest seals of a run, one per producer.
 	Seals []Seal `json:"seals,omitempty"`
 	// Gaps are missing sequence numbers that may belong to the run.
 	Gaps []verifier.Gap `json:"gaps,omitempty"`
-	// Acknowledged are the orders that acknowledge findings about a run. Other bundles have them
-	// among the records.
+	// Acknowledged are the orders that acknowledge findings about the run of this bundle. Other
+	// bundles contain such orders among the records.
 	Acknowledged []AcknowledgeOrder `json:"acknowledged,omitempty"`
-	// Absent are producers of the run that went silent or lost their outboxes.
+	// Absent lists producers of the run that went silent or lost their outboxes.
 	Absent []Absent `json:"absent,omitempty"`
-	// Unsealed means that the ledger does not count the run as sealed.
+	// Unsealed means that the ledger does not count the run of this bundle as sealed.
 	Unsealed bool `json:"unsealed,omitempty"`
 	// Pending are changes of the key that the ledger had not recorded at its checkpoint.
 	Pending []ledger.PendingChange `json:"pending,omitempty"`
-	// Window is the ledger's verdict on the time range or run, if there is one.
+	// Window is the ledger's verdict on the bundle's time range or run. nil means that there is
+	// none.
 	Window *Window `json:"window,omitempty"`
 }
 
@@ -102,7 +103,8 @@ type leafLine struct {
 	Epoch  uint64    `json:"epoch"`
 	Stream uint64    `json:"stream"`
 	Stored time.Time `json:"stored,omitzero"`
-	// If the payload was destroyed, Removed says how, and Order is the leaf of the order.
+	// Removed says how the payload was destroyed, and Order is the leaf of the order to do so.
+	// Both are zero if the payload exists.
 	Removed ledger.Word `json:"removed,omitempty"`
 	Order   int64       `json:"order,omitempty"`
 }

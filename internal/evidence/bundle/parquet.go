@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A row group is compressed in memory, so its size has these limits.
 const (
 	rowsPerGroup  = 128 << 10
 	bytesPerGroup = 32 << 20
@@ -70,7 +69,7 @@ func newParquetTable(w io.Writer) *parquetTable {
 		parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
 		parquet.DictionaryMaxBytes(maxDictionary),
-		// Minimum and maximum values of payloads are useless.
+		// Readers have no use for the smallest and largest value of a payload.
 		parquet.SkipPageBounds("data"), parquet.SkipPageStatistics("data"),
 		parquet.SkipPageBounds("record"), parquet.SkipPageStatistics("record"),
 	)}

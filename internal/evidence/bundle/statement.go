@@ -91,7 +91,8 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(rest, s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// The comparison rejects fields in the wrong order, repeated fields and needless escapes.
+	// Only the canonical text is valid. This rejects reordered fields, repeated fields and
+	// needless escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}

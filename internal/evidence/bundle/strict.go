@@ -14,13 +14,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxEntries limits the entries of all lists in bundle.json, because a short entry can need much
-// memory.
+// maxEntries limits the total number of list entries in bundle.json, because many short entries
+// can need much memory.
 const maxEntries = 100_000
 
 var aboutShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[About]()) })
 
-// parseAbout rejects what readers of JSON treat differently, such as unknown or repeated names.
+// parseAbout rejects JSON that readers interpret differently, such as JSON with unknown or
+// repeated names.
 func parseAbout(text []byte) (a About, err error) {
 	switch {
 	case len(text) > maxAboutFile:
@@ -53,7 +54,7 @@ func escapesSurrogate(text []byte) bool {
 	return false
 }
 
-// shape is the structure of a type in JSON.
+// shape describes the JSON form of a Go type.
 type shape struct {
 	members map[string]*shape // nil if it is not an object
 	entry   *shape            // nil if it is not a list
@@ -79,7 +80,7 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// strictReader compares JSON with a shape, without keeping it in memory.
+// strictReader checks that JSON has a given shape, without loading all of the JSON into memory.
 type strictReader struct {
 	*json.Decoder
 

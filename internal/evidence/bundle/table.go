@@ -66,7 +66,7 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	return nil
 }
 
-// below yields nothing if s.Before is 0, which Select takes as no limit.
+// below yields nothing if s.Before is 0, because Select would treat 0 as no limit.
 func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
 	if s.Before == 0 {
 		return func(func(ledger.Entry, error) bool) {}
@@ -129,7 +129,7 @@ type jsonLine struct {
 	Removed ledger.Word    `json:"removed,omitempty"`
 	Order   int64          `json:"order,omitempty"`
 
-	// These fields come from the leaf, if the record lacks them.
+	// The fields below are copied from the leaf if the record lacks them.
 	Producer string      `json:"producer,omitempty"`
 	Sequence uint64      `json:"sequence,omitempty"`
 	Kind     events.Kind `json:"kind,omitempty"`
@@ -151,7 +151,7 @@ func appendJSON(dst []byte, e ledger.Entry) ([]byte, error) {
 		return nil, err
 	}
 	dst = append(dst, head[:len(head)-1]...)
-	// Write a record byte for byte, so that it matches its hash.
+	// Write a record with its original bytes, so that readers can check its hash.
 	if e.Removal.Done() {
 		dst = append(dst, `,"record":null`...)
 	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
@@ -207,7 +207,8 @@ func (t *csvTable) end() error {
 	return t.w.Error()
 }
 
-// formulaSigns can begin a formula in a spreadsheet, which may first remove white space.
+// formulaSigns are characters that can start a formula in a spreadsheet. White space is included,
+// because a spreadsheet may remove it first.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
 // A spreadsheet would execute a cell that begins like a formula, so harmless puts an apostrophe

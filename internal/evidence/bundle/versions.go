@@ -8,8 +8,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// A changed format needs a new version, so that earlier versions of Hooktrail reject the bundle.
-// Version 2 added selection.txt, and version 3 timestamp.txt. Version 4 selects by times of
+// Versions of the bundle format. Earlier versions of Hooktrail reject a bundle with a newer
+// version.
+//
+// Version 2 added selection.txt, and version 3 timestamp.txt. Version 4 selects by the time of
 // storage. Version 5 has the ledger's verdict on a run or on a range of storage times.
 const (
 	formatV1 = "hooktrail/bundle/v1"

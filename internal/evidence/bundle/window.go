@@ -20,10 +20,11 @@ type Window struct {
 	Unsealed     []string              `json:"unsealed_runs,omitempty"` // the first ones
 	Unproven     []string              `json:"unproven_because,omitempty"`
 
-	// Acknowledged is for a time range. A run has the orders instead.
+	// Acknowledged is only set for a time range. A bundle of a run contains the orders instead.
 	Acknowledged *Acknowledged `json:"acknowledged,omitempty"`
 
-	// RecordFindings are the ledger's. Version 4 has only foreign records.
+	// RecordFindings are the ledger's findings about records. Bundles of version 4 have only
+	// foreign records.
 	verifier.RecordFindings
 }
 

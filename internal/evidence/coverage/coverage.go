@@ -19,13 +19,13 @@ type Report struct {
 	Tenant string    `json:"tenant"`
 	From   time.Time `json:"from,omitzero"` // inclusive
 	To     time.Time `json:"to,omitzero"`   // exclusive
-	// The verdicts are about the whole ledger.
+	// Integrity and Completeness are verdicts on the whole ledger.
 	Integrity    verifier.Integrity    `json:"integrity"`
 	Completeness verifier.Completeness `json:"completeness"`
 	Anchor       *verifier.Anchor      `json:"anchor,omitempty"`
 	// Number of leaves in the newest cosigned checkpoint.
 	Witnessed int64 `json:"witnessed"`
-	// Number of unverified cosignatures on that checkpoint.
+	// Cosignatures is the number of unverified cosignatures on the newest cosigned checkpoint.
 	Cosignatures int      `json:"cosignatures"`
 	Enrolled     int      `json:"enrolled"`     // number of enrolled producers
 	NotEnrolled  []string `json:"not_enrolled"` // other producers
@@ -35,7 +35,7 @@ type Report struct {
 
 	Unproven []string `json:"unproven_because,omitempty"` // further reasons why it is not complete
 
-	// Findings that can be acknowledged, the unacknowledged ones first.
+	// Matters lists the findings that can be acknowledged, the unacknowledged ones first.
 	Matters             []verifier.Matter `json:"acknowledgeable,omitempty"`
 	AcknowledgedCount   int64             `json:"acknowledged_count,omitempty"`
 	UnacknowledgedCount int64             `json:"unacknowledged_count,omitempty"`
@@ -133,7 +133,7 @@ func (c *builder) witnesses(ctx context.Context) error {
 	if err != nil || signed == nil {
 		return err
 	}
-	// The ledger signs first, so the other signatures are cosignatures.
+	// The first signature is the ledger's. All others are cosignatures.
 	c.Witnessed, c.Cosignatures = checkpoint.Size, max(0, bytes.Count(signed, []byte("\n— "))-1)
 	for _, h := range c.hours {
 		h.Witnessed = c.Cosignatures > 0 && h.Last < checkpoint.Size

@@ -15,7 +15,7 @@ type Compared string
 // The results of [Statement.Compare].
 const (
 	Same Compared = "SAME" // same ledger state and same bytes
-	// The ledger has grown, and the lasting facts are the same.
+	// Grown means that the ledger has grown, and that the lasting facts are the same.
 	Grown    Compared = "GROWN"
 	Diverged Compared = "DIVERGED" // the ledger lacks the state of the report
 	Differs  Compared = "DIFFERS"  // the ledger has that state but gives another report
@@ -59,7 +59,7 @@ func (s Statement) compareSame(now Report) (Compared, error) {
 	if now.Facts != nil { // a later cosignature does not change the ledger
 		now.Facts.Witnessed, now.Facts.Cosignatures = s.Witnessed, s.Cosignatures
 	}
-	// Earlier versions treated a time without events as an alarm.
+	// Earlier versions exited with ExitIncomplete for a time range without events.
 	if now.Verdict.Completeness == verifier.Empty && s.Exit == verifier.ExitIncomplete && now.Exit == verifier.ExitVerified {
 		now.Exit, now.Verdict.Exit = s.Exit, s.Exit
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// judged are the kinds of events with a hook verdict.
 var judged = []events.Kind{ //nolint:gochecknoglobals // a constant
 	events.ToolBefore, events.Approval, events.PromptSubmit, events.SessionStart, events.SubagentStart, events.CompactBefore,
 	events.Error, events.StepBefore, events.MessagesFilter, events.LLMRequest, events.MessageCreate, events.MessageUpdate,

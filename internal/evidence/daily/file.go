@@ -20,7 +20,8 @@ const UnsignedEnd = "\nNot signed: the private key of the ledger was not at hand
 // Made is a report in both forms, for programs and for people.
 type Made struct {
 	Report Report
-	// Note is the statement with the text for people, with a signature if Signed is true.
+	// Note is the statement followed by the report as text. Note has a signature if Signed is
+	// true.
 	Note   []byte
 	Signed bool
 }
@@ -90,7 +91,8 @@ func Parse(data []byte) (File, error) {
 		return File{}, errFile
 	}
 	f := File{note: []byte(d.Note), report: d.Report}
-	// Encoding again rejects repeated names in JSON, which readers may interpret differently.
+	// Decoding and encoding must give the same JSON. This rejects repeated names, which readers
+	// interpret differently.
 	written, err := d.encode()
 	if _, signed := f.split(); err != nil || d.Signed != signed || !isSameJSON(written, data) {
 		return File{}, errChanged
@@ -180,7 +182,8 @@ func (f File) agrees(content string, signed bool, text func(Report) string) (s S
 	if err := json.Unmarshal(f.report, &rep); err != nil {
 		return s, errFile
 	}
-	// Another version of Hooktrail may have rendered a signed text, and the signature covers it.
+	// Another version of Hooktrail may have rendered a signed text differently. The signature
+	// confirms that text.
 	if !signed && text(rep) != s.Body {
 		return s, errors.New("its text says something else than its JSON")
 	}

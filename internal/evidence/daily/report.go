@@ -18,7 +18,8 @@ import (
 // Format is the name and version of the report format.
 const Format = "hooktrail/report/v1"
 
-// Maximum lengths of the lists, because agents control them. The counts include all entries.
+// Maximum lengths of the lists in a report, because agents control how many entries there are. The
+// counts include all entries.
 const (
 	maxGaps  = 1000
 	maxUses  = 1000
@@ -36,10 +37,10 @@ type Report struct {
 	To      time.Time     `json:"to"`
 	Silence time.Duration `json:"silence_ns"` // a run that is silent for this long counts as ended
 
-	// Ended means that the checkpoint is from the end of the range or later.
+	// Ended means that the checkpoint was signed at the end of the range or later.
 	Ended bool `json:"ended"`
 
-	// Verdict is the report of the verifier. It has nothing that would differ for each reader.
+	// Verdict is the verifier's report, without anything that differs between readers.
 	Verdict  verifier.Report `json:"verdict"`
 	GapCount int             `json:"gap_count"`
 	// OpenCount and UnsealedCount count all runs. The lists in Verdict may be shorter.
@@ -68,14 +69,14 @@ type Facts struct {
 	Orders  []Order `json:"orders"`
 	InForce int     `json:"holds"` // holds in force at the checkpoint
 
-	// Records of the range that were erased, pruned or held.
+	// Erased, Pruned and Held are numbers of records in the range.
 	Erased int64 `json:"erased"`
 	Pruned int64 `json:"pruned"`
 	Held   int64 `json:"held"`
 
 	Checkpoints int64 `json:"checkpoints"` // signed in the range
 	Witnessed   int64 `json:"witnessed"`   // leaves that the newest cosigned checkpoint covers
-	// Cosignatures on that checkpoint, not verified.
+	// Cosignatures is the number of unverified cosignatures on the newest cosigned checkpoint.
 	Cosignatures int `json:"cosignatures"`
 }
 
@@ -97,7 +98,8 @@ type Denied struct {
 	Agent    string      `json:"agent,omitempty"`
 	Tool     string      `json:"tool,omitempty"`
 	ToolCall string      `json:"tool_call,omitempty"`
-	// By is the source of a refusal that the agent reports. Our own hooks leave it empty.
+	// By says who refused the call, if the agent reports it. By is empty if Hooktrail's own hooks
+	// refused.
 	By events.DeniedBy `json:"by,omitempty"`
 }
 

@@ -95,7 +95,8 @@ func StatementOf(rep Report, body string) (Statement, error) {
 	return s, err
 }
 
-// lasting returns the digest of the facts that later records cannot change.
+// lasting returns a digest of the facts that later records cannot change, such as the number of
+// events in the range.
 func (rep Report) lasting() (events.Hash, error) {
 	f := rep.Facts
 	if f == nil {
@@ -147,7 +148,8 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(fields+"\n", s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// The comparison rejects fields in the wrong order, repeated fields and needless escapes.
+	// Only the canonical text is valid. This rejects reordered fields, repeated fields and
+	// needless escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}

@@ -223,7 +223,8 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// At a break of the stream, the position moves forward without a new message.
+// lastBreak finds the last break of the stream before checkpoint c. At a break, the position moves
+// forward although no message arrived.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// silentIntervals is how many intervals a producer may miss before it counts as silent. Package
-// verifier has the same constant.
+// silentIntervals is how many intervals between manifests a producer may miss before it counts as
+// silent. Package verifier has the same constant.
 const silentIntervals = 3
 
 // AwaitedUntil returns when the last open producer counts as silent, or the zero time. Signatures

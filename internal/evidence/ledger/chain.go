@@ -99,8 +99,8 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// [SameKey] can only compare verifiers from [ParseKey], so namedKey looks for such a verifier of
-// the same key.
+// namedKey replaces key by the verifier of the same key in changes, because [SameKey] can only
+// compare verifiers from [ParseKey].
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {
@@ -122,8 +122,8 @@ func (k keyChange) recordedAt() int64 {
 	return k.leaf
 }
 
-// A replaced key cannot name another successor, because a thief may have it. changes must be sorted
-// by leaf.
+// link builds the chain of keys that contains key. A replaced key cannot choose another successor
+// later, because a thief may have it. changes must be sorted by leaf.
 func link(key note.Verifier, changes []keyChange) Keys {
 	key = namedKey(key, changes)
 	c, since, at := Chain{key}, []int64{-1}, []int64{-1}

@@ -83,7 +83,8 @@ func ParseEndorsement(text string) (e Endorsement, err error) {
 			return Endorsement{}, fmt.Errorf("%w: %q: %w", errEndorsement, name, err)
 		}
 	}
-	// The comparison rejects fields in the wrong order, repeated fields and needless escapes.
+	// Only the canonical text is valid. This rejects reordered fields, repeated fields and
+	// needless escapes.
 	if e.text() != text || !nkeys.IsValidPublicUserKey(e.Issuer) {
 		return Endorsement{}, fmt.Errorf("%w: not in canonical form", errEndorsement)
 	}

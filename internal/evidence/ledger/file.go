@@ -81,7 +81,7 @@ func (f *File) Connect() (*sqlite.Conn, error) {
 		return nil, err
 	}
 	conn.SetBusyTimeout(BusyTimeout)
-	// This first read fails if SQLite cannot use the log.
+	// If SQLite cannot use the write-ahead log, this first read fails.
 	if _, err = pragma(conn, "schema_version"); err == nil {
 		err = errors.Join(sqlitetx.Exec(conn, "PRAGMA query_only=1"), sqlitetx.Exec(conn, "PRAGMA trusted_schema=0"))
 	}

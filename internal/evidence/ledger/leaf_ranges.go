@@ -100,8 +100,8 @@ func (r LeafRanges) valid(size int64) bool {
 
 var errRanges = errors.New("not ranges of leaves")
 
-// parseRanges accepts ranges in any order, because [ParseOrder] compares the result with the
-// canonical form.
+// parseRanges accepts ranges in any order. [ParseOrder] rejects a wrong order later, because the
+// text is not canonical.
 func parseRanges(text string) (list LeafRanges, err error) {
 	for part := range strings.SplitSeq(text, " ") {
 		first, last, isRange := strings.Cut(part, "-")

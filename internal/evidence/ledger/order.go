@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orderHeader is the first line of the signed text. A checkpoint begins differently, so its
-// signature never fits an order.
+// orderHeader is the first line of every order. A checkpoint begins differently, so the signature
+// of a checkpoint is never valid for an order.
 const orderHeader = "hooktrail/order/v1\n"
 
 // MaxOrderBytes is the maximum size of a signed order, which must fit into an event.
@@ -57,8 +57,8 @@ type Order struct {
 	Second    SecondPerson  // the zero value removes the rule
 	Findings  []string      // ids of acknowledged findings
 
-	// Size and Root identify the tree that Leaves refers to. In another tree, only Selection
-	// counts.
+	// Size and Root identify the tree whose leaves are in Leaves. For any other tree, only
+	// Selection counts.
 	Size   int64
 	Root   tlog.Hash
 	Leaves LeafRanges // for a hold, the leaves that existed when it was ordered

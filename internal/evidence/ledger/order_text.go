@@ -155,7 +155,8 @@ func ParseOrder(text string) (Order, error) {
 		}
 		rest = next
 	}
-	// The comparison rejects fields in the wrong order, repeated fields and needless escapes.
+	// Only the canonical text is valid. This rejects reordered fields, repeated fields and
+	// needless escapes.
 	if again, err := o.Text(); err != nil {
 		return Order{}, err
 	} else if again != text {

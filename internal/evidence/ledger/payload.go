@@ -8,14 +8,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A payload has the members of an event's data. JSON libraries disagree about repeated names, for
-// example, so a payload counts only in the strict form of docs/verifier.md.
+// A payload contains the members of an event's JSON data. Only the strict form of docs/verifier.md
+// counts, because JSON libraries disagree about cases such as repeated names.
 type payload struct {
 	members map[string]json.RawMessage
 	failed  bool
 }
 
-// maxMembers is far more than the members of any payload that Hooktrail writes.
+// maxMembers limits the members of a payload. Payloads that Hooktrail writes have far fewer.
 const maxMembers = 64
 
 func payloadOf(e events.Event) *payload {
@@ -46,7 +46,7 @@ func (p *payload) text(name string) string {
 	return text
 }
 
-// Programs disagree about signs, fractions and exponents in JSON, so number accepts only digits.
+// number accepts only digits, because programs read signs, fractions and exponents differently.
 func (p *payload) number(name string) (n uint64) {
 	value := p.members[name]
 	if isAbsent(value) {

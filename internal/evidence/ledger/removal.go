@@ -14,7 +14,7 @@ import (
 // Word says how the payload of a record was destroyed.
 type Word string
 
-// The words for destroyed payloads, as stored in ledgers.
+// Ways to destroy the payload of a record, as stored in ledgers.
 const (
 	Erased Word = "erased"
 	Pruned Word = "pruned"
@@ -91,8 +91,8 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// For an order without events of runs, runsOfNext returns one run without a name, so that the
-// caller can go on.
+// runsOfNext returns the runs from which the next order destroyed events. If those events belong
+// to no run, the result is one run without a name, so that the caller can go on.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

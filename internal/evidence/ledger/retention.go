@@ -85,7 +85,8 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 // floorMargin is added to the retention floor, because the clocks of server and auditor differ.
 const floorMargin = time.Minute
 
-// The ledger refuses to prune records that are younger than the retention floor.
+// least raises the ages in rules to the retention floor, because the ledger refuses to prune
+// younger records.
 func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	in, err := LoadRules(conn)
 	if err != nil || in.Floor == 0 {
@@ -100,8 +101,8 @@ func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	return rules, nil
 }
 
-// expiredClass identifies the records that one order prunes. The pattern of a later rule may match
-// an earlier rule's kinds.
+// expiredClass identifies the records that a single order prunes. The kind matters, because the
+// pattern of a later rule may also match kinds of an earlier rule.
 type expiredClass struct {
 	rule int
 	kind string // empty for the first rule

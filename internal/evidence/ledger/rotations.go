@@ -27,8 +27,8 @@ type KeyRotation struct {
 	Ticket string            `json:"ticket,omitempty"`
 	Time   time.Time         `json:"time"`
 	Orders map[string]string `json:"orders"` // signed orders by tenant, for ledgers that existed then
-	// Checkpoints has each ledger's newest checkpoint at the change, signed with the new key.
-	// Earlier versions did not store them.
+	// Checkpoints contains the newest checkpoint of each ledger at the time of the change, signed
+	// with the new key. Earlier versions did not store checkpoints.
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
@@ -72,7 +72,8 @@ func readRotations(dir string) (changes []KeyRotation, err error) {
 	return changes, nil
 }
 
-// chainTo removes the changes after public, because their keys were never installed.
+// chainTo returns the replaced keys up to public. It removes later changes, because their keys
+// were never installed.
 func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1

@@ -18,7 +18,8 @@ import (
 // SecondPerson requires a second signature, so that one person alone cannot destroy payloads. The
 // zero value is no rule.
 type SecondPerson struct {
-	// Approvers are sorted verifier keys, named after people.
+	// Approvers are the sorted verifier keys of the people who may approve. Each key is named
+	// after its person.
 	Approvers []string
 	For       []events.AuditAction // erase, lift or prune, sorted
 	Within    time.Duration        // maximum time from order to approval, in whole seconds

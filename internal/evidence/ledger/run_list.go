@@ -21,7 +21,7 @@ type RunList struct {
 	More    int          // matching runs beyond the limit, or -1 if there may be some
 }
 
-// runStart tells when a run started at the latest, which is fast to read for all runs.
+// runStart limits when a run started. It can be read quickly for all runs.
 type runStart struct {
 	run         string
 	number      int64     // in the table runs
@@ -64,7 +64,8 @@ func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func
 	return list, nil
 }
 
-// sortStarted returns how many of the sorted runs no run in rest can precede.
+// sortStarted sorts runs by start, the newest first. It returns how many of the runs come before
+// every run in rest.
 func sortStarted(runs []RunSummary, rest []runStart) int {
 	slices.SortStableFunc(runs, func(a, b RunSummary) int { return b.First.Compare(a.First) })
 	if len(rest) == 0 {
@@ -74,7 +75,6 @@ func sortStarted(runs []RunSummary, rest []runStart) int {
 	return n
 }
 
-// runsPerChunk limits the runs that one query reads.
 const runsPerChunk = 32
 
 // A run with altered records always matches, because nobody knows what those records said.
@@ -121,16 +121,15 @@ func (s *source) runStarts(ctx context.Context) (starts []runStart, err error) {
 	return starts, err
 }
 
-// unreadable is the bound of a run whose first time was altered. It makes List look at the run, and
-// report that.
+// unreadable is the bound of a run whose first time was altered. This late bound makes List read
+// the run and report the problem.
 var unreadable = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// ofAgents is true for events that are not service records, see [IsServiceRecord].
+// ofAgents is an SQL condition for events that are not service records, see [IsServiceRecord].
 const ofAgents = `l.class = 'event' AND l.kind NOT IN ('run.sealed', 'gap.recorded', 'issue.decided', 'issue.edited',
 	'audit.accessed', 'producer.lost', 'clock.ticked')`
 
-// candidate has some facts about a run, which often suffice to rule it out without reading all its
-// events.
+// candidate contains facts that often rule out a run without reading all of the run's events.
 type candidate struct {
 	runStart
 
@@ -165,7 +164,6 @@ func (c *candidate) canMatch(f RunFilter) bool {
 	return s.Events == 0 || s.Removed > 0 || f.matchesFacts(s)
 }
 
-// candidates does not check whether records were altered, because summary does that later.
 func (s *source) candidates(ctx context.Context, f RunFilter, runs []runStart, kinds []events.Kind) (likely []runStart, err error) {
 	byNumber := make(map[int64]*candidate, len(runs))
 	query := make([][2]int64, len(runs))

@@ -10,7 +10,7 @@ import (
 // RunState is how a run ended, or why its end is not known.
 type RunState string
 
-// The states of a run.
+// Possible ends of a run, see [RunState].
 const (
 	RunOpen        RunState = "open" // it has no run.finished event
 	RunCompleted   RunState = RunState(events.RunCompleted)

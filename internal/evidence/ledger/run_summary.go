@@ -32,8 +32,8 @@ type RunSummary struct {
 	Ended   time.Time `json:"ended,omitzero"`
 	Untimed int       `json:"untimed,omitempty"` // events without a time in the source, see [events.Common]
 
-	// First is the time of the first event that is not a service record, see [IsServiceRecord]. The
-	// import made it up if Started is absent.
+	// First is the time of the run's first event that is not a service record, see
+	// [IsServiceRecord]. If Started is absent, the import invented this time.
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"` // likewise
 

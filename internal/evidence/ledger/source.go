@@ -69,7 +69,8 @@ func (s *source) close() error {
 	return s.file.Close()
 }
 
-// Without a transaction, SQLite could mix old and new data of a changed file.
+// view reads in a transaction. Otherwise, SQLite could mix old and new data while the file
+// changes.
 func (s *source) view(ctx context.Context, read func(*sqlite.Conn) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

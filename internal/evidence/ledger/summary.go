@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// syntheticModel is the model name in messages of Claude Code that no model wrote.
+// syntheticModel is the name that Claude Code gives as the model of messages that no model wrote.
 const syntheticModel = "<synthetic>"
 
 type runFold struct {
@@ -93,7 +93,6 @@ var folds = map[events.Kind]func(*runFold, events.Event){
 	events.Error:             func(f *runFold, _ events.Event) { f.sum.Errors++ },
 }
 
-// decoded ignores invalid payloads, because any client can send one.
 func decoded[T any](add func(*runFold, events.Event, T)) func(*runFold, events.Event) {
 	return func(f *runFold, e events.Event) {
 		if d, err := events.Payload[T](e); err == nil {
@@ -102,7 +101,6 @@ func decoded[T any](add func(*runFold, events.Event, T)) func(*runFold, events.E
 	}
 }
 
-// The payload of an altered record cannot be trusted, so only its leaf counts.
 func (f *runFold) addAltered(e Entry) {
 	f.sum.Altered++
 	f.sum.Events++
@@ -172,7 +170,8 @@ func (f *runFold) runFinished(e events.Event, d events.RunFinishedData) {
 	}
 }
 
-// toolBefore counts a call with an invalid payload too, as the command run show does.
+// toolBefore also counts calls with an invalid payload, so that the count agrees with the command
+// run show.
 func (f *runFold) toolBefore(e events.Event) {
 	d, _ := events.Payload[events.ToolBeforeData](e)
 	key := f.key(e.ToolCall)

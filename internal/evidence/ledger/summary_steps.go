@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// stepEnd is the latest end of a step.
+// stepEnd describes the end of a step. If several events end the step, the latest counts.
 type stepEnd struct {
 	status events.StepStatus
 	at     time.Time
@@ -65,8 +65,8 @@ func (f *runFold) spent() (sum events.Tokens) {
 	return sum
 }
 
-// A stated cost counts more than telemetry. Telemetry counts more than an estimate if it covers all
-// responses.
+// paid chooses the cost to report. A stated cost goes before telemetry. Telemetry goes before an
+// estimate if it covers all responses.
 func (f *runFold) paid() *events.Cost {
 	var total *events.Cost
 	if f.sum.Finished != nil {

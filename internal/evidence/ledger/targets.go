@@ -169,6 +169,5 @@ func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
 	return ids, nil
 }
 
-// maxBlobChunks limits the chunks of one blob, because an event can claim any size. It allows 8
-// GiB.
+// maxBlobChunks limits a blob to 8 GiB, because an event can claim any size.
 const maxBlobChunks = 1 << 14

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Began is the start of every [Feed], and Stream its stream.
+// Began is the time at which every [Feed] starts, and Stream is the stream of every [Feed].
 var (
 	Began  = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	Stream = ledger.Stream{Epoch: 1, Created: Began.Add(-time.Hour)}

@@ -18,7 +18,6 @@ func BigFeed() *Feed {
 		SHA256: events.HashOf([]byte("content")).String(), Bytes: 7, Chunks: 1, Content: []byte("content"),
 	})
 	f.Run("coder/e4", "r3", 1)
-	// Another producer imports the same content again.
 	again, err := events.Decode(f.Messages[0].Data)
 	if err != nil {
 		panic(err)
@@ -58,7 +57,7 @@ func fillBench(f *Feed, n int) *Feed {
 // GauntletFeed returns a feed that fills every table.
 func GauntletFeed() *Feed {
 	f := BigFeed()
-	// Use an id and a number again, each with other content.
+	// Add an event that reuses an id, and an event that reuses a number.
 	e, err := events.Decode(f.Messages[1].Data)
 	if err != nil {
 		panic(err)
@@ -67,7 +66,7 @@ func GauntletFeed() *Feed {
 	f.Publish("import", e)
 	e.Producer, e.Sequence = "coder/e4", 2
 	f.Add(f.Messages[1].Address, e.Encode())
-	// Neither an event nor a manifest.
+	// Add a message that is neither an event nor a manifest.
 	f.Add(subjects.Address{Tenant: f.Tenant, Producer: "coder/e4", Run: "r1", Kind: events.ToolBefore}, []byte("{"))
 	f.Manifest("import")
 	return f

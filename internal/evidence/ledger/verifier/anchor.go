@@ -12,7 +12,7 @@ import (
 // AnchorState says whether evidence from outside the ledger confirms its key.
 type AnchorState string
 
-// The states of an anchor.
+// Results of the search for outside evidence of a ledger's key.
 const (
 	AnchorPinned   AnchorState = "PINNED"   // the user saw the key before
 	AnchorGiven    AnchorState = "GIVEN"    // the user named or confirmed the key
@@ -36,8 +36,8 @@ type Pin struct {
 	Origin string        // origin of the ledgers; empty for all
 	Of     string        // data directory of the key, if known
 	Seen   time.Time
-	// Binding means that the pin is for this very ledger. Another key is then [AnchorDiverged],
-	// unless signed changes lead to it.
+	// Binding means that the pin belongs to this ledger. A different key then gives
+	// [AnchorDiverged], unless signed changes lead to that key.
 	Binding bool
 }
 
@@ -46,8 +46,8 @@ type Pin struct {
 type Anchoring struct {
 	Given string // option that named the key, such as "--key", if any
 	Pins  []Pin
-	// Void says why the key that the user named confirms nothing, such as a file in the data
-	// directory itself.
+	// Void says why the key that the user named confirms nothing. An example is a key file in the
+	// data directory itself.
 	Void string
 }
 
@@ -119,8 +119,8 @@ func diverged(p Pin, key note.Verifier) *Anchor {
 	}
 }
 
-// anchorKeys also runs before the ledger is read, so that a report about an unreadable ledger has
-// an anchor.
+// anchorKeys also runs before the ledger is read. A report about an unreadable ledger then still
+// has an anchor.
 func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
 	v.keys, v.report.Anchor = v.opts.Anchor.Vouch(v.opts.Key, tenant, orders, func(k ledger.Keys) bool {
 		return k.Chain.Index(v.opts.Key, 0) >= 0

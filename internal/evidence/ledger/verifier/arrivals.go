@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// arrivals has the digest of all arrivals so far, and the last one.
 type arrivals struct {
 	ledger.Arrivals
 
@@ -43,7 +42,8 @@ type Break struct {
 	Noticed  time.Time `json:"noticed"`  // when the auditor signed that
 }
 
-// A checkpoint records a break of the stream if its position is later but no messages are new.
+// breaks reports whether checkpoint c records a break of the stream. At a break, the position is
+// later although no message arrived.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p, last := c.Position, w.arrivals.last
 	if w.arrivals.Count == 0 || !p.After(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {
@@ -58,7 +58,8 @@ func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	return true
 }
 
-// A break may have lost the latest events of a producer, which only a later number reveals.
+// markSilent marks all producers as silent until their next event, because a break of the stream
+// may have lost their latest events.
 func (c *completeness) markSilent() {
 	for _, s := range c.producers {
 		s.silentSinceBreak = true

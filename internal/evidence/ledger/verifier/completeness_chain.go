@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// link is a place in a producer's chain of manifests. The next manifest contains this hash and
-// begins after last.
+// link is a place in a producer's chain of manifests. The next manifest must contain hash and
+// begin after the number last.
 type link struct {
 	hash string // hash of the previous manifest; "" at the start
 	last uint64
@@ -23,7 +23,8 @@ const (
 	maxWalked = 1 << 25 // limit after which lost events are no longer removed from memory
 )
 
-// other is an event with the number of an earlier event. Only a manifest shows which one is forged.
+// other is an event whose number an earlier event already has. Only a manifest shows which of the
+// two is forged.
 type other struct {
 	hash events.Hash
 	at   ledger.Arrival
@@ -44,7 +45,7 @@ type chain struct {
 	enrolment      Enrolment
 	unsignedLast   uint64 // last number that only unsigned manifests list
 	unsignedBefore time.Time
-	// The first unsignedMissing ranges of missing are from unsigned manifests.
+	// unsignedMissing is how many ranges at the start of missing come from unsigned manifests.
 	unsignedMissing int
 	tip             link
 	links           []link // recent places, including tip
@@ -69,8 +70,8 @@ func (s *sender) adopt(l listing) {
 	}
 }
 
-// manifest returns why the manifest is foreign, or "". A signed manifest may list events again,
-// because a forged one can make the producer believe that they are missing.
+// manifest returns the reason why a manifest is foreign, or "". A signed manifest may list events
+// again, because a forged manifest can make the producer believe that they were lost.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -88,7 +89,7 @@ func (s *sender) manifest(l listing) string {
 	at, isAgain := link{l.Prev, l.First - 1}, l.First <= s.listed
 	switch {
 	case isAgain && (s.key == "" || !slices.Contains(s.links, at)):
-		// Either the manifest is forged, or two processes used one outbox.
+		// The manifest is forged, or two processes used the same outbox.
 		s.gaps = append(s.gaps, Gap{Producer: s.name, First: l.First, Last: l.Last, Cause: CauseAltered, Reason: "listed twice"})
 		return ""
 	case !isAgain && at != s.tip:
@@ -152,8 +153,8 @@ func (s *sender) reuse(sequence uint64, o other) {
 	})
 }
 
-// If several events have the same number, the root hash of the manifest decides which are the
-// producer's.
+// settleOthers handles several events with the same number. The manifest's root hash decides which
+// of them are the producer's.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {
@@ -185,10 +186,10 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 	return true
 }
 
-// maxChoices limits how many hashes choose tries, for all producers together.
+// maxChoices limits how many hashes choose tries in total, over all producers.
 const maxChoices = 1 << 21
 
-// choose looks for one content per number, so that together they have the given root hash.
+// choose picks one hash per number, so that the hashes together have the given root.
 func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
 	hashes := make([]events.Hash, len(choices))
 	fits := func(picked []int) bool {

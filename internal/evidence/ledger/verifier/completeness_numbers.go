@@ -10,7 +10,7 @@ import (
 // numbers is the set of a producer's numbers that arrived.
 type numbers struct {
 	merged []events.Range // ascending
-	// late has numbers that arrived after higher ones. They are merged many at a time, which is
+	// late contains numbers that arrived after higher ones. Merging many of them at once is
 	// faster.
 	late map[uint64]bool
 }

@@ -73,8 +73,8 @@ func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash,
 		if seal == nil || sequence <= p.sealNo {
 			return
 		}
-		// A copied run has the seal of another producer, which counts only if it matches the events
-		// here.
+		// A copied run contains the seal of another producer. That seal only counts if it matches
+		// the events here.
 		if matched := !p.disordered && p.matches(&seal.RunSealedData); matched || seal.own {
 			p.seal, p.sealNo, p.sealOrder, p.matched = &seal.RunSealedData, sequence, at, matched
 		}
@@ -219,8 +219,8 @@ const (
 	runSilent
 )
 
-// A producer that must restart its numbers continues under another name, whose seal can also end
-// the old part.
+// stateOf returns the state of a run with one part per producer. A producer that restarts its
+// numbers gets another name, so the seal of one part can also end another part.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown
@@ -244,8 +244,8 @@ func stateOf(parts []*producerRun, silent time.Time) runState {
 	return runSilent
 }
 
-// sealsByStanding has the sealed parts of a run for a binary search, because comparing all pairs
-// would take too long.
+// sealsByStanding contains the sealed parts of a run, sorted for binary search. Comparing all
+// pairs would take too long.
 type sealsByStanding [standingEnrolled + 1][]*producerRun
 
 func sealsOf(parts []*producerRun) (s sealsByStanding) {
@@ -260,7 +260,7 @@ func sealsOf(parts []*producerRun) (s sealsByStanding) {
 	return s
 }
 
-// settle reports whether a later seal of another producer also ends the run for p.
+// settle reports whether a later seal by another producer also ends p's part of the run.
 func (s *sealsByStanding) settle(p *producerRun) bool {
 	for _, list := range s[p.by.standing():] {
 		i, found := slices.BinarySearchFunc(list, p.aliveOrder, func(o *producerRun, at order) int { return o.sealOrder.compare(at) })

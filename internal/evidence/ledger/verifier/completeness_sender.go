@@ -68,7 +68,8 @@ func (s *sender) lostManifest(first, last uint64) {
 	s.forget(events.Manifest{First: first, Last: last})
 }
 
-// resolve returns false if it needs later events to decide.
+// resolve compares a manifest with its events. It returns false if the decision needs later
+// events.
 func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	if m.Count > uint64(len(s.hashes)) {
 		return false
@@ -146,11 +147,11 @@ func (s *sender) conclude() (Producer, []Gap) {
 		p.Received += r.Last - r.First + 1
 	}
 	for _, m := range s.partial {
-		// All events may have arrived, but without their hashes in memory nothing can check m.
+		// If all events arrived but their hashes are no longer in memory, the manifest cannot be
+		// checked.
 		p.Unchecked = !s.resolve(m, true) && s.hasAllOf(m) || p.Unchecked
 	}
-	// Drop lost manifests for which no event arrived, because lacking reports these events as
-	// missing.
+	// Drop lost manifests of which no event arrived. lacking reports their events as missing.
 	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.received.hasAny(g.First, g.Last) })
 	gaps = append(gaps, s.lacking(p.Sent)...)
 	slices.SortFunc(gaps, func(a, b Gap) int { return cmp.Compare(a.First, b.First) })

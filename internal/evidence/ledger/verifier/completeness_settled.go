@@ -2,8 +2,8 @@ package verifier
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// settled has the numbers that signed manifests list, as ascending ranges. Later events with these
-// numbers are foreign.
+// settled contains the numbers that signed manifests list, as ascending ranges. An event with such
+// a number that arrives later is foreign.
 type settled []events.Range
 
 func (s *settled) add(m events.Manifest) {

@@ -37,7 +37,6 @@ func callOf(e events.Event) *call {
 	return &call{callKey{e.Run, e.ToolCall}, denied}
 }
 
-// calls has the first denial and the first success of each call, which can arrive in any order.
 type calls struct {
 	denied    map[events.Hash]int64
 	succeeded map[events.Hash]success
@@ -99,7 +98,7 @@ type contradictions struct {
 	firstLeaves map[claimed]int64 // see firstLeaf
 }
 
-// claimed is the id of an event, or its producer and number.
+// claimed is the key of all events with the same id, or with the same producer and number.
 type claimed struct {
 	id       string
 	producer int64
@@ -190,7 +189,7 @@ func (c *contradictions) original(f *FindingAt, producer int64) error {
 	return err
 }
 
-// Many records can claim the same id or number, so results are cached.
+// firstLeaf caches its results, because many records can claim the same id or number.
 func (c *contradictions) firstLeaf(key claimed) (int64, error) {
 	if first, ok := c.firstLeaves[key]; ok {
 		return first, nil

@@ -16,8 +16,8 @@ import (
 type Enrolment struct {
 	Enrolled bool   `json:"enrolled"`         // an accepted issuer granted the key
 	Issuer   string `json:"issuer,omitempty"` // public key of the issuer
-	// EnrolledFrom is when the grant arrived, if it followed the first manifest. The grant covers
-	// earlier manifests with the same key.
+	// EnrolledFrom is when the grant arrived, if it arrived after the first manifest. The grant
+	// also covers earlier manifests with the same key.
 	EnrolledFrom time.Time `json:"enrolled_from,omitzero"`
 	GrantFault   string    `json:"grant_fault,omitempty"` // why a grant was not accepted
 }
@@ -32,7 +32,8 @@ func isGranted(g *events.Grant) bool {
 	return err == nil && ed25519.Verify(public, g.SignedText(), g.Signature())
 }
 
-// readIssuers runs before the walk, because an order can come after the grant that it makes valid.
+// readIssuers must run before the walk, because the order that makes a grant valid can come after
+// the grant.
 func (v *verifier) readIssuers(conn *sqlite.Conn, tenant string) error {
 	leaves, err := ledger.IssuerLeaves(conn)
 	if err != nil {
@@ -69,8 +70,8 @@ func (l listing) isGranted() bool {
 	return l.Grant != nil && l.signature == signatureValid && l.grantFault == ""
 }
 
-// beginning is the first manifest in a producer's chain. Only its key and that key's successors can
-// continue the chain.
+// beginning is the first manifest in a producer's chain. Only the key of this manifest and the
+// successors of that key can continue the chain.
 type beginning struct {
 	key     string
 	granted bool
@@ -91,7 +92,8 @@ func (s *sender) refusal(l listing) string {
 	return ""
 }
 
-// A producer announces its new key again if a forged manifest hides the first announcement.
+// repeatsKeyChange reports whether the manifest announces a key change again. A producer does so
+// if a forged manifest hid the first announcement.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// exportRemovals groups destroyed records by order, to compare each order with the records that
-// name it.
+// exportRemovals groups destroyed records by the order that they name. Each order is then compared
+// with its records.
 type exportRemovals struct {
 	orderLog
 
@@ -29,7 +29,7 @@ type exportClaim struct {
 	youngest int64 // when the server stored the newest record, in nanoseconds since 1970
 }
 
-// The order that destroyed a record comes later in the export, so add only notes the claim.
+// add notes which order the record names as its destroyer. That order comes later in the export.
 func (r *exportRemovals) add(k ExportedRecord) error {
 	if k.Bytes != nil || k.Removal.Order <= k.Index || k.Removal.Word != ledger.Erased && k.Removal.Word != ledger.Pruned {
 		return errors.New("what became of its record makes no sense")
@@ -85,7 +85,8 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// An order for a larger tree was made for another tree, so its Leaves do not count.
+// isCoveredBy reports whether the order o destroyed the claimed records. If o was made for a
+// larger tree, o.Leaves does not count.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false

@@ -135,7 +135,8 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// If another manifest begins the chain of a producer, the wrong key has judged its events.
+// dropOvertaken drops the findings about a producer whose chain now begins with another manifest.
+// The findings rely on the wrong key.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -146,7 +147,7 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// The ranges of a producer must not overlap.
+// reason returns why an event is foreign, or "". The ranges of a producer must not overlap.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent
@@ -169,7 +170,7 @@ type foreigners struct {
 	list  []Foreign      // more than in a report
 	count int64
 	tried int // hashes that choose has combined
-	// second has each event with the number of an earlier one. It belongs to no run.
+	// second contains the events that have the number of an earlier event. They belong to no run.
 	second map[numberedContent]bool
 }
 
@@ -208,8 +209,8 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// Events are foreign if signed manifests declare them missing, or if they follow a gap and are in
-// no manifest. A partial export always has gaps.
+// unlisted marks events as foreign that signed manifests declare missing, or that follow a gap and
+// are in no manifest. The second rule does not apply to a partial export, which always has gaps.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {

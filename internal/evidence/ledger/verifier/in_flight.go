@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A tail has a producer's events that no manifest lists yet, as they arrived.
+// A tail contains a producer's events that are not in a manifest yet, in the order of arrival.
 type tail []tailEvent
 
 type tailEvent struct {
@@ -23,7 +23,8 @@ func (t *tail) list(number uint64) {
 	*t = slices.DeleteFunc(*t, func(e tailEvent) bool { return e.sequence <= number })
 }
 
-// Events that wait too long for a manifest may be forged, so they are not in flight.
+// setFlight counts the events that still wait for a manifest. If they wait too long, they may be
+// forged, and p is not in flight.
 func (p *Producer) setFlight(s *sender, now time.Time, silence time.Duration) {
 	if p.Received == 0 || p.Manifests == 0 || s.received.highest() <= p.Listed {
 		return

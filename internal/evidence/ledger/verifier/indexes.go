@@ -62,7 +62,8 @@ func (r *records) indexes() error {
 	return r.blobIndex()
 }
 
-// SQLite does not find entries that are out of order in their index.
+// index also checks that the entries of an index are in order, because SQLite's own check does
+// not.
 func (r *records) index(what, query string, hasText bool, into *multiset) error {
 	var last, e entry
 	first, ascending := true, true
@@ -103,8 +104,7 @@ func (r *records) blobIndex() error {
 	return err
 }
 
-// Multisets with the same sum count as equal. seed is random, so that an attacker cannot construct
-// a match.
+// seed is random, so that an attacker cannot construct different multisets with the same sum.
 var seed = maphash.MakeSeed() //nolint:gochecknoglobals // one for both sides of every comparison
 
 type multiset struct {

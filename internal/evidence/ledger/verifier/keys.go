@@ -45,7 +45,7 @@ type Powerless struct {
 	Action events.AuditAction `json:"action"`
 }
 
-// readKeys runs before the walk, because any of the keys may have signed a record.
+// readKeys must run before the walk, because any of the keys may have signed a record.
 func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	tenant := v.opts.Tenant
 	if tenant == "" {

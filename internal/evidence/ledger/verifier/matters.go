@@ -29,7 +29,7 @@ type Matter struct {
 // MatterKind is the kind of a [Matter].
 type MatterKind string
 
-// The kinds. Matter IDs depend on them, so they must not change.
+// Kinds of findings. The ids of findings depend on these values, so the values must not change.
 const (
 	MatterGap          MatterKind = "gap"
 	MatterUnsealed     MatterKind = "unsealed"     // a run
@@ -84,7 +84,7 @@ type matters struct {
 	list   []Matter
 }
 
-// matters must be called when r has all other findings about completeness.
+// matters must be called last, when r contains all other findings about completeness.
 func (c *completeness) matters(r *Report) {
 	m := &matters{facts: c, report: r}
 	for _, g := range r.Gaps {
@@ -196,8 +196,8 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// The ids of findings contain these facts, so that an acknowledgement no longer applies if the run
-// continues.
+// extentOf returns facts about the size of a run. They are part of a finding's id, so that an
+// acknowledgement no longer applies if the run continues.
 func extentOf(parts []*producerRun) (facts []detail) {
 	for _, p := range parts {
 		facts = append(facts, detail{"part", fmt.Sprintf("%d %d %s", p.all, p.last, p.by.name)})

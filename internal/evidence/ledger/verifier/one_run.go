@@ -44,8 +44,8 @@ func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 	return nil
 }
 
-// A producer without events in the run may have lost them, so its gaps count if they overlap the
-// time of the run.
+// gaps keeps the gaps that may concern the run. A producer may have lost all its events of the
+// run, so its gaps count if they overlap the time of the run.
 func (o oneRun) gaps(w *window, r *Report) (named map[string]bool, err error) {
 	times, err := w.timesOf(r.Gaps)
 	if err == nil {
@@ -85,7 +85,7 @@ func (r *Report) judge(unproven bool) {
 		r.Completeness = Gaps
 	case len(r.Unsealed) > 0:
 		r.Completeness = Unsealed
-	// Without a seal, nothing proves that the run has ended.
+	// Only a seal proves that the run has ended.
 	case unproven || r.Run != "" && r.Runs.Sealed == 0:
 		r.Completeness = Unproven
 	default:
@@ -101,7 +101,8 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// If the producer's seal matches its events, an earlier gap cannot contain events of the run.
+// mayLack reports whether a gap may contain events of the run. If the producer's seal matches its
+// events, an earlier gap cannot.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name

@@ -27,8 +27,8 @@ func newOrderLog(keys ledger.Keys) orderLog {
 	return orderLog{keys: keys, ids: make(map[string]bool), acknowledged: make(map[string]Acknowledgement)}
 }
 
-// ok is false if the order has no effect here. said.Effect says whether its approval is missing or
-// late.
+// open reads a signed order. ok is false if the order has no effect in this ledger. said.Effect
+// says whether its approval is missing or late.
 func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledger.Order, said OrderAt, ok bool) {
 	o, approver, effect, err := l.rules.Open([]byte(signed), l.keys.At(leaf), at)
 	if err != nil || o.Tenant != tenant {
@@ -180,7 +180,7 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	if o.Action == events.AuditPrune {
 		return nil, nil // a later order prunes the expired records of this tree
 	}
-	// o.Leaves does not apply to another tree, so the selection decides.
+	// o.Leaves are leaves of another tree, so use the selection.
 	err = ledger.EachTarget(conn, ledger.LeafRange{First: 0, Last: leaf - 1}, func(t ledger.Target) error {
 		if s.selected(o.Selection, t, leaf) {
 			take(t)
@@ -190,7 +190,8 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// The payload of a destroyed record is gone, so selected cannot check the user in it.
+// selected reports whether sel includes the record. The user of a destroyed record cannot be
+// checked, because its payload is gone.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {

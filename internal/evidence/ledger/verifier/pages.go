@@ -8,8 +8,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// pages runs SQLite's quick_check. Reading whole tables, the verifier would not notice damage that
-// misleads only lookups.
+// pages runs SQLite's quick_check in the background, to find damage that affects only lookups.
 type pages struct {
 	done   chan struct{}
 	cancel context.CancelFunc

@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// silentIntervals is how many intervals an open producer may miss before it counts as silent.
+// silentIntervals is how many intervals between manifests an open producer may miss before it
+// counts as silent.
 const silentIntervals = 3
 
 // Lost describes a record that a producer's outbox was missing when its data directory was opened.
@@ -46,8 +47,8 @@ func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// A seal of s can also end the run for another producer, but must not hide the loss of outstanding
-// events.
+// settles reports whether a seal by s also ends the run for the producer other. The seal must not
+// hide the loss of events that other still owes.
 func settles(s, other *sender, seal order) bool {
 	switch {
 	case s.standing() < other.standing():
@@ -60,8 +61,8 @@ func settles(s, other *sender, seal order) bool {
 	return seal.before(other.at)
 }
 
-// A standing ranks producers by the proof of their identity. An unknown client cannot seal the runs
-// of other producers.
+// A standing ranks how well the identity of a producer is proven. A producer cannot seal the runs
+// of producers with a higher standing.
 type standing int
 
 const (
@@ -80,8 +81,8 @@ func (s *sender) standing() standing {
 	return standingUnknown
 }
 
-// lostOutboxes has the latest loss for each producer and key. A forged loss with another key does
-// not replace it.
+// lostOutboxes contains the latest reported loss for each producer and key. A forged report with
+// another key replaces nothing.
 type lostOutboxes map[lostKey]*Lost
 
 type lostKey struct{ producer, key string }
@@ -120,7 +121,8 @@ func (l *Lost) orLater(other *Lost) *Lost {
 	return l
 }
 
-// A manifest after the loss shows that the producer still has its outbox.
+// isEndedBy reports whether a manifest after the loss proves that the producer still has its
+// outbox.
 func (l *Lost) isEndedBy(s *sender) bool {
 	switch {
 	case !l.at.before(s.signed.last):

@@ -20,7 +20,7 @@ type RecordFindings struct {
 	DeniedResultCount int64          `json:"denied_result_count,omitempty"`
 }
 
-// These limit each list of RecordFindings, because names in records can be long.
+// Limits of each list in RecordFindings, because names in records can be long.
 const (
 	maxRecordFindings = 1000
 	maxRecordBytes    = 1 << 20 // as JSON

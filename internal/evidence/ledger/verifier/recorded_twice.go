@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recording identifies the payload of a hook event, without executions of hooks, which can differ
-// between two recordings.
+// recording identifies the payload of a hook event. The executions of hooks are left out, because
+// they can differ between two recordings.
 type recording struct {
 	sum    events.Hash // zero if the event is unreadable
 	pruned bool        // only run and kind remain
@@ -26,7 +26,8 @@ type recording struct {
 	user   string // an import of a log names none
 }
 
-// The payload of a pruned record is unknown, so matches compares its run and kind instead.
+// matches reports whether two recordings are of the same event. For a pruned record, only run and
+// kind can be compared.
 func (r recording) matches(other recording) bool {
 	if r.pruned || other.pruned {
 		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
@@ -34,7 +35,7 @@ func (r recording) matches(other recording) bool {
 	return r.sum != events.Hash{} && r.sum == other.sum && (r.user == other.user || r.user == "" || other.user == "")
 }
 
-// isDispatched reports whether events of kind k record a call of hooks.
+// isDispatched reports whether an event of kind k records that hooks were called.
 func isDispatched(k events.Kind) bool {
 	return k != "" && k != events.Custom && k != events.HookExecuted
 }
@@ -55,8 +56,8 @@ func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 	return r
 }
 
-// text is equal for all recordings of a payload. ok is false if JSON libraries could read the
-// payload differently.
+// commonOf returns a text that is equal for all recordings of a payload. ok is false if JSON
+// libraries could read the payload differently.
 func commonOf(e events.Event) (text []byte, ok bool) {
 	if len(e.Data) == 0 || e.Data[0] != '{' {
 		return nil, false
@@ -88,7 +89,8 @@ func commonOf(e events.Event) (text []byte, ok bool) {
 	return fmt.Appendf(text, "\n%q %q %q %q", e.Type, e.Run, e.ToolCall, stricter), true
 }
 
-// JSON libraries could read a second "verdict" differently, or one in another case.
+// isUnambiguous rejects a repeated "verdict" and names such as "Verdict", which JSON libraries
+// could read differently.
 func isUnambiguous(name string, seen map[string]bool) bool {
 	for _, known := range [...]string{"executions", "verdict"} {
 		if strings.EqualFold(name, known) && (name != known || seen[known]) {
@@ -130,18 +132,19 @@ func strictness(v events.Verdict) int {
 	return slices.Index([]events.Verdict{events.VerdictAsk, events.VerdictDeny}, v) + 1
 }
 
-// twin is a record of an export with the id of an earlier event.
+// twin is an exported record whose id an earlier event already has.
 type twin struct {
 	FindingAt
 	recording
 }
 
-// maxTwins limits the twins in memory. Further ones count as contradictions.
+// maxTwins limits the twins in memory. Records above this limit count as contradictions.
 const maxTwins = 1 << 17
 
 const maxFirsts = 1 << 12
 
-// An export has no database, so twin returns true and CompareFirst decides later.
+// twin reports whether a record repeats an earlier recording. An export has no database, so twin
+// returns true there and CompareFirst decides later.
 func (c *contradictions) twin(at FindingAt, r recording) bool {
 	if c.conn == nil {
 		if len(c.twins) == maxTwins {
@@ -165,7 +168,7 @@ func (c *contradictions) twin(at FindingAt, r recording) bool {
 	return false
 }
 
-// firstRecording caches results, because many small records can repeat one large record.
+// firstRecording caches recordings, because many small records can repeat one large record.
 func (c *contradictions) firstRecording(leaf int64) (recording, error) {
 	if r, ok := c.firsts[leaf]; ok {
 		return r, nil

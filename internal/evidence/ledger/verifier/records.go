@@ -48,7 +48,8 @@ const (
 	formManifest
 )
 
-// side has the results of a second connection, which reads records and indexes in parallel.
+// side contains the results of a second connection, which reads records and indexes in parallel
+// with the walk.
 type side struct {
 	problems  []string
 	id        multiset // id, producer, run, erased and seen come from indexes
@@ -229,7 +230,7 @@ func (f *fact) decode(data []byte) (c ledger.Chunk) {
 	return c
 }
 
-// readableManifest must accept the manifests that the writer does not put in quarantine.
+// readableManifest must accept all manifests that the writer does not put in quarantine.
 func readableManifest(data []byte) (events.Manifest, bool) {
 	m, err := events.DecodeManifest(data)
 	return m, err == nil && m.Validate() == nil && m.Last <= math.MaxInt64
@@ -241,7 +242,7 @@ type recordQueue struct {
 	pending []fact
 }
 
-// next must be called with ascending leaves, because it skips the records of lower leaves.
+// next must be called with ascending leaves, because next drops the facts of lower leaves.
 func (q *recordQueue) next(leaf int64) (fact, bool) {
 	for {
 		if len(q.pending) == 0 {

@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// removals reads the table of destroyed payloads along with the leaves.
 type removals struct {
 	v    *verifier
 	stmt *sqlite.Stmt
@@ -35,7 +34,8 @@ func (r *removals) next() (err error) {
 	return err
 }
 
-// The leaf must be higher than in the previous call.
+// of returns how the payload of the leaf was destroyed. Each call needs a higher leaf than the
+// call before.
 func (r *removals) of(leaf int64) (ledger.Removal, error) {
 	for r.row && r.stmt.ColumnInt64(0) <= leaf {
 		at := r.stmt.ColumnInt64(0)
@@ -72,7 +72,7 @@ func (r *removals) claim(leaf int64, removal ledger.Removal) {
 }
 
 func (r *removals) end(size int64) error {
-	// The remaining rows are about leaves that do not exist, which this call reports.
+	// This call reports all remaining rows, which are about leaves that do not exist.
 	if _, err := r.of(math.MaxInt64); err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ type Report struct {
 
 	Trusted  *Trusted  `json:"trusted,omitempty"` // nil if none was given
 	Anchored []Trusted `json:"kept,omitempty"`    // checkpoints stored outside the ledger
-	// A required trusted checkpoint is missing.
+	// Untrusted means that a trusted checkpoint is required but missing.
 	Untrusted bool `json:"untrusted,omitempty"`
 
 	Witnesses *Witnesses `json:"witnesses,omitempty"` // nil if none were required
@@ -107,8 +107,8 @@ type Report struct {
 	Powerless      []Powerless  `json:"powerless,omitempty"`       // the first orders that replaced keys signed
 	PowerlessCount int64        `json:"powerless_count,omitempty"` // all such orders
 
-	// Matters lists findings that can be acknowledged, the unacknowledged ones first. The counts
-	// include all.
+	// Matters lists findings that can be acknowledged, the unacknowledged ones first. The list may
+	// be incomplete, but the counts include all findings.
 	Matters             []Matter `json:"acknowledgeable,omitempty"`
 	AcknowledgedCount   int64    `json:"acknowledged_count,omitempty"`
 	UnacknowledgedCount int64    `json:"unacknowledged_count,omitempty"`
@@ -122,7 +122,8 @@ type Report struct {
 	ClaimsAcknowledged  int64          `json:"-"`
 	Doubtful            bool           `json:"-"` // the verdict is not Complete for a reason outside Matters
 
-	// ExitAcknowledged is the exit status without acknowledged findings, if a signed verdict says it.
+	// ExitAcknowledged is the exit status without acknowledged findings. nil means that no signed
+	// verdict states it.
 	ExitAcknowledged *int `json:"-"`
 
 	AsOf *AsOf `json:"as_of,omitempty"` // up to where and when the verdicts hold
@@ -153,7 +154,7 @@ type FindingAt struct {
 	Run            string         `json:"-"`
 	Kind           events.Kind    `json:"-"`
 	First          *int64         `json:"first,omitempty"` // leaf of the first content; nil in a bundle
-	// RecordedTwice is true if the first record with this id differs only in the executions of
+	// RecordedTwice means that the first record with this id differs only in the executions of
 	// hooks.
 	RecordedTwice bool `json:"recorded_twice,omitempty"`
 }
@@ -171,16 +172,16 @@ type Producer struct {
 	Unchecked        bool      `json:"unchecked,omitempty"`        // some events were not compared with their manifest
 	SilentSinceBreak bool      `json:"unheard,omitempty"`          // nothing arrived since a break of the stream
 
-	// State is the last state that the producer announced, or [StateLost]. An open producer signs a
-	// manifest every Interval seconds.
+	// State is the last state that the producer announced, or [StateLost]. An open producer signs
+	// a manifest at least every Interval seconds.
 	State    events.State `json:"state,omitempty"`
 	Interval uint64       `json:"interval,omitempty"` // seconds between its manifests
 	Heard    time.Time    `json:"heard,omitzero"`     // when the server stored its last manifest, absent if it announces nothing
 	Silent   bool         `json:"silent,omitempty"`   // open, but its manifests stopped
 	Lost     *Lost        `json:"lost,omitempty"`     // its lost outbox, if any
 
-	// UnsignedBefore is when the first signed manifest arrived, if unsigned ones came before.
-	// Nothing proves who sent those.
+	// UnsignedBefore is when the first signed manifest arrived, if unsigned manifests came before.
+	// Nothing proves who sent the unsigned ones.
 	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
 
 	Enrolment

@@ -52,8 +52,8 @@ type Waiting struct {
 	Events  uint64 `json:"events"`            // events of the tenant that the stream does not have
 	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
-	// Uses is true if the events only record that someone used the evidence, so that the ledger is
-	// not behind.
+	// Uses means that the events only record uses of the evidence. The ledger then does not count
+	// as behind.
 	Uses bool `json:"uses,omitempty"`
 }
 

@@ -16,12 +16,13 @@ type Redacted struct {
 	Holds  int       `json:"holds"`  // holds in force; 0 if Part is true
 	Orders []OrderAt `json:"orders"` // the newest ones
 
-	// The newest orders that set a rule, and proposals that wait for approval.
+	// Rules are the newest orders that set a rule. Waiting are the newest proposals that wait for
+	// approval.
 	Rules   []OrderAt `json:"rules,omitempty"`
 	Waiting []OrderAt `json:"waiting,omitempty"`
 
-	// Part is true for a part of a ledger. It has no count of holds, because other parts may have
-	// some.
+	// Part means that the report covers only a part of a ledger. Holds are then not counted,
+	// because other parts may contain some.
 	Part bool `json:"part,omitempty"`
 }
 

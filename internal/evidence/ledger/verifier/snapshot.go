@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// The connections to the file, by purpose.
 const (
 	walking = iota // leaves and checkpoints
 	reading        // records and indexes

@@ -24,7 +24,7 @@ type TimeStamps struct {
 	// counts all.
 	Bad      []BadTimeStamp `json:"bad,omitempty"`
 	BadCount int            `json:"bad_count,omitempty"`
-	// Diverged lists the first time stamps of another history. DivergedCount counts all.
+	// Diverged lists the first time stamps of another history. DivergedCount counts all of them.
 	Diverged      []BadTimeStamp `json:"diverged,omitempty"`
 	DivergedCount int            `json:"diverged_count,omitempty"`
 }

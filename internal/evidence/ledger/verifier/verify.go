@@ -26,7 +26,8 @@ const DefaultSilence = 30 * time.Minute
 type Options struct {
 	Key    note.Verifier // from [ledger.ParseKey] if Anchor is set
 	Anchor *Anchoring    // nil if the caller has checked Key
-	// Changes are the key changes in the key folder, which the ledger may not have recorded yet.
+	// Changes are the key changes in the key folder. The ledger may not have recorded all of them
+	// yet.
 	Changes []ledger.KeyRotation
 	Tenant  string        // empty accepts any tenant
 	Run     string        // limits the verdict on completeness
@@ -35,14 +36,16 @@ type Options struct {
 	Silence time.Duration // [DefaultSilence] by default
 	// Trusted is a checkpoint that the user trusts, as a signed note, or nil.
 	Trusted []byte
-	// Anchored are checkpoints from anchors, including unreadable ones, which the report lists.
+	// Anchored are the checkpoints from anchors. Unreadable checkpoints are included, so that the
+	// report lists them.
 	Anchored []Anchored
-	// Witnesses is the policy for cosignatures, if any. Witnessed is from [ledger.ReadWitnessed].
+	// Witnesses is the policy for cosignatures, or nil. Witnessed is the cosigned checkpoint from
+	// [ledger.ReadWitnessed].
 	Witnesses *transparency.Policy
 	Witnessed []byte
 
-	// Stamps are stored with the ledger. TSA has the certificates that the user trusts. nil leaves
-	// issuers unchecked.
+	// Stamps are the time stamps stored with the ledger. TSA contains the trusted certificates of
+	// time stamp authorities. If TSA is nil, issuers are not checked.
 	Stamps []timestamp.Stored
 	TSA    *x509.CertPool
 
@@ -58,10 +61,8 @@ type Options struct {
 	RequireTrusted  bool // without a usable checkpoint in Trusted or Anchored, [ExitUntrusted]
 }
 
-// errChanged means that Verify has to start again.
 var errChanged = errors.New("the file was changed while it was read")
 
-// errNoSnapshot means that the writer is so fast that the connections never see the same state.
 var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
 
 // Verify checks every byte and signature of the ledger at path, and whether the ledger has
@@ -142,7 +143,7 @@ func isDamage(err error) bool {
 	if errors.Is(err, ledger.ErrSchema) {
 		return true
 	}
-	// For these errors, sqlite.ErrCode returns ResultError, which means damage below.
+	// sqlite.ErrCode would return ResultError for these errors, which counts as damage below.
 	if errors.As(err, new(*fs.PathError)) || errors.As(err, new(syscall.Errno)) {
 		return false
 	}

@@ -24,7 +24,7 @@ type window struct {
 	foreign map[foreignPlace]bool
 }
 
-// foreignPlace identifies a foreign record. The leaf alone does not, because repetitions share it.
+// foreignPlace identifies one arrival of a foreign record. Repeated arrivals have the same leaf.
 type foreignPlace struct {
 	leaf   int64
 	stream uint64

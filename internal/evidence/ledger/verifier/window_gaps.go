@@ -35,13 +35,14 @@ func (w *window) timesOf(gaps []Gap) ([]gapTimes, error) {
 		b.begin(math.MaxUint64)
 	}
 	for i, t := range times {
-		// The event before the gap can have arrived after the later one.
+		// The event before the gap may have arrived later than the event after the gap.
 		times[i].after = min(t.after, t.until)
 	}
 	return times, nil
 }
 
-// borders finds the times of a producer's gaps in one pass over its records, by ascending number.
+// borders finds when the events around a producer's gaps arrived, in one pass over the producer's
+// records by ascending number.
 type borders struct {
 	gaps  []Gap
 	times []gapTimes

@@ -13,7 +13,8 @@ const WitnessLag = time.Minute
 
 // Witnesses reports how much of the ledger the witnesses of a policy have cosigned.
 type Witnesses struct {
-	// Met means that a recent or complete checkpoint has enough cosignatures.
+	// Met means that enough witnesses have cosigned a checkpoint that is recent or covers the
+	// whole ledger.
 	Met    bool                      `json:"met"`
 	By     []transparency.CosignedBy `json:"by"`               // witnesses with a valid cosignature
 	Of     int                       `json:"of"`               // number of witnesses in the policy

@@ -127,7 +127,7 @@ func (l *Ledger) seal(position ledger.Position) ([]byte, error) {
 		Tenant: l.tenant, Size: l.tree.edge.size, Root: root, Number: l.newest.Number + 1, Time: l.opts.Now().UTC(),
 		Arrivals: l.arrivals.Count, Digest: l.arrivals.Digest, Position: position,
 	}
-	// The system clock may have been set back.
+	// The times of checkpoints must not go back, even if the system clock does.
 	if c.Time.Before(l.newest.Time) {
 		c.Time = l.newest.Time
 	}

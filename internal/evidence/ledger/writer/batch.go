@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch is one call of [Ledger.Append]. After an error, state must be loaded again.
+// batch is a single call of [Ledger.Append]. After an error, state must be loaded again.
 type batch struct {
 	conn     *sqlite.Conn
 	tenant   string

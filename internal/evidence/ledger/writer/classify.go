@@ -77,8 +77,8 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// A restored stream delivers messages again, so a message that an earlier stream had becomes a
-// copy.
+// compareQuarantine marks a quarantined message as a copy if an earlier stream contained it. A
+// restored stream delivers messages again.
 func (c classifier) compareQuarantine(r *record) error {
 	earlier, err := c.recordsAt(r.leaf)
 	epoch, ok := earlier[r.leaf.Hash]
@@ -151,8 +151,8 @@ func (c classifier) content(leaf int64) (content, error) {
 	return c.contents[leaf], nil
 }
 
-// content identifies the content of an event by hashes, because many small events can have the id
-// of a large one.
+// content identifies the content of an event by hashes. Comparing hashes is fast, even if many
+// small events have the id of a large one.
 type content struct {
 	kind, run, call string
 	user            string // an import of a log names none
@@ -170,7 +170,8 @@ func (c content) matches(d content) bool {
 	return c == d
 }
 
-// Storing an event again whose payload was destroyed would restore the payload.
+// sameAsRemoved reports whether the event has the run and kind of a record whose payload was
+// destroyed. Storing the event would restore that payload.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)

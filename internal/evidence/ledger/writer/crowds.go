@@ -8,18 +8,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// place is a number of a producer, at which a hostile client can send several records. Manifests
-// have numbers too.
+// place is a number of a producer's events or manifests. A hostile client can send several records
+// with the same number.
 type place struct {
 	producer, sequence int64
 	isManifest         bool
 }
 
-// records has the lowest epoch of each record at a place, by hash.
+// records maps the hash of each record at a place to the record's lowest epoch.
 type records map[events.Hash]int64
 
-// crowds caches the records of crowded places. Otherwise a client that sends one number many times
-// would cause quadratic work.
+// crowds caches the records of places with many records. Otherwise, a client that repeats one
+// number would cause quadratic work.
 type crowds struct {
 	conn  *sqlite.Conn
 	all   map[place]records

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Only the successor in the local key folder counts, because a thief of an old key could choose
-// another. Without a successor, the error wraps [ErrKey].
+// changeKey accepts only the successor in the local key folder, because a thief of an old key
+// could choose another one. If there is no successor, the error wraps [ErrKey].
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != s.tenant {
@@ -52,8 +52,8 @@ func foreignKey(o ledger.Order, leaf int64) error {
 // Missing returns the orders to change the key that have not reached the ledger.
 func (l *Ledger) Missing() []string { return l.opts.Key.Changes(l.tenant, l.orders.replaced) }
 
-// The ledger of the unnamed tenant cannot have orders that record a key change, so its checkpoints
-// are signed again.
+// signAgain signs all checkpoints of the unnamed tenant's ledger again after a key change. That
+// ledger cannot contain an order that records the key change.
 func (l *Ledger) signAgain(ctx context.Context) error {
 	newest, err := ledger.NewestNote(l.conn)
 	if err != nil || newest == nil {

@@ -24,7 +24,8 @@ type orders struct {
 	replaced int // keys in the ring that are no longer valid
 }
 
-// execute ignores invalid orders, because any producer can publish one.
+// execute carries out the signed order in an event. Invalid orders are ignored, because any
+// producer can publish one.
 func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.Outcome, error) {
 	signed := ledger.OrderIn(e)
 	if signed == "" {
@@ -145,7 +146,8 @@ func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets 
 	return targets, young, nil
 }
 
-// bySelection finds nothing for a prune order, because the auditor makes a new one for this tree.
+// bySelection returns the leaves that an order selects. A prune order selects none, because the
+// auditor makes a new prune order for this tree.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

@@ -30,7 +30,8 @@ type Rotation struct {
 	Newest map[string][]byte
 	Order  ledger.Order // only By, Reason, Ticket and Time are set
 	Signer Place        // a file by default
-	// Destroy deletes the old private half, which otherwise moves to the folder "retired".
+	// Destroy deletes the old private key. Otherwise, the old private key moves to the folder
+	// "retired".
 	Destroy bool
 
 	step func(name string) error // for tests, called after each step

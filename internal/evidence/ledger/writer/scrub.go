@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// markerName is a file next to a ledger that may contain remains of destroyed payloads.
+// markerName is the name of a marker file. The marker means that the ledger next to it may contain
+// remains of destroyed payloads.
 const markerName = "ledger.scrub"
 
 // ErrScrubLater means that [Ledger.Scrub] cannot finish because another process reads the ledger.
@@ -71,8 +72,8 @@ func (s *scrubber) find() (err error) {
 	return err
 }
 
-// mark must be called before a payload is destroyed, because the process may crash right after
-// that.
+// mark must be called before a payload is destroyed, so that the marker exists if the process
+// crashes.
 func (s *scrubber) mark() error {
 	s.rebuilt = false
 	if s.unclean {
@@ -114,7 +115,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 	return atomicfile.SyncDir(folder)
 }
 
-// SQLite's temporary file can be too large for memory, and some containers cannot write to /tmp.
+// vacuum lets SQLite write its temporary file next to the ledger. The file can be too large for
+// memory, and some containers cannot write to /tmp.
 func (s *scrubber) vacuum() error {
 	folder := strings.ReplaceAll(filepath.Dir(s.path), "'", "''")
 	return errors.Join(

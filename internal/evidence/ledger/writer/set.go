@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// maxOpen is high, because opening a ledger costs much more disk time than writing a batch.
+// maxOpen limits the open ledgers. It is high, because opening a ledger costs much more disk time
+// than writing a batch.
 const maxOpen = 1024
 
 // Each ledger needs four file descriptors, and all ledgers together may use a quarter of the limit.
@@ -70,7 +71,8 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// The caches are divided by a power of two, so that they are seldom resized.
+// divide gives each of n ledgers a share of the cache. The divisor is a power of two, so that
+// shares seldom change.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {

@@ -32,7 +32,7 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	wg.Wait()
 }
 
-// Opening a ledger may close another, so tenants whose ledgers are open come first.
+// openFirst puts tenants with open ledgers first, because opening another ledger may close theirs.
 func (s *Set) openFirst(tenants []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,8 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// The caller must close old, which reserve does not do while it holds the lock.
+// The caller of reserve must close old. reserve does not close it, because that would block other
+// callers.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// merkleTree is the tree of a ledger. pending has the hashes of the current batch until store
+// merkleTree is the tree of a ledger. pending contains the hashes of the current batch until store
 // writes them.
 type merkleTree struct {
 	conn    *sqlite.Conn

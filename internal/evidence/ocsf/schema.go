@@ -29,7 +29,6 @@ const (
 	errorGeneral    = 1
 )
 
-// The values of other attributes in use.
 const (
 	severityInformational = 1
 	severityLow           = 2
@@ -148,7 +147,6 @@ type fingerprint struct {
 	Value       string `json:"value"`
 }
 
-// unmapped has the values that have no attribute in the schema.
 type unmapped struct {
 	Hooktrail details `json:"hooktrail"`
 }

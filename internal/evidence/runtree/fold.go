@@ -126,7 +126,8 @@ func (f *Fold) SetApart(run string, d Doubt) {
 	}
 }
 
-// The earliest time and the strictest verdict win, so that the order of the copies does not matter.
+// merge combines two copies of an event. The earliest time and the strictest verdict win, so that
+// the order of the copies does not matter.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.call == e.ToolCall {
 		x.denies, x.succeeds = x.denies || e.DeniesCall(), x.succeeds || e.CallSucceeded()

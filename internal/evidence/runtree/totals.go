@@ -30,7 +30,8 @@ func (t *tracer) finish() {
 	}
 }
 
-// Only the last step can have ended like the run. How earlier unfinished steps ended is unknown.
+// endSteps ends unfinished steps. Only the last step can have ended like the run. How earlier
+// steps ended is unknown.
 func (t *Trace) endSteps() {
 	if !t.Finished && t.RemovedAs == "" {
 		return
@@ -77,8 +78,8 @@ func (t *Trace) count(row *Row) {
 	}
 }
 
-// The tool call that starts a sub-agent may have a row too, which makes the row of the start
-// redundant.
+// dropStarts removes the row for the start of a sub-agent if the row of a tool call already shows
+// that sub-agent.
 func (t *tracer) dropStarts() {
 	linked := map[string]bool{}
 	for _, row := range t.calls {
@@ -89,7 +90,8 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// Telemetry repeats the tokens of other responses, so it counts only if nothing else has tokens.
+// countResponses adds up the tokens of responses. Telemetry repeats the tokens of other responses,
+// so it only counts if nothing else has tokens.
 func (t *tracer) countResponses() {
 	t.trace.Cost = paid(t.trace.Cost, t.responses)
 	others := slices.ContainsFunc(t.trace.Steps, func(s *Step) bool { return s.counts })
@@ -110,8 +112,8 @@ func (t *tracer) countResponses() {
 	}
 }
 
-// A stated cost counts more than telemetry. Telemetry counts more than an estimate if it covers all
-// responses.
+// paid chooses the cost to report. A stated cost goes before telemetry. Telemetry goes before an
+// estimate if it covers all responses.
 func paid(total *events.Cost, responses map[string]*fact) *events.Cost {
 	told, others := map[string]*fact{}, map[string]*fact{}
 	for key, x := range responses {

@@ -111,7 +111,7 @@ type Step struct {
 
 // A Row is an entry of a step, such as a tool call or an error.
 type Row struct {
-	// Kind is tool.before for a call, and for example error for another row.
+	// Kind is tool.before for a tool call. Other rows have the kind of their event, such as error.
 	Kind       events.Kind       `json:"kind"`
 	Name       string            `json:"name"`             // name of the tool, or of the entry
 	Detail     string            `json:"detail,omitempty"` // the most telling argument
@@ -129,11 +129,11 @@ type Row struct {
 	Altered    bool              `json:"altered,omitempty"` // a record of the row differs from its leaf
 	Doubt      string            `json:"doubt,omitempty"`   // status of a [Doubt] about a record of the row
 
-	// Undecided means that a hook command got no decision about the call, for example because the
-	// publisher hung, and let the agent go on.
+	// Undecided means that the hook command let the agent go on without a decision, for example
+	// because the publisher hung.
 	Undecided bool `json:"undecided,omitempty"`
-	// DeniedResult means that a denied call has a successful result. The denial had no effect, or
-	// the result is forged.
+	// DeniedResult means that a denied call still has a successful result. Either the denial had
+	// no effect, or the result is forged.
 	DeniedResult bool `json:"denied_result,omitempty"`
 
 	n        int

@@ -30,7 +30,7 @@ func newTracer(all *Fold, id string) *tracer {
 	}
 }
 
-// Results may arrive before their calls, so fold needs two passes.
+// fold needs two passes, because results may arrive before their calls.
 func (t *tracer) fold(r *run) {
 	facts := slices.SortedStableFunc(slices.Values(r.facts), byTime)
 	for _, x := range facts {
@@ -137,7 +137,7 @@ func (t *tracer) runStarted(x *fact) {
 	t.trace.Branch = cmp.Or(t.trace.Branch, p.branch)
 }
 
-// Events come in the order of time, so the latest one decides.
+// runFinished is called in the order of time, so that the latest end of the run counts.
 func (t *tracer) runFinished(x *fact) {
 	p, ok := x.data.(events.RunFinishedData)
 	if ok && (!t.trace.Finished || !p.IsEndOfLog()) {
@@ -193,12 +193,12 @@ func (t *tracer) responded(x *fact) {
 		t.trace.Model = p.model
 	}
 	if p.tokens != nil || p.cost != nil {
-		// Responses without an id count separately.
+		// Each response without an id gets a unique key.
 		t.responses[cmp.Or(p.message, "\x00"+strconv.Itoa(x.n))] = x
 	}
 }
 
-// syntheticModel is the model name in messages of Claude Code that no model wrote.
+// syntheticModel is the name that Claude Code gives as the model of messages that no model wrote.
 const syntheticModel = "<synthetic>"
 
 func (t *tracer) failed(x *fact) {

@@ -37,7 +37,7 @@ type Options struct {
 type Sink interface {
 	// Send may buffer the record.
 	Send(e ledger.Entry, line []byte) error
-	// Flush returns nil after the receiver has all records.
+	// Flush waits until the receiver has all records.
 	Flush(ctx context.Context) error
 	// Close may be called twice and while another method runs.
 	Close() error
@@ -78,7 +78,7 @@ func Follow(ctx context.Context, o Options) error {
 	}
 }
 
-// sinkError is an error of the sink, which a new connection may solve.
+// sinkError is an error that a new connection to the sink may solve.
 type sinkError struct{ err error }
 
 func (e *sinkError) Error() string { return e.err.Error() }

@@ -19,7 +19,8 @@ import (
 // SocketVariable is the environment variable with the agent's socket.
 const SocketVariable = "SSH_AUTH_SOCK"
 
-// answerTime limits an answer of the agent, for which a user may have to touch a hardware token.
+// answerTime limits how long ssh-agent may take to answer. A user may have to touch a hardware
+// token first.
 const answerTime = 10 * time.Second
 
 // ErrAgent means that the agent is unreachable or does not sign. A retry can succeed after the user
@@ -136,7 +137,8 @@ func ask(limit time.Duration, do func(agent.Agent) error) (err error) {
 	if err := conn.SetDeadline(end); err != nil {
 		return fmt.Errorf("%w: %w", ErrAgent, err)
 	}
-	// Hide the Close method of conn, for which the client would start a goroutine.
+	// agent.NewClient would start a goroutine for a connection with a Close method, so hide that
+	// method.
 	err = do(agent.NewClient(struct{ io.ReadWriter }{conn}))
 	switch {
 	case err == nil:

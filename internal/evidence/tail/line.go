@@ -86,7 +86,6 @@ func lineOf(entry ledger.Entry, e events.Event) Line {
 	return l
 }
 
-// details are the facts of kinds that are not rows of a trace.
 var details = map[events.Kind]func(*Line, events.Event){
 	events.RunStarted: decoded(func(l *Line, p events.RunStartedData) {
 		l.Detail, l.Model, l.Cwd = runtree.OneLine(p.Title), p.Model, p.Cwd

@@ -14,8 +14,8 @@ const (
 	maxCalls = 10_000
 )
 
-// memory has facts of earlier events that a line needs, such as the arguments of the call of a
-// result. It reads them from the ledger for runs that it does not know, so it may forget runs.
+// memory caches facts of earlier events that later lines need, such as the arguments of a tool
+// call. A forgotten run is read from the ledger again.
 type memory struct {
 	ledger *ledger.Reader
 	runs   map[string]*run
@@ -54,7 +54,8 @@ func (m *memory) line(ctx context.Context, entry ledger.Entry, altered error) (L
 	return l, true, nil
 }
 
-// Parts of payloads, and most records of services, say nothing about what an agent does.
+// isSilent reports whether events of kind k say nothing about an agent's actions, such as parts of
+// payloads.
 func isSilent(k events.Kind) bool {
 	return k == events.BlobChunk || ledger.IsServiceRecord(k) && k != events.RunSealed && k != events.GapRecorded
 }

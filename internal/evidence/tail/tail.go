@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// replacedFor is how long the last event must be missing before a Tail takes the file for another
-// one. A rebuild replaces several files, so a reader can open an old file without its log.
+// replacedFor is how long the last event must be missing before a Tail concludes that the file was
+// replaced. During a rebuild, a reader can briefly see an old file without its log.
 const replacedFor = 2 * time.Second
 
 // A Tail makes lines of the events of a ledger. It is not safe for concurrent use.
@@ -55,8 +55,8 @@ func Open(ctx context.Context, r *ledger.Reader, run string, f Filter) (*Tail, e
 	return t, t.startAt(ctx, newest.Size)
 }
 
-// lookBack is how many records before the start are searched for the last event. Most batches have
-// fewer records, and end with a manifest.
+// lookBack is how many records before the start are searched for the last event. Most batches are
+// shorter, and their last record is a manifest.
 const lookBack = 256
 
 func (t *Tail) startAt(ctx context.Context, next int64) error {
@@ -121,7 +121,6 @@ func (t *Tail) Next(ctx context.Context) iter.Seq2[Line, error] {
 	}
 }
 
-// reading is a record with its line, if it has one.
 type reading struct {
 	entry ledger.Entry
 	line  Line
@@ -149,7 +148,8 @@ func (t *Tail) passed(e ledger.Entry) {
 	}
 }
 
-// The file may have been replaced. resume returns false if the caller should wait and try again.
+// resume finds the last position again, because the file may have been replaced. It returns false
+// if the caller should wait and try again.
 func (t *Tail) resume(ctx context.Context) (bool, error) {
 	if t.at.leaf < 0 {
 		return true, nil

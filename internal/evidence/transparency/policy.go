@@ -146,7 +146,7 @@ func (p *policyParser) witness(fields []string) error {
 	if slices.ContainsFunc(p.policy.Witnesses, func(o Witness) bool { return o.key == w.key }) {
 		return errors.New("duplicate key: one witness would count twice")
 	}
-	// A note with too many signatures cannot be parsed.
+	// A note with more than maxKeyUses signatures cannot be parsed.
 	if len(p.policy.Witnesses) >= maxKeyUses-1 {
 		return fmt.Errorf("more than %d witnesses", maxKeyUses-1)
 	}

@@ -14,7 +14,7 @@ import (
 const (
 	proofHeader = "c2sp.org/tlog-proof@v1"
 
-	// Enough for a record, a checkpoint and one hash for each level of the tree.
+	// maxProofBytes is enough for a record, a checkpoint and one hash per level of the tree.
 	maxProofBytes = 256 << 10
 	maxProofPath  = 63
 )
@@ -35,8 +35,8 @@ const (
 //
 //	— hooktrail hI2DJw…
 type Proof struct {
-	// Extra is the record, if the proof is from a ledger. It is not signed, so readers must hash
-	// it.
+	// Extra is the record, if the proof comes from a ledger. Extra is not signed, so readers must
+	// check its hash.
 	Extra      []byte
 	Index      int64
 	Path       []tlog.Hash // from the sibling of the record to the child of the root
@@ -83,7 +83,7 @@ func ParseProof(text []byte) (Proof, error) {
 	return p, nil
 }
 
-// parse accepts lines that are not canonical, because ParseProof rejects them later.
+// parse accepts lines that are not canonical. ParseProof rejects them later.
 func (p *Proof) parse(lines []string) (err error) {
 	if len(lines) > 0 {
 		if extra, ok := strings.CutPrefix(lines[0], "extra "); ok {

@@ -11,8 +11,8 @@ const (
 	// ExpectedLastSubjectSequence is the stream sequence of the last message on the same subject,
 	// or 0 for none. The variant that names a subject does not work across accounts.
 	ExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
-	// MessageID makes the server drop a message with a repeated id. All tenants share the set of
-	// ids, so use ids that others cannot guess.
+	// MessageID makes the server drop a message with a repeated id. Ids must be hard to guess,
+	// because all tenants share one set of ids.
 	MessageID = "Nats-Msg-Id"
 )
 

@@ -2,7 +2,7 @@ package subjects
 
 import "strings"
 
-// guardedPrefix marks lookups of chains that the embedded server must check.
+// guardedPrefix begins the subjects of chain lookups that the embedded server must check.
 const guardedPrefix = "_HTLOOKUP."
 
 // GuardLookups redirects chain lookups in routes to [GuardedLookups]. The stream itself would

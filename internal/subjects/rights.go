@@ -11,7 +11,7 @@ import (
 // Role is the role of a broker client. It determines the client's rights.
 type Role string
 
-// The roles. The zero Role is Owner.
+// Roles of broker clients. The zero Role is Owner.
 const (
 	Owner         Role = ""          // all rights
 	PublisherRole Role = "publisher" // writes events of all tenants, requests and makes decisions
@@ -56,7 +56,8 @@ func RoleRights(s Space, role Role, durable, inbox string) Rights {
 		r.Publish = append(r.Publish, "$JS.API.STREAM.MSG.GET."+ev)
 		r.consume(s, durable)
 	}
-	// The auditor needs no dead letters, because it stores unhandled messages in quarantine.
+	// The auditor publishes no dead letters, because it stores messages that it cannot handle in
+	// quarantine.
 	if role.Consumes() && role != AuditorRole {
 		r.Publish = append(r.Publish, s.prefix()+"dlq."+string(role))
 	}
@@ -65,7 +66,7 @@ func RoleRights(s Space, role Role, durable, inbox string) Rights {
 		return Rights{Publish: []string{">"}, Subscribe: []string{">"}}
 	case PublisherRole:
 		r.Publish = append(r.Publish, publisherSubjects(s)...)
-		// The publisher looks up the positions of the auditors.
+		// The publisher needs this right to look up the positions of the auditors.
 		r.Publish = append(r.Publish, "$JS.API.CONSUMER.INFO."+ev+".*")
 		r.decide(s)
 	case TrackerRole:
@@ -95,7 +96,7 @@ func (r *Rights) produce(s Space, kinds []events.Kind) {
 	r.Publish = append(r.Publish, s.AllChains(), chainLookup(s, s.AllChains()))
 }
 
-// decide adds the rights of a decision service, including $SRV for service discovery.
+// decide adds the rights of a service that makes decisions. $SRV is for service discovery.
 func (r *Rights) decide(s Space) {
 	r.Subscribe = append(r.Subscribe, s.AllDecisions(), "$SRV.>")
 	r.Responses = true

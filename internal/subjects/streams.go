@@ -2,8 +2,8 @@ package subjects
 
 import "fmt"
 
-// Untrusted clients receive replies below LoopbackInbox. They may not subscribe to [ServiceInbox],
-// where services receive theirs.
+// LoopbackInbox and ServiceInbox are prefixes of reply subjects. Untrusted clients use
+// LoopbackInbox and may not subscribe to ServiceInbox.
 const (
 	LoopbackInbox = "_INBOX"
 	ServiceInbox  = "_HTINBOX"

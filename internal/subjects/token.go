@@ -109,7 +109,7 @@ func FileName(id string) (string, error) {
 	if err != nil || len(token) <= most {
 		return token, err
 	}
-	// Tokens never contain "==", so no other id has this name.
+	// A plain token never contains "==", so no other id has this token.
 	sum := sha256.Sum256([]byte(id))
 	return token[:128] + "==" + hex.EncodeToString(sum[:]), nil
 }

@@ -18,7 +18,7 @@ const DefaultTenant = "default"
 // DefaultLimit is the limit that commands use.
 const DefaultLimit = 64
 
-// recheck is the minimum interval between calls of Options.Known.
+// recheck is the minimum time between two calls of Options.Known.
 const recheck = time.Second
 
 // ErrTenant means that a tenant is not accepted.
@@ -29,12 +29,12 @@ type Options struct {
 	// Limit is the maximum number of accepted tenants that have no key or token.
 	Limit int
 
-	// Known returns the tenants with a key or token, as far as it can read them. It is called at
-	// most once a second.
+	// Known returns all tenants with a key or token that can be read. Known is called at most once
+	// a second.
 	Known func() ([]string, error)
 
-	// Present lists the tenants that the service already has. They are accepted even above Limit,
-	// but can count towards it.
+	// Present lists the tenants that the service already has. They are accepted even if Limit is
+	// reached, but can count towards Limit.
 	Present []string
 
 	Now func() time.Time // time.Now by default

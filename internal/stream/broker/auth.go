@@ -19,7 +19,7 @@ type AuthMode string
 
 // The values of AuthMode.
 const (
-	// AuthKept keeps the mode that the data directory has, at first AuthOpen.
+	// AuthKept keeps the data directory's current mode. A new data directory has AuthOpen.
 	AuthKept     AuthMode = ""
 	AuthOpen     AuthMode = "open"     // clients without credentials get the rights of a publisher
 	AuthRequired AuthMode = "required" // clients without credentials are rejected

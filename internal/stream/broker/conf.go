@@ -171,7 +171,8 @@ func (c *conf) exports(tenants []string, engines map[string][]ConfUser) error {
 	return nil
 }
 
-// tenant writes one account per key, because clients of one account can read each other's replies.
+// tenant writes one account per engine key, because clients of one account can read each other's
+// replies.
 func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	routes, err := subjects.TenantRoutes(c.space, tenant)
 	if err != nil {

@@ -21,8 +21,8 @@ func serverName(secret string) string {
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
 }
 
-// dialer connects to the server of a data directory. It checks the name, because another program
-// can get its port.
+// dialer connects to the embedded server of a data directory. The server's name is checked,
+// because another program may have taken the port.
 type dialer struct{ dir, name string }
 
 func dialerOf(dir string) (dialer, error) {

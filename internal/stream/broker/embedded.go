@@ -59,7 +59,7 @@ func startEmbedded(ctx context.Context, dir string, opts Options) (*embedded, er
 	if err != nil {
 		return nil, err
 	}
-	// A killed process leaves its address in this file.
+	// A process that was killed leaves its address in this file.
 	if err := os.RemoveAll(filepath.Join(dir, "url")); err != nil {
 		return nil, fmt.Errorf("stale broker address: %w", err)
 	}
@@ -149,7 +149,8 @@ func runServer(opts *server.Options, auth *authenticator, log *slog.Logger) (*se
 	return srv, nil
 }
 
-// announce must run after the streams exist, because other processes then connect.
+// announce must run after the streams exist, because other processes connect once they can read
+// the address.
 func (e *embedded) announce() error {
 	if err := atomicfile.Write(filepath.Join(e.dir, "url"), []byte(e.url+"\n")); err != nil {
 		return fmt.Errorf("announce broker address: %w", err)

@@ -8,17 +8,18 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// errGateClosed is no fault of the server, so it is not logged.
+// errGateClosed is not logged, because the server did nothing wrong.
 var errGateClosed = errors.New("the server is not checked yet")
 
-// gate is a dialer that does not dial until it is open. Otherwise clients would send to an
-// unchecked server.
+// gate is a dialer that does not dial before it is opened. Otherwise, clients would send to a
+// server that was not checked.
 type gate struct {
 	isOpen atomic.Bool
 	next   nats.CustomDialer
 }
 
-// install must be the last [nats.Option], because a NATS context can set a dialer.
+// install must be the last [nats.Option], because options from a NATS context can replace the
+// dialer.
 func (g *gate) install(o *nats.Options) error {
 	g.next = o.CustomDialer
 	if g.next == nil {

@@ -133,7 +133,8 @@ func (h *health) connectFailed(text string) {
 	}
 }
 
-// connected forgets the refusals, because the user of the new connection may have other rights.
+// connected forgets earlier refusals, because the user of the new connection may have other
+// rights.
 func (h *health) connected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +143,8 @@ func (h *health) connected() {
 	delete(h.warnings, warnConnection)
 }
 
-// unlessRefused cancels do after a refusal, because the server never answers a refused request.
+// unlessRefused cancels do when the server refuses a request, because the server never answers a
+// refused request.
 func (h *health) unlessRefused(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

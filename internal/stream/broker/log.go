@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// serverLogger passes the server's messages to slog. The embedded server does not exit after fatal
-// errors.
+// serverLogger passes the embedded server's messages to slog. A fatal error of that server does
+// not end the process.
 type serverLogger struct {
 	log *slog.Logger
 

@@ -14,7 +14,8 @@ import (
 
 const lookupTimeout = 2 * time.Second
 
-// guardLookups refuses wildcards, because they could match more than the requested chain.
+// guardLookups answers lookups of chains. It refuses subjects with wildcards, which could match
+// other chains.
 func guardLookups(srv *server.Server, secret string, space subjects.Space, log *slog.Logger) (*nats.Conn, error) {
 	options := append(ownerOptions(secret), nats.InProcessServer(srv), nats.Name("hooktrail (lookups)"))
 	nc, err := nats.Connect("", options...)
@@ -25,7 +26,8 @@ func guardLookups(srv *server.Server, secret string, space subjects.Space, log *
 		if m.Reply == "" {
 			return
 		}
-		// m.Reply belongs to another account, so request the answer and send it on.
+		// m.Reply belongs to another account, so the stream cannot answer there. Request the
+		// answer here and send it on.
 		answer := &nats.Msg{Header: nats.Header{"Status": {"408"}, "Description": {"A lookup names one chain"}}}
 		if to, ok := subjects.ChainLookup(space, m.Subject); ok {
 			found, err := nc.RequestMsg(&nats.Msg{Subject: to, Header: m.Header, Data: m.Data}, lookupTimeout)

@@ -11,7 +11,8 @@ import (
 
 // Options selects and configures a broker.
 type Options struct {
-	// DataDir has the embedded server, or the name of the external broker. URL makes it optional.
+	// DataDir contains the embedded server, or the name of the external broker. DataDir is
+	// optional if URL is set.
 	DataDir string
 	// URL names an external broker, or nats://context:NAME. Empty means the embedded server.
 	URL    string
@@ -20,8 +21,8 @@ type Options struct {
 	Listen string // address of the embedded server, on the loopback; "127.0.0.1:0" by default
 	Space  subjects.Space
 
-	// Role determines the rights of the connection, by default all. With Tenant, a consumer may
-	// only read that tenant.
+	// Role determines the rights of the connection, by default all rights. If Tenant is set, a
+	// consumer may only read that tenant's messages.
 	Role   subjects.Role
 	Tenant string
 
@@ -33,8 +34,8 @@ type Options struct {
 	Replicas       int  // replicas of new streams on a cluster; 0 means 1
 	AllowTamper    bool // only for tests: new streams allow deletions
 
-	// Later lets Open return before an external broker is available, and connects in the
-	// background.
+	// Later lets Open return before an external broker is available. The connection is then made
+	// in the background.
 	Later          bool
 	ConnectTimeout time.Duration // limit for Open; 15 s by default
 	Logger         *slog.Logger

@@ -22,8 +22,8 @@ const (
 
 const revokeEvery = time.Second
 
-// restrictedClient is a connection of an engine, or of a client without credentials. With a
-// separate account, it cannot read replies of others.
+// restrictedClient is a connection of an engine, or of a client without credentials. Its account
+// is separate, so that it cannot read the replies to other clients.
 type restrictedClient struct {
 	account string // first part of the account's name
 	number  int    // last part of the account's name, unique among open connections
@@ -76,8 +76,8 @@ func (a *authenticator) freeNumber(account string) int {
 	return n
 }
 
-// forget looks for closed connections, because the server does not report them. The caller must
-// hold a.mu.
+// forget drops the clients whose connections are closed, because the server does not report closed
+// connections. The caller must hold a.mu.
 func (a *authenticator) forget() {
 	for id := range a.clients {
 		if a.server.GetClient(id) == nil {

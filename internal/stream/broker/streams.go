@@ -118,7 +118,8 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 
 	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), subjects.DeadLetterSubjects(space), deadLetterBytes, deadLetterAge
 	dlq.Description = "Hooktrail: pointers to messages that a consumer could not handle"
-	// Discard old dead letters. A full stream would block the consumer that writes to it.
+	// A full stream discards its oldest dead letters. Otherwise, it would block the consumer that
+	// writes dead letters.
 	dlq.Discard = jetstream.DiscardOld
 	dlq.DenyPurge = !opts.AllowTamper
 
@@ -129,7 +130,7 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 	return []jetstream.StreamConfig{ev, dlq, adv, checkpointConfig(base, space, opts)}
 }
 
-// checkpointConfig turns direct reads off, because the auditor must read from the leader.
+// checkpointConfig turns off direct reads, because the auditor must read from the stream's leader.
 func checkpointConfig(base jetstream.StreamConfig, space subjects.Space, opts StreamOptions) jetstream.StreamConfig {
 	base.Name, base.Subjects, base.MaxBytes = space.CheckpointStream(), []string{space.AllCheckpoints()}, checkpointBytes
 	base.Description = "Hooktrail: the newest signed checkpoint of each ledger"

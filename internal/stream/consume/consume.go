@@ -31,7 +31,7 @@ type Message struct {
 
 // Projection is the state that a service derives from the stream. Run calls it from one goroutine.
 type Projection interface {
-	// Position returns the last committed position.
+	// Position returns the position that was last committed, from which Run resumes.
 	Position(ctx context.Context) (Position, error)
 
 	// Apply applies the messages in stream order, and commits them and the next position in one
@@ -94,14 +94,16 @@ type Options struct {
 	Logger   *slog.Logger
 	Progress func(Progress) // called after each batch, check and failure
 
-	// Expected is a position that the stream must contain even if the projection was lost.
+	// Expected is a position that the stream must contain even if the projection has lost its own
+	// position.
 	Expected Position
 
 	// OnGap is called for messages that were lost before Run could read them.
 	OnGap func(Gap)
 
-	// OnStreamChanged is called when the stream was created again or rolled back. An error ends
-	// Run, which is the default. After nil, Run resumes at the latest unchanged message in Passed.
+	// OnStreamChanged is called when the stream was created again or rolled back. If it returns an
+	// error, Run ends, which is the default. If it returns nil, Run resumes at the latest
+	// unchanged message in Passed.
 	OnStreamChanged func(reason string) error
 
 	// Passed returns positions that the projection had before the current one, the latest one

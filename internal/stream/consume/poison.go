@@ -19,8 +19,8 @@ import (
 type DeadLetter struct {
 	Consumer string `json:"consumer"`
 	Stream   string `json:"stream"`
-	// Created identifies the stream by its creation time, because a new stream repeats the
-	// sequences.
+	// Created is the creation time of the stream. It tells streams with the same name apart,
+	// because every stream numbers its messages from 1.
 	Created  time.Time   `json:"created"`
 	Sequence uint64      `json:"sequence"`
 	Subject  string      `json:"subject"`
@@ -34,8 +34,8 @@ type DeadLetter struct {
 	Reason   string      `json:"reason"`
 }
 
-// deadLetter publishes the letter before the position is stored, so a crash can only duplicate the
-// letter.
+// deadLetter publishes the letter before the position is stored. A crash in between can duplicate
+// the letter, but not lose it.
 func (l *loop) deadLetter(ctx context.Context, b *batch, poison *Poison) error {
 	m, raw, ok := b.take(poison.Sequence)
 	if !ok {
@@ -81,5 +81,5 @@ func (l *loop) publishLetter(ctx context.Context, data []byte, id string) error 
 	return err
 }
 
-// oneLine removes line breaks, because the reason in an acknowledgement must not contain them.
+// oneLine removes line breaks, because the reason in a NATS acknowledgement must not contain them.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -31,8 +31,8 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 	count := fetches * l.opts.Batch
 	options := []jetstream.FetchOpt{jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat)}
 	if stream.CachedInfo().Config.Replicas > 1 {
-		// Do not limit bytes. On a replicated stream, the status after such a request can overtake
-		// the last messages.
+		// On a replicated stream, do not limit bytes. The status message that ends such a request
+		// can arrive before the last messages.
 		count = min(count, replicatedFetch)
 	} else {
 		count = min(count, fetchCount)
@@ -44,7 +44,8 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 		return fmt.Errorf("request messages: %w", err)
 	}
 	messages := batch.Messages()
-	// Wait for the goroutine of the request. Otherwise the server could deliver its messages again.
+	// Wait until the goroutine of the request ends. Otherwise, the server could deliver its
+	// messages again.
 	defer func() {
 		cancel()
 		for range messages {
@@ -81,7 +82,7 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	r.loop.stalled = 0
 	b := batch{loop: r.loop, stream: r.stream, last: r.loop.pos.Sequence}
 	more, rejected := r.collect(ctx, &b, msg)
-	// The messages before the rejected one are valid.
+	// The messages before the rejected one are valid, so apply them.
 	if err := r.loop.apply(ctx, &b); err != nil {
 		return false, err
 	}
@@ -92,13 +93,14 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 		return false, errDrained
 	}
 	if r.loop.draining && b.pending == 0 {
-		// No message for this reader is left, so watch can end the drain.
+		// This reader has no more messages, so watch can end the drain.
 		return more, r.watch(ctx)
 	}
 	return more, nil
 }
 
-// first checks the stream while it waits, because a restarted server forgets the request.
+// first checks the stream while it waits for a message, because a restarted server forgets the
+// request.
 func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 	idle := time.NewTicker(r.loop.opts.IdleCheck)
 	defer idle.Stop()
@@ -131,7 +133,7 @@ func (r *reader) watch(ctx context.Context) error {
 		r.loop.stalled = 0
 		return nil
 	}
-	// A new message may still be on its way, so one such check is no error.
+	// A new message may still be on its way, so the first failed check is not an error.
 	if r.loop.stalled++; r.loop.stalled > 1 {
 		return errStalled
 	}
@@ -158,15 +160,15 @@ func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more
 	}
 }
 
-// next returns a nil msg if the batch should be applied now, and more=true if the request
-// continues.
+// next returns the next message. A nil msg means that the batch should be applied now. more means
+// that the request continues.
 func (r *reader) next(ctx context.Context, b *batch, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
 	select {
 	case msg = <-r.messages: // nil when closed
 		return msg, false
 	default:
 	}
-	// A drain does not wait for new messages.
+	// A drain that has read all messages does not wait for new ones.
 	if linger == nil || r.loop.draining && b.pending == 0 {
 		return nil, true
 	}

@@ -14,7 +14,7 @@ import (
 
 const refusalCheck = 100 * time.Millisecond
 
-// refusals notices a refused request, which the broker does not answer.
+// refusals detects requests that the broker refuses. The broker does not answer such requests.
 type refusals struct {
 	nc      *nats.Conn
 	before  error // the connection's last error when the session started
@@ -43,7 +43,8 @@ func (r refusals) wait(ctx context.Context) error {
 	}
 }
 
-// An older refusal counts too if it forbids replies, because it affects every request.
+// check returns an error if a request was refused. An older refusal also counts if it forbids
+// receiving replies, which every request needs.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {

@@ -48,7 +48,7 @@ type loop struct {
 	progress  Progress
 	delivered uint64 // deliveries since the last reset
 	stalled   int    // consecutive checks that found undelivered messages
-	// resets counts sessions with a missing delivery since the last applied message.
+	// resets counts the sessions with a missing delivery since the last applied message.
 	resets int
 }
 
@@ -74,7 +74,7 @@ func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection
 	})
 	l.work = work
 	err = l.run(ctx)
-	// After the end of ctx, the goroutine pauses for StopTimeout, unless cancel ends this pause.
+	// Without cancel, the goroutine would still pause for StopTimeout after the end of ctx.
 	cancel()
 	stop()
 	wg.Wait()

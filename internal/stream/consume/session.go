@@ -93,7 +93,7 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open turns direct reads off, because a replica may lag behind the leader.
+// open turns off direct reads, because a replica may lag behind the stream's leader.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -181,8 +181,8 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	consumer, err := l.js.CreateOrUpdateConsumer(ctx, name, config)
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeConsumerCreate {
-		// The server cannot change the durable, so create it again. The projection has the
-		// position, so nothing is lost.
+		// The server cannot change the existing consumer, so create it again. Nothing is lost,
+		// because the projection stores the position.
 		if err := l.js.DeleteConsumer(ctx, name, l.durable); err != nil {
 			return nil, fmt.Errorf("replace durable %s: %w", l.durable, err)
 		}

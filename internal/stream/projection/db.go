@@ -28,8 +28,8 @@ type Schema struct {
 	Version int64  // at least 1; must increase with each change of Tables
 	Tables  string
 
-	// Upgrades has the script from each version to the next. Scripts must keep the tables that
-	// readers of older files use.
+	// Upgrades maps each version to the script that upgrades it to the next version. Scripts must
+	// keep the tables that readers of older files use.
 	Upgrades map[int64]string
 }
 
@@ -119,7 +119,7 @@ func prepare(conn *sqlite.Conn, schema Schema) error {
 	if err := checkEmpty(conn); err != nil {
 		return err
 	}
-	// The line break is for the case that Tables ends with a comment.
+	// The line break is needed if Tables ends with a comment.
 	script := fmt.Sprintf("%s%s\nPRAGMA application_id = %d; PRAGMA user_version = %d;",
 		ownSchema, schema.Tables, schema.applicationID(), schema.Version)
 	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {

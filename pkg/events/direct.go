@@ -12,7 +12,8 @@ type direct interface {
 	appendTo(w *objectWriter)
 }
 
-// appendDirect returns false if only encoding/json can encode p.
+// appendDirect encodes p without encoding/json. It returns false if only encoding/json can encode
+// p.
 func appendDirect(p direct) ([]byte, bool) {
 	w := objectWriter{out: make([]byte, 0, 1024)}
 	w.out = append(w.out, '{')
@@ -58,7 +59,8 @@ func (w *objectWriter) key(name string) {
 	w.out = append(w.out, '"', ':')
 }
 
-// string fails on invalid UTF-8, because only encoding/json repairs it.
+// string fails on invalid UTF-8, so that encoding/json encodes the value instead and repairs the
+// text.
 func (w *objectWriter) string(name, value string) {
 	w.key(name)
 	w.out = appendString(w.out, value)
@@ -117,8 +119,8 @@ func (w *objectWriter) execution(x *Execution) {
 	w.text("error", x.Error)
 	w.key("duration_ms")
 	w.out = strconv.AppendFloat(w.out, x.DurationMS, 'f', -1, 64)
-	// encoding/json rejects NaN and infinity, and writes very small or large numbers with an
-	// exponent.
+	// Leave other values to encoding/json, which rejects NaN and infinity, and writes very small
+	// or large numbers with an exponent.
 	abs := math.Abs(x.DurationMS)
 	w.failed = w.failed || !(abs == 0 || abs >= 1e-6 && abs < 1e21)
 	w.text("verdict", string(x.Verdict))

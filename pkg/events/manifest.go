@@ -18,8 +18,8 @@ type Manifest struct {
 	Prev     string  `json:"prev,omitempty"`    // SHA-256 of the previous manifest's bytes in hex, empty in the first manifest
 	Root     string  `json:"root"`              // [BatchRoot] of the events in hex
 
-	// State announces whether another manifest follows, and Interval within how many seconds. Beat
-	// counts the heartbeats since event Last.
+	// State says whether another manifest follows, and Interval says within how many seconds. Beat
+	// counts the heartbeats since the event Last.
 	State    State  `json:"state,omitempty"`
 	Interval uint64 `json:"interval,omitempty"`
 	Beat     uint64 `json:"beat,omitempty"`
@@ -33,8 +33,8 @@ type Manifest struct {
 // State announces whether a producer continues its chain of manifests in a tenant.
 type State string
 
-// The states. StateClosed means that manifests list every number used so far. The producer can open
-// again.
+// Possible values of [State]. StateClosed means that manifests list every number used so far. A
+// closed producer can open again.
 const (
 	StateOpen   State = "open"
 	StateClosed State = "closed"

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// These are the versions of a manifest. Only old producers send unsigned ones.
+// Versions of a manifest. Only old producers send unsigned manifests.
 const (
 	unsignedManifest = 1
 	signedManifest   = 2

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Hooks, transcripts and telemetry can report the same call. The order of arrival must not matter.
+// Hooks, transcripts and telemetry can report the same call. The result must not depend on which
+// report arrives first.
 
 var byStrength = []ToolStatus{ToolSuccess, ToolError, ToolInterrupted, ToolDenied}
 

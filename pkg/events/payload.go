@@ -31,7 +31,7 @@ func (t Tokens) Cost(input, output, cacheRead, cacheCreation float64) float64 {
 // Cost is the price of model tokens.
 type Cost struct {
 	USD float64 `json:"usd"`
-	// Estimated means that the source stated tokens only, so the cost is their list price.
+	// Estimated means that the source stated only tokens, and that USD is their list price.
 	Estimated bool   `json:"estimated,omitempty"`
 	Prices    string `json:"prices,omitempty"` // date of the price table of an estimate
 }
@@ -85,12 +85,13 @@ type Common struct {
 	// Blobs lists the fields that were too large for the event. Their content is in earlier
 	// blob.chunk events.
 	Blobs map[string]BlobRef `json:"blobs,omitempty"`
-	// Raw is the original JSON of another tool.
+	// Raw is the original JSON of the agent or tool that the payload comes from.
 	Raw json.RawMessage `json:"raw,omitempty"`
-	// Redacted lists the parts of this payload that markers replaced before the event was stored.
+	// Redacted lists the parts of this payload that were replaced by markers before the event was
+	// stored.
 	Redacted []Redaction `json:"redacted,omitempty"`
-	// Untimed means that the source stated no time, so the event has the time of its file or
-	// import.
+	// Untimed means that the source stated no time. The event then has the time of its file or of
+	// the import.
 	Untimed bool `json:"untimed,omitempty"`
 }
 

@@ -38,10 +38,10 @@ type AuditAccessedData struct {
 	Reason    string          `json:"reason,omitempty"`
 	Ticket    string          `json:"ticket,omitempty"`
 	Selection *AuditSelection `json:"selection,omitempty"` // nil for everything of the tenant
-	// As is the export format, or the subject of a replay.
+	// As is the format of an export, or the subject of a replay.
 	As string `json:"as,omitempty"`
-	// Order is the order, signed with the ledger's key. Without it, the event has no effect,
-	// because any client can publish one.
+	// Order is the text of the order, signed with the ledger's key. An event without a signed
+	// order has no effect, because any client can publish such an event.
 	Order string `json:"order,omitempty"`
 	Common
 }

@@ -43,8 +43,8 @@ type ResponseCompletedData struct {
 	TokensUsed *Tokens `json:"tokens_used,omitempty"`
 	Cost       *Cost   `json:"cost,omitempty"` // absent if the source states none
 	DurationMS int64   `json:"duration_ms,omitempty"`
-	// Telemetry marks an answer reported by telemetry. Its tokens count only if no other event of
-	// the run has tokens.
+	// Telemetry means that telemetry reported this answer. Its tokens count only if no other event
+	// of the run has tokens.
 	Telemetry bool `json:"telemetry,omitempty"`
 	Notified
 	Common

@@ -50,7 +50,7 @@ type BlobChunkData struct {
 	Common
 }
 
-// The rules of issue.decided events that answer an order to erase.
+// Values of the rule in an issue.decided event that answers an order to erase.
 const (
 	RuleErased = "order > erased" // the texts are gone
 	RuleHeld   = "order > held"   // a hold protects an event of the order

@@ -22,7 +22,7 @@ type RunStartedData struct {
 // StepStatus is the state of a step.
 type StepStatus string
 
-// The states of a step.
+// Possible values of [StepStatus].
 const (
 	StepPending     StepStatus = "pending"
 	StepRunning     StepStatus = "running"
@@ -67,7 +67,7 @@ type StepFinishedData struct {
 // RunStatus is the end of a run.
 type RunStatus string
 
-// The ends of a run. Only RunCompleted is a success, and only RunFailed a failure.
+// Possible values of [RunStatus]. Only RunCompleted is a success, and only RunFailed is a failure.
 const (
 	RunCompleted   RunStatus = "completed"
 	RunFailed      RunStatus = "failed"
@@ -75,8 +75,8 @@ const (
 	RunUnknown     RunStatus = "unknown"     // cut off, nothing says how it ended
 )
 
-// The reasons of a run.finished event with an unknown status that does not replace another end of the
-// run.
+// Reasons in a run.finished event with an unknown status. Such an event does not replace another
+// end of the run.
 const (
 	ReasonEndOfLog = "end of log"     // the log does not say how the run ended
 	ReasonIdle     = "idle"           // the agent was silent or waits for the next prompt, and reports no end of a session
@@ -88,7 +88,8 @@ const (
 type RunFinishedData struct {
 	RunType string `json:"run_type,omitempty"`
 	Success bool   `json:"success"` // true only if RunStatus is completed
-	// RunStatus is how the run ended. Events without it are read with Status.
+	// RunStatus says how the run ended. Earlier versions set only Success, so read both with the
+	// method Status.
 	RunStatus       RunStatus      `json:"run_status,omitempty"`
 	Reason          string         `json:"reason,omitempty"` // why the run ended: completed, aborted, …
 	OutputSummary   string         `json:"output_summary,omitempty"`

@@ -26,7 +26,7 @@ const (
 // DeniedBy tells who refused a call, other than Hooktrail's own hooks.
 type DeniedBy string
 
-// The sources of a refusal.
+// Possible values of [DeniedBy].
 const (
 	DeniedByUser        DeniedBy = "user"        // a person
 	DeniedByPermissions DeniedBy = "permissions" // the permission rules of the tool

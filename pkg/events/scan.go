@@ -47,7 +47,7 @@ func (s *scanner) unexpected(want string) error {
 	return s.fail("unexpected byte " + strconv.QuoteRuneToASCII(rune(s.data[s.pos])) + ", " + want)
 }
 
-// object expects member to read the value of the given name.
+// object reads a JSON object and calls member with each name. member must read the value.
 func (s *scanner) object(member func(name []byte) error) error {
 	if err := s.take('{'); err != nil {
 		return err

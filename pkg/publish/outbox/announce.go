@@ -10,7 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
-// idleBeats is how many heartbeats follow a tenant's last event. They must not go on for ever.
+// idleBeats is how many heartbeats follow a tenant's last event, so that an idle tenant does not
+// send heartbeats permanently.
 const idleBeats = 144
 
 const closeWait = 2 * time.Second
@@ -144,7 +145,8 @@ func (a *announcer) close(ctx context.Context) error {
 	defer cancel()
 	var groups []*group
 	for tenant, ch := range a.backlog.cursor.Chains() {
-		// A closed producer may owe another manifest, because its issuer got an endorsement later.
+		// A closed producer may owe one more manifest, because its issuer was endorsed after the
+		// close.
 		isDue := ch.State == events.StateOpen || ch.State == events.StateClosed && a.delivery.opts.issuer.owesGrant(*ch)
 		if isDue && a.delivery.outbox.lastNumber(tenant) == ch.Last {
 			groups = append(groups, &group{tenant: tenant, word: events.StateClosed})

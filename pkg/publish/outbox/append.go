@@ -39,7 +39,7 @@ func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, e
 	if err := e.Normalize(); err != nil {
 		return nil, err
 	}
-	// Check the subject now, because the forwarder could not report the error to the caller.
+	// Check the subject now, because the forwarder could no longer return an error to the caller.
 	if _, err := opts.space().Event(e.Tenant, e.Producer, e.Run, e.Kind()); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,8 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segmen
 	}
 }
 
-// If the outbox has no room, tryEnter returns a channel that is closed at the next change.
+// tryEnter appends batch if the outbox has room. Otherwise, it returns a channel that is closed at
+// the next change of the outbox.
 func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {

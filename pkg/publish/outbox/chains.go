@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/transport"
 )
 
-// errDiverged means that the stream has events of this producer that the outbox lacks, as after
-// restoring a copy.
+// errDiverged means that the stream has events of this producer that the outbox lacks, for example
+// because an old copy of the outbox was restored.
 var errDiverged = errors.New("the stream has other events under this producer id")
 
 type chains struct {
@@ -65,7 +65,7 @@ func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	}
 	ch := c.backlog.cursor.Chain(tenant)
 	if raw == nil {
-		// Nothing was sent yet, or the stream has removed it since.
+		// No manifest was sent yet, or the stream has removed the last one.
 		ch.Fence, ch.Known = 0, true
 		return nil
 	}
@@ -85,7 +85,8 @@ func (c *chains) compare(ctx context.Context, ch *cursor.Chain, tenant string, r
 	case err != nil || !c.isOwn(m, tenant, ch.Signed):
 		c.ignore(tenant, sequence)
 	case isEmptyNext(m, ch):
-		// m is a heartbeat or key change of this producer whose acknowledgement was lost.
+		// m is an empty manifest of this producer, such as a heartbeat, whose acknowledgement was
+		// lost.
 		c.settled(&group{tenant: tenant}, m, hash.String())
 	case m.Last == ch.Last && m.Beat == ch.Beat || m.Key == c.backlog.id.OldKey && m.Next != c.backlog.id.Key:
 		return errDiverged
@@ -161,7 +162,8 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp marks the events of a stored manifest as sent, if the outbox has exactly these events.
+// catchUp marks the events in m as sent, if the outbox has exactly these events. m is a manifest
+// that the stream already contains.
 func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
 	if m.Last > c.outbox.lastNumber(m.Tenant) {
 		return errDiverged
@@ -173,7 +175,7 @@ func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) e
 		if err != nil {
 			return err
 		}
-		// An event with this number may have come before, because compaction copies records.
+		// Compaction copies records, so an event with this number may have been read before.
 		if it.Tenant != m.Tenant || it.Sequence <= last || it.Sequence > m.Last {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// collector divides each batch fairly between the tenants. Those with too many events get separate
+// collector divides each batch fairly among the tenants. Tenants with too many events get separate
 // readers.
 type collector struct {
 	opts      Options
@@ -38,11 +38,13 @@ type share struct {
 }
 
 const (
-	// maxGroups limits the groups of a batch. Each adds a manifest, and the server limits messages.
+	// maxGroups limits the groups of a batch. Each group adds a manifest, and the server limits
+	// the messages in a batch.
 	maxGroups = 999 - maxBatchEvents
-	// A tenant with more than 1/shares of a batch gets a separate reader.
+	// A tenant with more than 1/shares of the events in a batch gets a separate reader.
 	shares = 8
-	// maxSkim limits the bytes read for a batch, because skipped records also take time.
+	// maxSkim limits how many bytes are read for a batch, because skipping records also takes
+	// time.
 	maxSkim = 8 << 20
 )
 
@@ -59,7 +61,7 @@ func (c *collector) close() {
 	c.lagging.clear()
 }
 
-// collect calls await when it has read all records. The batch is complete when await returns true.
+// collect calls await after it has read all records. If await returns true, the batch is complete.
 func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (bool, error)) (*batch, error) {
 	if c.suspended.retryDue(time.Now()) {
 		c.rewind()

@@ -12,12 +12,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/transport"
 )
 
-// maxUnexplained is how often the server may refuse a batch without a reason, before the batch
-// counts as the cause.
+// maxUnexplained is how often the server may refuse a batch without a reason. After that, the
+// batch itself counts as the cause.
 const maxUnexplained = 3
 
-// maxConflicts is the number of conflicts in a row that suspend a tenant. Another client then
-// probably uses its chain.
+// maxConflicts is the number of consecutive conflicts that suspend a tenant. By then, another
+// client probably writes to the same chain of manifests.
 const maxConflicts = 5
 
 const suspendedWait = time.Second
@@ -136,7 +136,8 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// judge treats repeated refusals without a reason as a refusal of the events themselves.
+// judge decides what a failed batch means. Repeated refusals without a reason count as a refusal
+// of the events themselves.
 func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexplained *int) transport.Outcome {
 	result := d.sender.Outcome(err)
 	if result != transport.OutcomeUnexplained || !d.isToBlame(ctx, groups) {
@@ -184,8 +185,8 @@ func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	return false
 }
 
-// test sends the event with a number that cannot match. A server that would take it answers with a
-// conflict and stores nothing.
+// test sends one event with a sequence that cannot match. If the server takes such events at all,
+// it answers with a conflict and stores nothing.
 func (d *delivery) test(ctx context.Context, g *group) transport.Outcome {
 	list, err := g.messages(d.outbox.space, events.Manifest{Producer: d.backlog.producer}, 0)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/transport"
 )
 
-// forwarder sends the records of an outbox to the stream. Other goroutines may use only status,
-// seals and now.
+// forwarder sends the records of an outbox to the stream. Other goroutines may use only the fields
+// status, seals and now.
 type forwarder struct {
 	opts   Options
 	outbox *outbox
@@ -137,7 +137,8 @@ func (f *forwarder) announce(ctx context.Context) error {
 	if at := f.announcer.alarm(); at.IsZero() || time.Now().Before(at) {
 		return nil
 	}
-	// Store the cursor first. After a crash, a heartbeat could not show which events were sent.
+	// Store the cursor first, because after a crash a heartbeat in the stream would not show which
+	// events were sent.
 	err := f.save()
 	if err == nil {
 		if err := f.announcer.send(ctx); err != nil {
@@ -208,10 +209,11 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 		return errors.Join(f.persist(sent), f.backlog.cursor.RetireRuns(f.opts.runsInMemory, f.seals.isDue))
 	})
 	if err != nil {
-		// Nothing is lost, because the stream shows after a restart which events were sent.
+		// Nothing is lost, because after a restart the stream shows which events were sent.
 		f.status.fail(err)
 	}
-	// Append due seals before release wakes a Flush, so that Flush also waits for them.
+	// Append due seals before release wakes a waiting Flush, so that Flush also waits for the
+	// seals.
 	if _, err := f.seals.appendDue(ctx, time.Now()); err != nil {
 		f.status.fail(err)
 	}

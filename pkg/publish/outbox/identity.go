@@ -17,16 +17,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// identity is the content of "outbox.json". Producer also names the folder with the records.
+// identity is the content of "outbox.json". The records are in a folder named after Producer.
 type identity struct {
 	Producer string `json:"producer"`
 	Boot     string `json:"boot,omitempty"` // boot id of the machine when last opened
 	Open     bool   `json:"open"`           // the outbox is in use or was not closed cleanly
-	// Suspect means that the stream may have events that the outbox lacks. Continuing could then
-	// use a number twice.
+	// Suspect means that the stream may have events that the outbox lacks. Going on with this
+	// producer id could then use a number twice.
 	Suspect bool `json:"suspect,omitempty"`
-	// Key verifies the manifests of Producer. Unsigned means that the first ones may have no
-	// signature.
+	// Key verifies the manifests of Producer. Unsigned means that the first manifests of Producer
+	// may have no signature.
 	Key      string `json:"key,omitempty"`
 	Unsigned bool   `json:"unsigned,omitempty"`
 	OldKey   string `json:"old_key,omitempty"` // the key before the last key change
@@ -74,7 +74,8 @@ func ensureIdentity(opts Options) (identity, error) {
 	return id, id.save(opts.Dir)
 }
 
-// readIdentity returns an error that wraps [os.ErrNotExist] if the file or the records are missing.
+// readIdentity reads "outbox.json" in dir. The error wraps [os.ErrNotExist] if that file or the
+// records are missing.
 func readIdentity(dir string) (id identity, err error) {
 	data, err := os.ReadFile(identityFile(dir))
 	if err != nil {
@@ -89,7 +90,8 @@ func readIdentity(dir string) (id identity, err error) {
 	return id, nil
 }
 
-// An outbox without records still has a file of losses, so a folder without both was emptied.
+// findRecords returns an error that wraps os.ErrNotExist if the folder was emptied. Even an outbox
+// without records has a file of losses.
 func findRecords(dir string) error {
 	_, missing := os.Stat(filepath.Join(dir, state.LossesName))
 	if !errors.Is(missing, os.ErrNotExist) {

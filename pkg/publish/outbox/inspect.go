@@ -58,7 +58,7 @@ func Inspect(dir string) (State, error) {
 		if !errors.Is(err, os.ErrNotExist) || tries == 3 {
 			return s, err
 		}
-		// A segment was removed or the producer id changed during inspect, so try again.
+		// A segment may have been removed, or the producer id changed, so try again.
 	}
 }
 

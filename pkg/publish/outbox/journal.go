@@ -112,8 +112,8 @@ func unrecorded(dataDir string) ([]Missing, error) {
 	return slices.DeleteFunc(list, func(m Missing) bool { return m.Recorded || m.Damaged }), err
 }
 
-// recordLost appends the events before the journal entry. After a crash, they are appended again
-// with the same ids.
+// recordLost appends the events before the journal entry. If a crash comes in between, the events
+// are appended again with the same ids.
 func recordLost(ctx context.Context, dataDir, dir string, opts SharedOptions, m Missing) error {
 	for tenant, last := range m.Last {
 		d := events.ProducerLostData{Producer: m.Producer, Outbox: m.Outbox, Last: last, Key: m.Key}
@@ -151,8 +151,8 @@ func lastUsed(next map[string]uint64) map[string]uint64 {
 	return last
 }
 
-// noteFirst must run before the first write, so that a loss of the events is noticed. The caller
-// must hold o.mu.
+// noteFirst adds the outbox to the journal. It must run before the first write, so that a loss of
+// the events is noticed. The caller must hold o.mu.
 func noteFirst(o *outbox, tenant string) {
 	_, known := o.numbers.next[tenant]
 	isReopened := o.shared != nil && !o.shared.forwards && !o.id.Open && o.backlog.bytes == 0
@@ -171,7 +171,8 @@ func noteEnd(ctx context.Context, o *outbox) {
 	}
 }
 
-// noteMove must run before the first use of the new producer id. The caller must hold o.mu.
+// noteMove adds the new producer id to the journal. It must run before the first use of that id.
+// The caller must hold o.mu.
 func noteMove(o *outbox, to identity, numbers map[string]uint64) {
 	r := journal.Record{Producer: to.Producer, Key: to.Key, State: journal.Open, From: o.id.Producer, Last: lastUsed(numbers)}
 	write(o, journal.File.Add, r)

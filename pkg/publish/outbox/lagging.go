@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// maxLaggards limits the separate readers, because each has an open file and reads records again.
+// maxLaggards limits the separate readers. Each has an open file and reads records a second time.
 const maxLaggards = 16
 
 // laggards are the tenants with too many events for their share of a batch. Other tenants do not

@@ -109,8 +109,8 @@ type Options struct {
 	Full         FullPolicy // what Append does at the quota or on a full disk, default [Fail]
 	SegmentBytes int64      // default 16 MiB, at most an eighth of Quota
 	Unique       bool       // refuse events with a source and id that were already accepted
-	// UniqueSame makes Unique also compare type, run and data. Otherwise, an event can block
-	// another event by taking its id.
+	// UniqueSame makes Unique also compare type, run and data. Otherwise, a client can block
+	// another event by using its id first.
 	UniqueSame bool
 	// UniqueLast is the minimum number of latest ids that Unique remembers. 0 means all ids.
 	UniqueLast int
@@ -123,12 +123,12 @@ type Options struct {
 	SealDelay   time.Duration // idle time before a continued run is sealed again, default 30 s
 	Heartbeat   time.Duration // announced time between manifests, default 10 min, negative for none
 
-	// Journal is a folder outside of Dir that lists the outbox, so that its loss is noticed. Empty
-	// disables this.
+	// Journal is a folder outside of Dir that lists the outbox, so that a loss of the outbox is
+	// noticed. Empty means no journal.
 	Journal string
 
-	// Issuer is the file with the key that enrols the outbox, see [OpenIssuer]. Empty disables
-	// this.
+	// Issuer is the path of the key file that enrols the outbox, see [OpenIssuer]. Empty means
+	// that the outbox is not enrolled.
 	Issuer string
 
 	SubjectPrefix string       // default "hooktrail."

@@ -23,9 +23,9 @@ type outbox struct {
 	shared  *sharing      // nil unless other processes append too
 	wake    chan struct{} // capacity 1, signals records to forward
 
-	// mu guards all fields below, intake.isClosed, and the tail and version of sharing. It stays
+	// mu guards all fields below, intake.isClosed, and the tail and version of sharing. mu stays
 	// locked from numbering to writing, so that numbers ascend. Functions that change the records
-	// lock it with begin.
+	// lock mu with begin.
 	mu      sync.Mutex
 	id      identity
 	log     *segment.Log
@@ -71,19 +71,20 @@ func (o *outbox) end() {
 		return
 	}
 	if err := o.shared.saveTail(); err != nil {
-		// This does no harm, because the next process reads the records after the old tail.
+		// An old tail does no harm, because the next process reads the records after it.
 		o.opts.Logger.Warn("tail of shared outbox not written", "error", err)
 	}
 	o.mu.Unlock()
 	o.shared.lock.Unlock()
 }
 
-// encode leaves the numbers free until write uses them. The caller must hold o.mu.
+// encode gives the batch the next free numbers. Only write marks these numbers as used. The caller
+// must hold o.mu.
 func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 	return o.encoder.encode(batch, o.id.Producer, o.log.End()+1, o.numbers.nextOf(batch[0].Tenant))
 }
 
-// write expects the result of encode in buf. The caller must hold o.mu.
+// write appends buf, which is batch in the form that encode returns. The caller must hold o.mu.
 func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	noteFirst(o, batch[len(batch)-1].Tenant)
 	if err := o.log.Append(buf, o.log.End()+uint64(len(batch))); err != nil {
@@ -102,7 +103,8 @@ func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	return nil
 }
 
-// writeOwn ignores the quota. The caller must hold o.mu.
+// writeOwn writes an event of the outbox itself, such as a seal. It ignores the quota. The caller
+// must hold o.mu.
 func (o *outbox) writeOwn(e events.Event) error {
 	batch := []*events.Event{&e}
 	buf, err := o.encode(batch)
@@ -125,7 +127,8 @@ func signal(c chan<- struct{}) {
 func (o *outbox) release(ctx context.Context, first, records uint64, bytes int64) {
 	err := o.begin(ctx)
 	if err != nil {
-		// Release the backlog in memory all the same. Other processes see it after another begin.
+		// Even if begin failed, release the backlog in this process. Other processes see the
+		// change after a later begin.
 		o.mu.Lock()
 		defer o.mu.Unlock()
 	} else {
@@ -179,8 +182,8 @@ func (o *outbox) close(ctx context.Context) error {
 	return o.id.save(o.opts.Dir)
 }
 
-// isKnown checks both hashes, because Options.UniqueSame may have been off when the event was
-// stored.
+// isKnown checks both hashes of the event, because Options.UniqueSame may have been off when the
+// event was stored.
 func (o *outbox) isKnown(e *events.Event) bool {
 	return o.ids.Has(hashEvent(e)) || o.opts.UniqueSame && o.ids.Has(hashContent(e))
 }
@@ -192,7 +195,7 @@ func (o *outbox) hash(e *events.Event) segment.IDHash {
 	return hashEvent(e)
 }
 
-// hashContent hashes the fields that the ledger compares if two events have the same id.
+// hashContent hashes the same fields that the ledger compares when two events have the same id.
 func hashContent(e *events.Event) segment.IDHash {
 	data, binary := sha256.Sum256(e.Data), sha256.Sum256(e.Binary)
 	return segment.HashID(e.Tenant, e.Source, e.ID, e.Type, e.Run, string(data[:]), string(binary[:]))

@@ -95,7 +95,8 @@ func (r *recovery) cut(first uint64, at int64, it segment.Item) error {
 	last, _ := r.o.log.Last()
 	switch {
 	case first != last.First:
-		// A crash leaves an incomplete record only in the last segment, so this one is damaged.
+		// A crash leaves an incomplete record only in the last segment. In any other segment, the
+		// record is damaged.
 		r.o.quarantine(first, segment.Item{Size: it.Size})
 	case it.Size >= segment.HeaderBytes && !it.HasHeader && r.ordinal+1 >= r.c.Next:
 		// A crash would have left an intact header, so the record was damaged later.
@@ -211,8 +212,8 @@ func (r *recovery) settleHoles() {
 	o.tryRecordLosses()
 }
 
-// settleUnnumbered handles lost records with unknown numbers. If their tenant is unknown too, a new
-// producer id keeps numbers unique.
+// settleUnnumbered handles lost records with unknown numbers. If their tenant is also unknown, the
+// outbox gets a new producer id, so that no number is used twice.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {

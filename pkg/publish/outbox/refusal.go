@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// refusal describes the last event that found no room. Writing an event resets it.
+// refusal describes the last event for which there was no room. Writing an event resets the
+// refusal.
 type refusal struct {
 	err  error // nil if the last event was written
 	at   time.Time
@@ -22,8 +23,8 @@ func (r *refusal) note(err error) {
 	}
 }
 
-// diskRefusal is how long a disk counts as full. Then only another attempt can show whether it has
-// room.
+// diskRefusal is how long the disk counts as full after a failed write. After that, another write
+// is tried.
 const diskRefusal = 10 * time.Second
 
 // The caller of full must hold o.mu.

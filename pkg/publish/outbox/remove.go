@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Sent events are removed from disk. Otherwise an event that was erased everywhere else would
-// remain in an outbox.
+// Sent events are also removed from the disk of an idle outbox. Otherwise, an event that was
+// erased everywhere else would remain there.
 
 func (f *forwarder) nextRemoval() time.Time {
 	if !f.backlog.log.HasOnly(f.backlog.cursor.Next) {
@@ -37,7 +37,8 @@ func (f *forwarder) removeSent(ctx context.Context) error {
 		if !log.HasOnly(c.Next) {
 			return nil
 		}
-		// Write the cursor first, because after the removal only the cursor has the last numbers.
+		// Write the cursor first, because after the removal only the cursor contains the last
+		// numbers.
 		err := errors.Join(c.Save(), c.Sync(), f.outbox.ids.Sync())
 		if err == nil {
 			err = log.Clear()

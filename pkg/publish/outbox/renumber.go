@@ -44,7 +44,8 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	return f.renumber(ctx)
 }
 
-// renumber keeps the old records until the new ones are complete, so that a crash loses nothing.
+// renumber copies the records under a new producer id. The old records stay until the copies are
+// complete, so that a crash loses nothing.
 func (f *forwarder) renumber(ctx context.Context) error {
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()
@@ -179,7 +180,7 @@ func (n *renumbering) skip(tenant string, last uint64) {
 	n.old[tenant] = last + 1
 }
 
-// copy omits seals, because they count the events of the old producer id.
+// copy leaves out seals, because they count the events of the old producer id.
 func (n *renumbering) copy(r segment.Record) error {
 	if r.Sequence > n.oldNext(r.Tenant) {
 		n.skip(r.Tenant, r.Sequence-1)

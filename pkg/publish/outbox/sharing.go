@@ -20,7 +20,7 @@ type sharing struct {
 	lock     *disk.Mutex // held during a change of the outbox
 	forwards bool        // this process forwards
 
-	// outbox.mu guards the fields below.
+	// outbox.mu guards tail and version.
 	tail    *state.TailFile
 	version uint64 // version last read or written
 }
@@ -234,7 +234,7 @@ func (s *sharing) isBehind() bool {
 	return err != nil || version != s.version
 }
 
-// takeIn calls begin only because begin reads the changes of other processes.
+// takeIn reads the changes of other processes, which begin does.
 func (s *sharing) takeIn(ctx context.Context) error {
 	if s == nil {
 		return nil

@@ -24,7 +24,7 @@ const (
 	maxSuspension   = 15 * time.Second
 )
 
-// suspensions contains the tenants whose events the stream does not take now. They are retried
+// suspensions contains the tenants whose events the stream refuses at the moment. They are retried
 // later.
 type suspensions struct {
 	backlog *waiting
@@ -86,7 +86,8 @@ func (s *suspensions) nextRetry() (next time.Time) {
 	return next
 }
 
-// count ignores records that were already sent, because records can be read twice.
+// count adds a record to its tenant's share of the batch. Records can be read twice, so records
+// that were already sent do not count.
 func (s *suspensions) count(b *batch, it segment.Item) {
 	if it.Ordinal > 0 && it.Ordinal <= s.released[it.Tenant] {
 		return
@@ -105,7 +106,7 @@ func (s *suspensions) count(b *batch, it segment.Item) {
 	}
 }
 
-// settle returns what was sent, and the first record that a restart must read again.
+// settle returns what was sent, and the first record that must be read again after a restart.
 func (s *suspensions) settle(b *batch, lagging *laggards) (sent share, next uint64) {
 	read := s.backlog.read
 	for tenant, sh := range b.shares {

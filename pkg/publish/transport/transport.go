@@ -9,8 +9,8 @@ import (
 var (
 	// ErrConnectionClosed means that the owner of the connection has closed it.
 	ErrConnectionClosed = errors.New("connection to the server was closed")
-	// ErrBusy means that the server dropped a message, so the batch is not stored. A smaller batch may
-	// be.
+	// ErrBusy means that the server dropped a message, so the batch is not stored. A smaller batch
+	// may succeed.
 	ErrBusy = errors.New("the server drops messages, because too many wait for the stream")
 	// ErrPermission means that the user lacks a permission of the server.
 	ErrPermission = errors.New("the server's permissions do not allow it")

@@ -21,7 +21,8 @@ const (
 	askAgain = time.Second
 )
 
-// violations finds out whether a permission is missing. The server then never answers a request.
+// violations finds out whether a permission for a request is missing. The server does not answer
+// such a request.
 type violations struct {
 	nc     *nats.Conn
 	before error
@@ -57,7 +58,8 @@ func parseViolation(err error) (action, verb, subject string) {
 	return action, verb, subject
 }
 
-// ask waits for the flush, because the server then has reported all earlier permission violations.
+// ask looks for permission violations. It flushes first, so that the server has reported all
+// earlier violations.
 func (v violations) ask(ctx context.Context, inbox string, concerns func(string) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
@@ -104,7 +106,8 @@ func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {
 	return json.Unmarshal(msg.Data, &answer) == nil && answer.Error != nil && answer.Error.Code == codeNoStream
 }
 
-// request watches for permission errors, because the server does not answer a forbidden request.
+// request also watches for permission errors, because the server does not answer a forbidden
+// request.
 func request(ctx context.Context, nc *nats.Conn, subject string) (*nats.Msg, error) {
 	v := violationsSince(nc)
 	inbox := cmp.Or(nc.Opts.InboxPrefix, strings.TrimSuffix(nats.InboxPrefix, ".")) + "."

@@ -43,7 +43,8 @@ func Externalise(e *events.Event) ([]*events.Event, error) {
 	whole := e.Data
 	for moved := 0; tooLarge(e); moved++ {
 		if moved == maxBlobs {
-			// Move all data into one blob, because thousands of small fields would become events.
+			// Move all data into one blob. Otherwise, thousands of small fields would become
+			// thousands of events.
 			batch, refs, members = nil, map[string]events.BlobRef{}, []member{{value: whole}}
 		}
 		i := largest(members)

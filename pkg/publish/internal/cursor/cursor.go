@@ -42,14 +42,15 @@ type Chain struct {
 	Known bool           `json:"-"`               // Fence is from the stream
 	// Signed means that the last manifest has a signature. All later manifests then need one.
 	Signed bool `json:"signed,omitempty"`
-	// Key signs the next manifest. It is empty before the first key change.
+	// Key is the key that signs the next manifest. Before the first key change, Key is empty.
 	Key string `json:"key,omitempty"`
-	// Issuer and Endorsement are from the last grant in the chain. Endorsement is a hash.
+	// Issuer and Endorsement are from the last grant in the chain. Endorsement is the hash of the
+	// endorsement.
 	Issuer      string `json:"issuer,omitempty"`
 	Endorsement string `json:"endorsement,omitempty"`
 
-	// State and Beat are from the last manifest, acknowledged at HeardAt. The last manifest with
-	// events was acknowledged at ActiveAt. Times are in milliseconds since 1970.
+	// State and Beat are from the last manifest. HeardAt is when that manifest was acknowledged,
+	// and ActiveAt is when the last manifest with events was. Both are in milliseconds since 1970.
 	State    events.State `json:"state,omitempty"`
 	Beat     uint64       `json:"beat,omitempty"`
 	HeardAt  int64        `json:"heard,omitempty"`

@@ -62,7 +62,7 @@ func (r *Runs) Load(key RunKey) (*Tally, error) {
 	}
 	t, err := r.idle.get(key)
 	if err != nil {
-		// Lost prevents a seal, because a wrong count would be a false alarm.
+		// A lost tally prevents the seal, because a wrong count in a seal would be a false alarm.
 		t = &Tally{Lost: true}
 	}
 	if t == nil {

@@ -60,8 +60,8 @@ func LockHolder(path string) (isHeld bool, process int, err error) {
 		return false, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// The only test is to take the lock for a moment. A process that wants it meanwhile tries
-	// again.
+	// The only way to test the lock is to take it for a moment. A process that wants it at that
+	// moment tries again.
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if err == nil {
 		return false, 0, nil

@@ -22,7 +22,7 @@ const Suffix = ".jsonl"
 // State is the last known state of a producer.
 type State string
 
-// The states. Only an open producer can lose events.
+// Possible values of [State]. Only an open producer can lose events.
 const (
 	Open   State = "open"
 	Closed State = "closed" // without unsent events
@@ -95,7 +95,8 @@ func (r *Record) merge(later Record) {
 
 // Missing returns the producers, except current, whose events may be or are lost.
 func Missing(list []Record, current string) (missing []Record) {
-	// isChange finds a change of producer id that a crash interrupted between its two lines.
+	// isChange reports whether the producer id changed between the two. A crash may have
+	// interrupted the change between its two lines in the journal.
 	isChange := func(from, to string) bool {
 		return from != "" && slices.ContainsFunc(list, func(r Record) bool { return r.Producer == to && r.From == from })
 	}

@@ -83,7 +83,7 @@ func followSegment(l *Log, seg Segment, visit Visit) error {
 		case err != nil:
 			return err
 		case it.Fault == Torn:
-			// A crash interrupted the write of this record.
+			// A crash interrupted the write of this record, so cut the record off.
 			if err := os.Truncate(l.Dir.Path(seg.First), r.off-int64(it.Size)); err != nil {
 				return fmt.Errorf("cut torn record: %w", err)
 			}
@@ -102,7 +102,8 @@ func (l *Log) enter(first uint64) {
 		return
 	}
 	if l.opts.Sync {
-		// Sync the previous segment, as roll does, because later syncs cover only the last segment.
+		// Sync the previous segment, because later syncs cover only the last segment. The method
+		// roll does the same.
 		if err := disk.Sync(l.tail); err != nil {
 			l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)
 		}

@@ -11,8 +11,8 @@ import (
 
 // commit lets concurrent callers of Sync share one fsync.
 type commit struct {
-	// mu guards synced. It stays locked during an fsync, so that waiting callers find their records
-	// synced. Lock it before Log.mu.
+	// mu guards synced. mu stays locked during an fsync, so that callers who waited find their
+	// records synced. Lock commit.mu before Log.mu.
 	mu     sync.Mutex
 	synced uint64 // ordinal up to which records are on disk
 }

@@ -124,7 +124,7 @@ func (s *IDs) rotate() error {
 	if err := os.Rename(s.path(IDsName), s.path(PreviousIDsName)); err != nil {
 		return fmt.Errorf("rotate ids: %w", err)
 	}
-	// Keep the old file until the new one exists, because a full disk must not lose ids.
+	// Keep the old file until the new one exists, because no id may be lost if the disk is full.
 	f, err := os.OpenFile(s.path(IDsName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return errors.Join(fmt.Errorf("open ids: %w", disk.MarkNoSpace(err)), os.Rename(s.path(PreviousIDsName), s.path(IDsName)))

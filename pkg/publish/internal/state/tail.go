@@ -31,7 +31,8 @@ const TailName = "tail"
 // TailHeader is the size of the file header, see [TailFile].
 const TailHeader = 8 + 1 + 20 + 1 + 10 + 1
 
-// tailBytes is preallocated, so the tail can be written on a full disk.
+// tailBytes is the preallocated size of the file, so that a tail can be written even if the disk
+// is full.
 const tailBytes = 16 << 10
 
 // ErrNoTail means that a tail was never written, or only partly because of a crash.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Targets of an allow-list, which are the parts of a finding that it can examine.
+// Possible targets of an allow-list. A target is the part of a finding that the list examines.
 const (
 	targetSecret = "secret" // also the empty target
 	targetMatch  = "match"
@@ -64,7 +64,8 @@ func (a *allowlist) compile() {
 	}
 }
 
-// These expressions replace invalid ones, so that Redactor redacts more text and never less.
+// nothing and everything replace invalid expressions, so that Redactor never redacts less because
+// of an invalid expression.
 var (
 	nothing    = regexp.MustCompile(`[^\x00-\x{10FFFF}]`)
 	everything = regexp.MustCompile(`(?s).+`)

@@ -15,13 +15,13 @@ type automaton struct {
 
 	class [256]uint8 // 0 for bytes that no word contains
 	width int
-	// next maps state × width + class to the next state × width, or to its complement if words end
-	// there.
+	// next contains the next state for a state and a class of bytes, at the index state × width +
+	// class. States are multiplied by width, and complemented if words end there.
 	next []int32
 	ends [][]int32 // indexes of the words that end in each state
 }
 
-// smallText is the number of bytes from which the automaton is faster.
+// smallText is the size in bytes from which the automaton is faster than a search for each word.
 const smallText = 8 << 10
 
 func newAutomaton(words []string) *automaton { return &automaton{words: words} }
@@ -78,7 +78,8 @@ func (a *automaton) plant() {
 	}
 }
 
-// link fills the missing transitions. fail is where the search continues if no longer word fits.
+// link adds the missing transitions. fail is the state in which the search continues if no longer
+// word fits.
 func (a *automaton) link() {
 	fail := make([]int32, len(a.ends))
 	order := make([]int32, 1, len(a.ends))
@@ -139,7 +140,8 @@ func (a *automaton) contains(text string) bool {
 	return false
 }
 
-// scanEach does the same as scan without the automaton. It returns false if found does.
+// scanEach does the same as scan, but searches for one word at a time. It stops and returns false
+// when found returns false.
 func (a *automaton) scanEach(text string, found func(word, start int) bool) bool {
 	text = lowerASCII(text)
 	for w, word := range a.words {
@@ -156,7 +158,7 @@ func (a *automaton) scanEach(text string, found func(word, start int) bool) bool
 	return true
 }
 
-// lowerASCII keeps the positions in the text, unlike strings.ToLower.
+// lowerASCII keeps the positions of characters, unlike strings.ToLower.
 func lowerASCII(text string) string {
 	low := []byte(text)
 	for i, c := range low {

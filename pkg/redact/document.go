@@ -129,7 +129,8 @@ func (d *document) members(path string) error {
 	return err
 }
 
-// fileName returns the value of a member that names a file, from its text before the position.
+// fileName returns the value of the member name, if such members contain file names.
+// d.text[from:d.pos] is the value in JSON.
 func (d *document) fileName(name string, from int) string {
 	text := strings.TrimSpace(d.text[from:d.pos])
 	if !strings.Contains(files, " "+name+" ") || len(text) < 3 || text[0] != '"' {

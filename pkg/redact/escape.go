@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// rawRegions converts regions of a decoded string to its JSON text. It covers whole escapes,
-// because half of one is invalid.
+// rawRegions converts regions of a decoded string to regions of its JSON text. A region covers
+// whole escapes, because half an escape is invalid.
 func rawRegions(raw string, regions []region) []region {
 	list := regions[:0:0]
 	at, i := 0, 0 // positions in the decoded text and in raw
@@ -41,7 +41,8 @@ func sizeAt(raw string, i int) int {
 	return utf8.RuneLen(r)
 }
 
-// decodeAt returns the escaped character at i, or a negative one, and its length.
+// decodeAt returns the character of the JSON escape at i and the length of the escape. The
+// character is negative if there is no escape.
 func decodeAt(raw string, i int) (rune, int) {
 	if raw[i] != '\\' || i+1 == len(raw) {
 		return -1, 1

@@ -16,8 +16,8 @@ import (
 
 const (
 	redactedField = "redacted"
-	// redactedAttribute lists the redactions if the data of the event cannot have the member
-	// redactedField.
+	// redactedAttribute is the attribute that lists the redactions if the event's data cannot
+	// contain the member redactedField.
 	redactedAttribute = "redacted"
 
 	maxListed    = 1000    // redactions that an event lists
@@ -43,8 +43,8 @@ func (r *Redactor) Redact(e *events.Event) error {
 	return nil
 }
 
-// redactBinary searches bytes that are not UTF-8 only for secrets. They look like personal data
-// only by chance.
+// redactBinary searches binary data for personal data only if it is UTF-8 text. Other bytes look
+// like personal data only by chance.
 func (r *Redactor) redactBinary(e *events.Event) {
 	if !utf8.Valid(e.Binary) {
 		r = &Redactor{secrets: r.secrets}
@@ -99,14 +99,15 @@ func (r *Redactor) search(text, skip string) (*document, error) {
 	}
 	d, err := pass()
 	if err == nil && len(d.late) > 0 {
-		// The name of a file can follow its text.
+		// The name of a file can follow the file's text, so search again with the names.
 		paths = d.late
 		d, err = pass()
 	}
 	if err != nil || len(c.known.texts) == 0 {
 		return d, err
 	}
-	// This pass redacts copies of a secret that only a later value revealed.
+	// Search again, because a later value may have revealed a secret that earlier values contain
+	// too.
 	return pass()
 }
 
@@ -187,7 +188,8 @@ func (d *document) edited() []byte {
 	return append(out, d.text[at:]...)
 }
 
-// setAttribute appends texts such as "email 5-17" to redactedAttribute, up to maxAttribute bytes.
+// setAttribute lists redactions such as "email 5-17" in the attribute redactedAttribute, in at
+// most maxAttribute bytes.
 func setAttribute(e *events.Event, list []events.Redaction) {
 	text, at := "", slices.IndexFunc(e.Extra, func(x events.Attribute) bool { return x.Name == redactedAttribute })
 	if at >= 0 && json.Unmarshal(e.Extra[at].Value, &text) != nil {

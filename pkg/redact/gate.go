@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// gate checks quickly whether an expression can match after a keyword.
+// gate is a quick test before a match. It checks whether a character that the expression requires
+// comes soon after the keyword.
 type gate struct {
 	of    [256]uint8
 	from  int // start of the check, relative to the keyword
@@ -18,8 +19,8 @@ const (
 	insisted
 )
 
-// newGate returns the gate of the concatenated items. heads lists the texts that the first items
-// match.
+// newGate returns the gate of the concatenated items. heads are the texts that the first count
+// items can match.
 func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	g := &gate{from: len(heads[0])}
 	for _, head := range heads {

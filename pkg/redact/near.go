@@ -8,16 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// near searches for an expression only around keywords. Each alternative is a lead L, a part E that
-// begins with a keyword, and a tail T.
+// near searches for an expression only around keywords. Each alternative of the expression is a
+// lead L, a part E that begins with a keyword, and a tail T.
 type near struct {
 	ways []*way
-	// lead is the maximum length of L. If negative, the whole text is searched.
+	// lead is the maximum length of L in bytes. It is negative if L has no maximum length, and
+	// then the whole text is searched.
 	lead int
 }
 
 type way struct {
-	// test matches every text that begins with E and T, and possibly others.
+	// test matches every text that begins with E followed by T. It may match other texts too.
 	test  *regexp.Regexp
 	reach int   // bytes that test needs, from the start of the keyword
 	gate  *gate // checked before test, can be nil
@@ -32,7 +33,8 @@ const (
 	margin      = 2 * utf8.UTFMax
 )
 
-// newNear divides the expression into L, E and T, or returns nil if it cannot.
+// newNear divides the expression into the parts L, E and T of near. It returns nil if that is not
+// possible.
 func newNear(expression string, keywords []string) *near {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -96,8 +98,8 @@ func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	return w
 }
 
-// find returns what pattern.FindAllStringIndex(text, -1) returns. positions are keyword positions
-// in ascending order.
+// find returns the same as pattern.FindAllStringIndex(text, -1). positions are the positions of
+// keywords in ascending order.
 func (n *near) find(pattern *regexp.Regexp, text string, positions []int32) [][]int {
 	var found [][]int
 	from := 0 // end of the last match
@@ -109,7 +111,8 @@ func (n *near) find(pattern *regexp.Regexp, text string, positions []int32) [][]
 		if n.lead < 0 {
 			return pattern.FindAllStringIndex(text, -1)
 		}
-		// The next match begins at p-n.lead or later, because its keyword is not before p.
+		// The keyword of the next match is at p or later, so that match begins at p-n.lead or
+		// later.
 		start := max(from, p-n.lead)
 		for back := 0; start > from && back < utf8.UTFMax-1 && !utf8.RuneStart(text[start]); back++ {
 			start--

@@ -105,7 +105,7 @@ func ibanLength(country string) int {
 	return 0
 }
 
-// iban returns the range of the IBAN with check digits at i, or 0, 0.
+// iban returns the range of the IBAN whose check digits are at i, or 0, 0 if there is none.
 func iban(text string, i int) (start, end int) {
 	start = i - 2
 	if start < 0 || preceded(text, start, "") {
@@ -135,7 +135,7 @@ func together(text string, i, length int) (all []byte, end int) {
 	return all, i
 }
 
-// isChecked verifies the check digits (ISO 13616).
+// isChecked verifies the check digits of an IBAN (ISO 13616).
 func isChecked(iban []byte) bool {
 	rest := 0
 	for _, c := range slices.Concat(iban[4:], iban[:4]) {

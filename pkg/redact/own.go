@@ -39,7 +39,7 @@ func ownRules() []*rule {
 	return list
 }
 
-// applyOwn tries a match at each keyword. A match that is not plausible can contain another one.
+// applyOwn tries a match at each keyword. An implausible match can contain a plausible one.
 func (r *rule) applyOwn(list []finding, in *subject, positions []int32) []finding {
 	if positions == nil {
 		positions = r.occurrences(in.text)
@@ -65,7 +65,8 @@ func (r *rule) applyOwn(list []finding, in *subject, positions []int32) []findin
 	return list
 }
 
-// maxAgain limits the bytes that applyOwn reads again, so that the time stays linear.
+// maxAgain limits how many bytes of an implausible match applyOwn reads again, so that the time
+// stays linear.
 const maxAgain = 512
 
 func (r *rule) occurrences(text string) (positions []int32) {
@@ -99,7 +100,7 @@ var cookies = []string{
 	"csrftoken=", "csrf_token=", "csrf-token=", "csrfmiddlewaretoken=", "xsrf-token=", "remember_token=", "auth_token=",
 }
 
-// commands lists programs and their flag for a password.
+// commands lists programs with an expression for the flag that sets a password.
 var commands = []struct{ programs, flag string }{
 	{"sshpass", `-p\s?`},
 	{"mysql mysqldump mysqladmin mariadb mariadb-dump", `(?:-p|--password[ =])`},
@@ -123,8 +124,8 @@ func commandRules() (list []*rule) {
 	return list
 }
 
-// vendors describe tokens by their prefixes. Their lengths are lower limits, because vendors change
-// the lengths.
+// vendors lists the prefixes of vendors' tokens, with an expression for the rest. Lengths are
+// minimum lengths, because vendors change them.
 var vendors = []struct{ prefixes, rest string }{
 	{"sk-or-v1- sk-or-v2-", `[A-Za-z0-9]{32,}`},
 	{"gsk_ xai- csk- pplx- fw_", `[A-Za-z0-9]{32,}`},
@@ -170,19 +171,20 @@ func vendorRules() (list []*rule) {
 
 var placeholder = lazily(`(?i)^(?:pass(?:word|wd|phrase)?|pwd|secret|token|user|key|none|null|true|false|string|undefined|\.+)$|^[$%]?[{<(\[]|^%[a-z]$|^\$[a-z_]|change.?me|your|example|placeholder|redacted|dummy|x{4}|\*{3}|\.{3}`)
 
-// fillers are the parts of passwords in tests and examples, such as mysecretpassword123.
+// fillers matches the words in passwords of tests and examples, such as mysecretpassword123.
 var fillers = lazily(`(?i)my|the|super|secret|password|passwd|passphrase|pass|test|user|token|key|abc|def|foo|bar|123(?:4(?:5(?:6(?:7(?:89?0?)?)?)?)?)?|[_-]`)
 
 func isNoPlaceholder(secret string) bool {
 	return !placeholder().MatchString(secret) && fillers().ReplaceAllString(secret, "") != ""
 }
 
-// isToken rejects words and shortened web tokens.
+// isToken rejects plain words and web tokens that are cut off.
 func isToken(secret string) bool {
 	return strings.ContainsAny(secret, "0123456789") && isNoPlaceholder(secret) && (len(secret) >= 50 || !strings.HasPrefix(secret, "eyJ"))
 }
 
-// isPassword rejects words, because a form or a message also has a password with a text.
+// isPassword rejects plain words, because a member named password can also contain a text for
+// people.
 func isPassword(secret string) bool {
 	return !strings.ContainsRune(secret, ' ') && strings.ContainsFunc(secret, unicode.IsLetter) &&
 		strings.ContainsAny(secret, "0123456789!@#$%^&*?+") && !strings.HasPrefix(secret, "/") && !strings.HasPrefix(secret, "~") && isNoPlaceholder(secret)
@@ -199,8 +201,8 @@ func isUserAndPassword(secret string) bool {
 
 var keyName = lazily(`(?i)(?:api|app|auth|access|account|admin|cred|pass|private|secret|token)[\w.-]*["'\s:=>]*$`)
 
-// isHash reports whether the secret at start is a hash in a member such as cache_key. Nested JSON
-// has many.
+// isHash reports whether the secret is a hash in a member with a harmless name, such as cache_key.
+// Nested JSON has many such members.
 func isHash(text string, start, end int) bool {
 	return isHex(text[start:end]) && !keyName().MatchString(text[max(0, start-60):start])
 }

@@ -171,8 +171,8 @@ func findIPv6(list []finding, text string) []finding {
 	}
 }
 
-// ipv6 returns the end of the address whose first colon is at i, or 0. Four hex digits must come
-// before that colon.
+// ipv6 returns the end of the IPv6 address whose first colon is at i, or 0. Only addresses with
+// four hex digits before that colon are found.
 func ipv6(text string, i int) int {
 	start, end := i-4, i
 	if start < 0 || !isHex(text[start:i]) || preceded(text, start, ":") {
@@ -206,7 +206,7 @@ func preceded(text string, i int, others string) bool {
 	return i > 0 && (isWord(text[i-1]) || strings.IndexByte(others, text[i-1]) >= 0)
 }
 
-// followed reports whether the number that ends at i continues as a word ("1-2a").
+// followed reports whether the number that ends at i continues as a word, as in "1-2a".
 func followed(text string, i int) bool {
 	if i < len(text) && (text[i] == '-' || text[i] == '.') {
 		i++

@@ -8,7 +8,7 @@ const (
 	maxPhone = 15
 )
 
-// phone returns the range of the phone number with its first digit at i, or 0, 0.
+// phone returns the range of the phone number whose first digit is at i, or 0, 0 if there is none.
 func phone(text string, i int) (start, end int) {
 	if i > 0 && text[i-1] == '+' {
 		if preceded(text, i-1, "+)]") {
@@ -33,8 +33,8 @@ func phone(text string, i int) (start, end int) {
 	return start, american(text[i:], i, open)
 }
 
-// american returns the end of a ten-digit phone number, or 0. text begins at offset of the whole
-// text.
+// american returns the end of a ten-digit phone number at the start of text, or 0. offset is the
+// position of text in the whole text.
 func american(text string, offset int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
@@ -48,7 +48,8 @@ func american(text string, offset int, open bool) int {
 	return 0
 }
 
-// looksLike reports whether text begins with pattern, where d is a digit and 2 one from 2.
+// looksLike reports whether text begins like pattern. In pattern, d stands for any digit, and 2
+// for a digit from 2 to 9.
 func looksLike(text, pattern string) bool {
 	if len(text) < len(pattern) {
 		return false
@@ -63,8 +64,8 @@ func looksLike(text, pattern string) bool {
 	return true
 }
 
-// international returns the end of the number at i after a plus, or 0. A plus can also mark a line
-// of a patch.
+// international returns the end of the phone number at i, which follows a plus, or 0. A date is
+// rejected, because a plus also marks an added line in a patch.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0
@@ -86,7 +87,8 @@ func international(text string, i int) (end int) {
 	return end
 }
 
-// isPhone checks the number of digits, which is eleven in North America (country code 1).
+// isPhone reports whether a phone number can have this many digits. North American numbers, which
+// begin with 1, have eleven.
 func isPhone(digits int, first byte) bool {
 	return minPhone <= digits && digits <= maxPhone && (first != '1' || digits == 11)
 }

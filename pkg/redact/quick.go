@@ -8,7 +8,7 @@ import (
 )
 
 // quickReader reads the part of TOML that gitleaks rules use, ten times as fast as a full parser.
-// It gives up on anything else.
+// For any other TOML, quickReader fails.
 type quickReader struct {
 	rest  string
 	file  ruleFile
@@ -49,7 +49,6 @@ func (q *quickReader) space() {
 	}
 }
 
-// take skips a text, and returns false if it is not there.
 func (q *quickReader) take(text string) bool {
 	rest, ok := strings.CutPrefix(q.rest, text)
 	q.rest = rest
@@ -145,7 +144,7 @@ func (q *quickReader) assignment() (ok bool) {
 	return ok
 }
 
-// text reads a text in double quotes without escapes, or one in three single quotes.
+// text reads a string in double quotes without escapes, or a string in triple single quotes.
 func (q *quickReader) text() (text string, ok bool) {
 	if q.take("'''") {
 		text, q.rest, ok = strings.Cut(strings.TrimPrefix(q.rest, "\n"), "'''")

@@ -46,7 +46,8 @@ func (r *rule) ofFile(name string) bool {
 	return r.paths.MatchString(name)
 }
 
-// apply appends the findings of r to list. positions are of keywords, or nil if unknown.
+// apply appends the findings of r to list. positions are the positions of r's keywords, or nil if
+// unknown.
 func (r *rule) apply(list []finding, in *subject, positions []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
 	if r.path != "" && !r.ofFile(in.path) {
@@ -91,7 +92,8 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 	return finding{rule: r.id, start: first + from, end: first + to, secret: true}, from < to
 }
 
-// secret returns the range of the secret in match. Like gitleaks, it ignores the text around match.
+// secret returns the range of the secret in match. Like gitleaks, secret looks only at match and
+// not at the text around it.
 func (r *rule) secret(match string) (from, to int) {
 	groups := r.pattern.FindStringSubmatchIndex(match)
 	if len(groups) < 4 {

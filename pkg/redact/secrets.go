@@ -83,7 +83,8 @@ func (d *detector) find(list []finding, in *subject) []finding {
 	}
 	folded := len(in.text) > math.MaxInt32 // an int32 cannot contain all keyword positions
 	if ascii := d.words.scan(in.text, add); !ascii && hasFoldedLetter(in.text) {
-		// ToLower can shorten the text, so keyword positions are then wrong for in.text.
+		// strings.ToLower can change the length of the text, so the positions of keywords may be
+		// wrong for in.text.
 		folded = true
 		d.words.scan(strings.ToLower(in.text), add)
 	}

@@ -2,11 +2,12 @@ package redact
 
 const natsSeed = "own-nats-seed"
 
-// seedSize is the length of a seed. It begins with an S and the type of the key.
+// seedSize is the number of characters in a seed of a NATS key. A seed begins with S and a letter
+// for the type of the key.
 const seedSize = 58
 
-// findSeeds appends the seeds of NATS keys. It looks at one byte of 58 in most texts, because a
-// keyword as short as "su" is in every text.
+// findSeeds finds seeds of NATS keys without keywords, because a keyword as short as "su" is in
+// every text. In most texts, findSeeds looks at only one byte of 58.
 func findSeeds(list []finding, text string) []finding {
 	for end := seedSize; end <= len(text); {
 		start := end - seedSize

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// beginWith returns all texts that the first count items match. Each begins with a keyword, or
-// heads is nil.
+// beginWith returns all texts that the first count items can match. heads is nil unless each of
+// these texts begins with a keyword.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {

@@ -22,7 +22,7 @@ type finding struct {
 	secret     bool
 }
 
-// Expressions that ignore case match these letters as s, k and i.
+// Expressions that ignore case match longS as s, kelvin as k and dottedI as i.
 const (
 	longS   = '\u017F'
 	kelvin  = '\u212A'
@@ -33,11 +33,12 @@ func hasFoldedLetter(text string) bool {
 	return strings.ContainsRune(text, longS) || strings.ContainsRune(text, kelvin) || strings.ContainsRune(text, dottedI)
 }
 
-// maxLine limits how much of a line an allow-list sees, because a text can be one huge line.
+// maxLine limits how many bytes around a match an allow-list sees as its line, because a text can
+// be one huge line.
 const maxLine = 8 << 10
 
-// line returns the range of the line with a match. As in gitleaks, the last line includes all text
-// before it.
+// line returns the range of the line with a match. As in gitleaks, the range of a match in the
+// last line includes all text before that line.
 func (s *subject) line(start, end int) (from, to int) {
 	if s.newlines == nil {
 		last := strings.LastIndexByte(s.text, '\n')

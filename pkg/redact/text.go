@@ -36,7 +36,8 @@ type region struct {
 	shown      int // position of the marker after replacement
 }
 
-// maxRounds limits repeated searches. Afterwards, a marker replaces the whole text.
+// maxRounds limits how often a text is searched again after a redaction. After that, a marker
+// replaces the whole text.
 const maxRounds = 10
 
 type cleaner struct {
@@ -91,7 +92,7 @@ func (c *cleaner) find(in *subject, name string) []finding {
 // genericKey is the rule of gitleaks for members such as api_key.
 const genericKey = "generic-api-key"
 
-// findEncoded appends secrets between ANSI sequences and JSON escapes.
+// findEncoded finds secrets that ANSI sequences or JSON escapes hide.
 func (c *cleaner) findEncoded(list []finding, in *subject) []finding {
 	var v *view
 	now := in

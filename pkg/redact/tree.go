@@ -31,7 +31,7 @@ func concat(list ...*syntax.Regexp) *syntax.Regexp {
 	return &syntax.Regexp{Op: syntax.OpConcat, Sub: items}
 }
 
-// isNullable reports whether re matches the empty string, as far as it can tell.
+// isNullable reports whether re is known to match the empty string.
 func isNullable(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpStar, syntax.OpQuest, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -96,8 +96,8 @@ func maxWidthOf(re *syntax.Regexp) int {
 	}
 }
 
-// bound returns an expression of limited width. It matches wherever re followed by rest matches,
-// and possibly elsewhere.
+// bound returns an expression of limited width that matches wherever re followed by rest matches.
+// It may match in other places too.
 func bound(re, rest *syntax.Regexp) *syntax.Regexp {
 	if maxWidth(re) >= 0 {
 		return concat(re, rest)

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxViews limits how often a text is decoded. Each level of JSON inside of JSON strings needs one
-// view, and so do colours inside of JSON.
+// maxViews limits how often a text is decoded. Each level of JSON inside JSON strings is decoded
+// separately, and so are colours inside JSON.
 const maxViews = 6
 
-// view is a text without ANSI sequences and with decoded escapes. Each view decodes the one before
-// it, so that rules see the text that a person sees.
+// view is a text as a person sees it, without ANSI sequences and with decoded escapes. Each view
+// decodes the text of the view before it.
 type view struct {
 	text   string
 	pieces []piece // in the order of the text
@@ -20,14 +20,14 @@ type view struct {
 	joins  bool    // can have keywords that the text before it does not have
 }
 
-// piece is a part of a view and of the text before it. Both have the same bytes if the sizes are
-// equal. Otherwise the piece is one decoded escape.
+// piece maps a part of a view to a part of the text before decoding. Parts of the same size have
+// the same bytes. Otherwise, the piece is one decoded escape.
 type piece struct {
 	at, size    int
 	from, width int
 }
 
-// next decodes text, which is the text of v. It returns nil if nothing changes.
+// next decodes text, which is the text of v, and returns nil if there is nothing to decode.
 func (v *view) next(text string) *view {
 	var b strings.Builder
 	decoded := &view{before: v}
@@ -65,7 +65,7 @@ func (v *view) next(text string) *view {
 	return decoded
 }
 
-// original converts a range of v to a range of the text of the first view.
+// original converts a range of v to a range of the text before any decoding.
 func (v *view) original(start, end int) (from, to int) {
 	for ; v != nil; v = v.before {
 		first, last := v.piece(start), v.piece(end-1)
@@ -89,8 +89,8 @@ func (v *view) piece(at int) piece {
 	return v.pieces[i]
 }
 
-// same reports whether the text around a keyword is the same as in the text before v, where the
-// rules have searched it.
+// same reports whether decoding left the text around a keyword unchanged. The rules have then
+// searched that text already.
 func (v *view) same(at int) bool {
 	const before, behind = 256, 2048
 	p := v.piece(at)
@@ -108,7 +108,8 @@ func nextEscape(text string, i int) int {
 	return i
 }
 
-// decodeEscape returns the text and the width of the escape at i. The width is 0 if there is none.
+// decodeEscape returns the text of the escape at i and its length. width is 0 if there is no
+// escape.
 func decodeEscape(text string, i int) (as string, width int) {
 	if text[i] == esc {
 		return "", ansiWidth(text[i:])
@@ -162,7 +163,8 @@ func colourWidth(text string) int {
 	return 2
 }
 
-// linkWidth returns the width of a link or title. It ends with a bell, or an escape and a backslash.
+// linkWidth returns the length of an ANSI sequence for a link or title. Such a sequence ends with
+// a bell, or with an escape and a backslash.
 func linkWidth(text string) int {
 	n := strings.IndexAny(text[2:], "\a\x1b\n")
 	if n < 0 {

@@ -196,8 +196,8 @@ func (e *editor) prune(of *hujson.Value, key string) (err error) {
 	return err
 }
 
-// equal reports whether is contains exactly v. It returns false for a value with comments, so that
-// a person's comments are not replaced.
+// equal reports whether the value in the file equals v. It returns false for a value with comments,
+// so that a person's comments are not replaced.
 func (d *document) equal(is *hujson.Value, v any) bool {
 	var want, got bytes.Buffer
 	enc := json.NewEncoder(&want)

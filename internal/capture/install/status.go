@@ -105,7 +105,7 @@ func (s *Status) call(ctx context.Context, t *tool, dir string, payload []byte) 
 	}
 }
 
-// hookLimit limits how long a check waits for a hook. By default, an agent waits as long.
+// hookLimit limits how long a check waits for a hook. By default, an agent waits for the same time.
 const hookLimit = 15 * time.Second
 
 func (t *tool) runHook(ctx context.Context, command, dir string, payload []byte) ([]byte, error) {

@@ -99,8 +99,6 @@ func (t *Table) Of(model string, used events.Tokens) (usd float64, ok bool) {
 	return used.Cost(p.Input, p.Output, p.CacheRead, p.CacheWrite), true
 }
 
-// price finds a model by its exact name, or else by the longest pattern. For
-// "anthropic/claude-x[1m]", it looks for "claude-x".
 func (t *Table) price(model string) (best Price, ok bool) {
 	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	model, _, _ = strings.Cut(model, "[")

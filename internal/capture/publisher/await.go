@@ -131,8 +131,6 @@ func lastOn(ctx context.Context, js jetstream.JetStream, name, subject string) (
 	return msg.Sequence, nil
 }
 
-// auditor finds the consumer of an auditor for this tenant or for all tenants. If both exist, it
-// returns the more active one.
 func (w *wait) auditor(ctx context.Context, js jetstream.JetStream, space subjects.Space) (best *jetstream.ConsumerInfo, err error) {
 	for _, tenant := range []string{"", w.tenant} {
 		name, err := space.Durable(string(subjects.AuditorRole), tenant)

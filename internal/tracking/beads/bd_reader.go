@@ -79,8 +79,8 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts recognises an answer of bd that has the number of comments but no comments. Otherwise,
-// all comments would be written a second time.
+// onlyCounts recognises an answer of bd that contains the number of comments but not the comments
+// themselves. Otherwise, all comments would be written a second time.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
 		Comments int `json:"comment_count"`

@@ -9,7 +9,7 @@ import (
 
 const (
 	maxReason = 1000
-	// maxDescription is in bytes. The database column in Beads has 65,535 bytes.
+	// maxDescription is the maximum length in bytes. The database column in Beads has 65,535 bytes.
 	maxDescription = 60_000
 )
 

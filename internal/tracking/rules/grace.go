@@ -21,8 +21,6 @@ type incident struct {
 	At      Stamp  `json:"at"`
 }
 
-// subject returns the lineage or failure of the incident. Incidents with the same subject share one
-// grace period.
 func (in incident) subject() string {
 	if in.Lineage != "" {
 		return in.Lineage

@@ -176,8 +176,6 @@ func (t *tracking) linkRegression(l *Lineage) {
 	}
 }
 
-// linkFollowup links a follow-up to the issue of its run. Without such an issue, the follow-up is
-// remembered and linked to a later tracking issue.
 func (t *tracking) linkFollowup(id string) {
 	d := t.draft
 	l := d.lineage()

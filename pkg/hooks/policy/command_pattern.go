@@ -62,8 +62,6 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 	return true
 }
 
-// leads reports whether cmd begins with the program and the subcommands of the pattern, such as
-// "git push". rest contains the other arguments.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false

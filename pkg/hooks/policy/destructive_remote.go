@@ -55,8 +55,6 @@ func isTrial(cmd shell.Command) bool {
 	})
 }
 
-// leads reports whether args begin with words, such as "storage" and "rm". Options may stand
-// between the words.
 func leads(args []shell.Word, words []string) bool {
 	option := false
 	for _, a := range args {

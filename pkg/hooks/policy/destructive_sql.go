@@ -257,8 +257,6 @@ func codeDestroys(code, dir, root string) finding {
 	return finding{}
 }
 
-// removesOutside reports whether text is a path outside of the working directory. A path of one
-// character, such as "/", counts only if the code also deletes files.
 func removesOutside(text string, deletes bool, dir, root string) bool {
 	name := homed(text)
 	if !strings.HasPrefix(name, "/") || strings.ContainsAny(text, " \n") || len(text) < 2 && !deletes {

@@ -125,8 +125,6 @@ func namesSecret(a shell.Word, dir string) bool {
 	return slices.ContainsFunc(namesIn(a), func(w shell.Word) bool { return isSecret(shell.File{Word: w, Dir: dir}) })
 }
 
-// quietSearch reports whether argument i of a search is not a file to print, such as the search
-// pattern or an excluded file.
 func quietSearch(cmd shell.Command, i int) bool {
 	if excludes(cmd.Args[i].Text) || i > 0 && (excludes(cmd.Args[i-1].Text) || patternOptions[cmd.Args[i-1].Text]) {
 		return true
@@ -146,7 +144,6 @@ var (
 	searches       = words("grep egrep fgrep rg ag sed awk gawk mawk jq")
 )
 
-// namesIn returns the possible file names in an argument, such as ".env" in "file=@.env".
 func namesIn(a shell.Word) []shell.Word {
 	names := []shell.Word{a}
 	for _, mark := range []string{"=", "@", ":"} {

@@ -49,7 +49,6 @@ func entersBy(option, value, dir, root string) finding {
 	return finding{}
 }
 
-// sourceOf returns the host path of a container mount, such as "/src" for "/src:/dst".
 func sourceOf(mount string) string {
 	if !strings.Contains(mount, ",") && !strings.Contains(mount, "source=") && !strings.Contains(mount, "src=") {
 		source, _, _ := strings.Cut(mount, ":")

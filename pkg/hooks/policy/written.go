@@ -145,8 +145,6 @@ func localOnly(name string, dest shell.Word) []shell.Word {
 	return []shell.Word{dest}
 }
 
-// changers lists programs that change files without writing content, such as rm. Only files outside
-// of the working directory count.
 var changers = words("rm rmdir mkdir chmod chown chgrp setfacl shred gzip sponge ed ex vi vim nano rimraf trash srm")
 
 func outsideOf(cmd shell.Command) []shell.Word {
@@ -192,8 +190,6 @@ func (w writer) destinations(args []shell.Word) []shell.Word {
 	return dest
 }
 
-// destination returns the output file in an option, such as "x" in "-ox". next is true if the file
-// is the next argument.
 func (w writer) destination(a shell.Word) (value shell.Word, next bool) {
 	name, text, has := strings.Cut(a.Text, "=")
 	if longDestinations[name] {

@@ -16,7 +16,7 @@ const (
 	ActionContinue = "continue"
 )
 
-// Failures because of an invalid reply. The errors contain no text of the reply.
+// These errors mean that the reply of a hook is invalid. They contain no text of the reply.
 const (
 	ErrTooLong  = hooks.Fault("answer is too long")
 	ErrNoJSON   = hooks.Fault("answer is not one JSON object")

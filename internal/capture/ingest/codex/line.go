@@ -30,7 +30,8 @@ func lenient(data json.RawMessage, v any) { _ = json.Unmarshal(data, v) }
 
 func (l *line) decode(v any) { lenient(l.Payload, v) }
 
-// bareItems lists the line types of old session files in which a line is the item itself.
+// bareItems lists the types of lines in old session files. Such a line is an item itself, without
+// an object around the item.
 var bareItems = []string{
 	"message", "reasoning", "function_call", "function_call_output", "local_shell_call",
 	"custom_tool_call", "custom_tool_call_output", "web_search_call",

@@ -35,8 +35,6 @@ var classes = map[string]map[string]class{
 	"traceloop.span.kind": {"tool": tool, "agent": agent, "workflow": chain},
 }
 
-// inOrder lists the attributes that can contain the class of a span, such as a model call. The
-// first known value decides.
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
 // classOf returns the class of a span. It ignores tokens, because a span around several model calls

@@ -92,8 +92,6 @@ func (i info) metadata() map[string]any {
 	return about
 }
 
-// exitClass returns the reason of the exit, such as "exit_cost" for the status "submitted
-// (exit_cost)".
 func exitClass(status string) string {
 	if _, inner, ok := strings.Cut(status, "("); ok {
 		status = strings.TrimSuffix(inner, ")")

@@ -41,8 +41,8 @@ func named(words []string) bool {
 // testName matches the name of a test as pytest, unittest, Go and JUnit print it.
 var testName = regexp.MustCompile(`\b(test_\w+|Test[A-Z]\w+|\w+Test#\w+)(\.(?:py|go|rb|[jt]sx?)\b)?`)
 
-// failedTest returns the name of the failed test if text names exactly one. The name is the only
-// common part of two reports about a test.
+// failedTest returns the name of the failed test if text names exactly one. Reports about the same
+// test often have only the name in common.
 func failedTest(text string) string {
 	var names []string
 	for _, m := range testName.FindAllStringSubmatch(cut(text, maxRaw), -1) {

@@ -98,8 +98,8 @@ func Analyze(text string) *Analysis {
 	return w.out
 }
 
-// maxRetry is in bytes. A longer text that is not valid Bash is not parsed again as zsh, POSIX sh
-// or mksh.
+// maxRetry is the longest text, in bytes, that is parsed again as zsh, POSIX sh or mksh after Bash
+// has rejected the text.
 const maxRetry = 8 << 10
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}

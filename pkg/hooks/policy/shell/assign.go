@@ -55,7 +55,6 @@ var forgets = set("read unset mapfile readarray getopts printf export local decl
 var startsPrograms = set("GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_ASKPASS " +
 	"PAGER MANPAGER EDITOR VISUAL BROWSER PROMPT_COMMAND LESSOPEN")
 
-// forgetArgs marks the variables that args name as unknown, such as x in "read x" and "printf -vx".
 func forgetArgs(args []Word, st *state) {
 	for _, a := range args {
 		name, _, _ := strings.Cut(a.Text, "=")

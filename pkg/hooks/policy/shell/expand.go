@@ -194,8 +194,6 @@ func (e *expander) param(p *syntax.ParamExp) string {
 	return Hole
 }
 
-// opens reports whether the default value of a variable can lead to another directory, as in
-// "${v:-..}".
 func (e *expander) opens(x *syntax.Expansion) bool {
 	if x.Op == syntax.ErrorUnset || x.Op == syntax.ErrorUnsetOrNull { // the text is only an error message
 		return false

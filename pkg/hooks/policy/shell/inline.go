@@ -73,8 +73,6 @@ func (c interpreter) code(args []Word) (Word, bool) {
 	return Word{}, false
 }
 
-// reads reports whether the interpreter reads code from standard input. It does not if args name a
-// file with code, as in "python a.py".
 func (c interpreter) reads(args []Word) bool {
 	for i, a := range args {
 		switch {
@@ -98,8 +96,6 @@ var stdinFiles = set("/dev/stdin /dev/fd/0 /proc/self/fd/0")
 
 func (interpreter) operand(text string) bool { return !strings.HasPrefix(text, "-") }
 
-// option reports whether text is an option that takes code, such as -c. attached is true if text
-// also contains the code, as in "--eval=CODE".
 func (c interpreter) option(text string) (code string, attached, found bool) {
 	if strings.HasPrefix(text, "--") {
 		name, value, has := strings.Cut(text, "=")

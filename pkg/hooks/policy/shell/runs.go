@@ -2,7 +2,6 @@ package shell
 
 import "strings"
 
-// runOptions lists prefixes of arguments that contain a command, as in "--rsh=ssh".
 var runOptions = []string{
 	"--to-command=", "--checkpoint-action=exec=", "--use-compress-program=", "ProxyCommand=", "-oProxyCommand=", "LocalCommand=", "--rsh=", "--pre=",
 	"--ctstate-command=", "--exec=", ":!", "+!", "+:!", `\!`, ".shell ", ".system ", "exec=",

@@ -67,6 +67,9 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err := checkMaxAge(cmd, c.maxAge); err != nil {
 		return err
 	}
+	if err := findLedger(shared.DataDir, shared.TenantOrDefault(), c.file); err != nil {
+		return err
+	}
 	opts := verifier.Options{Silence: c.silence, RequireEnrolled: c.requireEnrolled, AllowAcknowledged: c.allowKnown}
 	if opts.Key, err = c.verifier(shared); err != nil {
 		return err

@@ -96,7 +96,7 @@ func (x exportFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return err
 	}
 	opts.Selection.Stored = true
-	if err := x.checkFormat(cmd); err != nil {
+	if err := cmp.Or(x.checkFormat(cmd), findLedger(shared.DataDir, shared.TenantOrDefault(), x.file)); err != nil {
 		return err
 	}
 	if bundle.Format(x.format) == bundleFormat {

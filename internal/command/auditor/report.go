@@ -170,7 +170,8 @@ func unprovenLines(r verifier.Report) []string {
 	}
 	var texts []string
 	if len(without) > 0 {
-		texts = append(texts, "producers without manifests: "+list(without))
+		texts = append(texts, "producers without manifests: "+list(without),
+			"  no manifest counts what they sent: let them send with publisher, or with the Go package publish")
 	}
 	if len(behind) > 0 {
 		texts = append(texts, "events that no manifest lists: "+list(behind))

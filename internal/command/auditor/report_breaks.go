@@ -2,7 +2,6 @@ package auditor
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
@@ -40,5 +39,8 @@ func unheard(r verifier.Report) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{strings.Join([]string{"producers not heard of since the stream broke off", list(names)}, ": ")}
+	return []string{
+		"producers not heard of since the stream broke off: " + list(names),
+		"  start their service again, so that they say what they sent",
+	}
 }

@@ -23,7 +23,8 @@ func absent(r verifier.Report) (texts []string) {
 			"  start their service again, or announce their end with publisher outbox flush")
 	}
 	if len(lost) > 0 {
-		texts = append(texts, "LOST, the outbox is gone: "+list(lost))
+		texts = append(texts, "LOST, the outbox is gone: "+list(lost),
+			"  put it back from a backup, or record with auditor acknowledge that the loss is known")
 	}
 	return texts
 }

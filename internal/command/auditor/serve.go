@@ -184,10 +184,7 @@ func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
 
 func noLedger(dataDir, tenant, path string) error {
 	err := fmt.Errorf("tenant %q has no ledger at %s", tenant, path)
-	others, failed := ledger.Tenants(auditor.LedgerDir(dataDir))
-	if failed != nil {
-		return err
-	}
+	others, _ := ledger.Tenants(auditor.LedgerDir(dataDir)) // the list is only a hint
 	var names []string
 	for _, other := range others {
 		if other != "" { // --tenant cannot name the empty tenant
@@ -195,9 +192,9 @@ func noLedger(dataDir, tenant, path string) error {
 		}
 	}
 	if len(names) > 0 {
-		err = fmt.Errorf("%w; --tenant can be %s", err, list(names))
+		return fmt.Errorf("%w; --tenant can be %s", err, list(names))
 	}
-	return err
+	return fmt.Errorf("%w: start auditor serve or hooktrail up there, or name another --data-dir", err)
 }
 
 func ledgerPath(dataDir, tenant, file string) (string, error) {

@@ -62,7 +62,7 @@ func verifyCommand(shared *cli.Shared) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 0:
-				if err := cmp.Or(checkBundleFlags(cmd), notABundle(args[0])); err != nil {
+				if err := cmp.Or(checkBundleFlags(cmd), findBundle(args[0]), notABundle(args[0])); err != nil {
 					return err
 				}
 				return v.runBundle(cmd, shared, args[0])
@@ -152,6 +152,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 	if err := v.foundNothing(opts, report); err != nil {
 		return err
 	}
+	report.Explain("verify a backup, or build the ledger again from the stream with auditor rebuild")
 	return printVerdict(cmd, shared, report, report.Exit, func(out io.Writer) { PrintReport(out, report) })
 }
 

@@ -52,6 +52,8 @@ type Report struct {
 	// left out.
 	Attested    bool   `json:"attested"`
 	NotAttested string `json:"not_attested,omitempty"`
+
+	doubts []string // why it is not complete, in words for Unproven
 }
 
 const (
@@ -90,7 +92,7 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 	z, err := zip.OpenReader(path)
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrAlgorithm) || errors.Is(err, zip.ErrChecksum) {
 		c.report.AddProblem("%v: %v", errBundle, err)
-		c.report.Conclude(opts.RequireTrusted)
+		c.conclude()
 		return c.report, nil
 	}
 	if err != nil {
@@ -112,8 +114,19 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 	}
 	c.report.RequireEnrolled = opts.RequireEnrolled
 	c.report.AllowAcknowledged = opts.AllowAcknowledged
-	c.report.Conclude(opts.RequireTrusted)
+	c.conclude()
 	return c.report, nil
+}
+
+const altered = "get an unaltered copy of the bundle, or export it again from the ledger"
+
+func (c *checker) conclude() {
+	r := &c.report
+	r.Conclude(c.opts.RequireTrusted)
+	r.Explain(altered)
+	if r.Integrity == verifier.Verified && r.Completeness == verifier.Unproven {
+		r.Unproven = append(r.Unproven, r.doubts...)
+	}
 }
 
 type checker struct {

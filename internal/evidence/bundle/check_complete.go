@@ -32,7 +32,7 @@ func (w *walk) complete() error {
 	default:
 		w.runAlone()
 	}
-	r.doubt(!r.Attested)
+	r.doubt(!r.Attested, "the selection is not attested, so records may be missing: verify the ledger, or export it again")
 	// An unsigned bundle could contain forged acknowledgements, so they only count if the bundle
 	// is attested.
 	for _, o := range r.Bundle.Acknowledged {
@@ -59,7 +59,7 @@ func (w *walk) runAlone() {
 	}
 	w.absent(r.Bundle.Absent)
 	// If the end of the records was cut off, a finished run looks unfinished.
-	r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0)
+	r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0, withoutEnd)
 }
 
 // runOfLedger takes the ledger's signed verdict and adds the gaps that producers' seals reveal. A
@@ -68,7 +68,11 @@ func (w *walk) runOfLedger() {
 	r := &w.report
 	own := r.Gaps
 	w.takeOver()
-	r.Doubtful = r.Runs.Sealed+len(r.Unsealed) == 0 || len(r.Unproven) > 0
+	hasNoEnd := r.Runs.Sealed+len(r.Unsealed) == 0
+	r.Doubtful = hasNoEnd || len(r.Unproven) > 0
+	if hasNoEnd {
+		r.doubts = append(r.doubts, withoutEnd)
+	}
 	for _, g := range own {
 		if g.Cause == verifier.CauseSeal && !slices.Contains(r.Gaps, g) {
 			r.Gaps, r.Completeness = append(r.Gaps, g), verifier.Gaps
@@ -76,9 +80,14 @@ func (w *walk) runOfLedger() {
 	}
 }
 
-func (r *Report) doubt(isDoubtful bool) {
-	r.Doubtful = r.Doubtful || isDoubtful
-	if isDoubtful && r.Completeness == verifier.Complete {
+const withoutEnd = "nothing in the bundle proves that the run has ended: export it again after the end of the run"
+
+func (r *Report) doubt(isDoubtful bool, reason string) {
+	if !isDoubtful {
+		return
+	}
+	r.Doubtful, r.doubts = true, append(r.doubts, reason)
+	if r.Completeness == verifier.Complete {
 		r.Completeness = verifier.Unproven
 	}
 }

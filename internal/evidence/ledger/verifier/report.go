@@ -263,6 +263,14 @@ func (r *Report) LedgerExit() int {
 	})
 }
 
+// Explain adds the reason why an altered file is [Unproven], with the remedy, to Unproven. Call it
+// once, after [Report.Conclude].
+func (r *Report) Explain(remedy string) {
+	if r.Integrity == Invalid && r.Completeness == Unproven {
+		r.Unproven = append(r.Unproven, "an altered or damaged file cannot show what is missing: "+remedy)
+	}
+}
+
 func highest(exit int, statuses map[int]bool) int {
 	for status, applies := range statuses {
 		if applies {

@@ -37,7 +37,7 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	h := newHealth(opts.Logger)
+	h := newHealth(opts)
 	b := &Broker{opts: opts, health: h, conn: newConnection(opts, h)}
 	opening, cancel := context.WithTimeout(ctx, opts.ConnectTimeout)
 	defer cancel()

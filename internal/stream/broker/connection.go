@@ -125,7 +125,10 @@ func (c *connection) connectExternal(ctx context.Context) error {
 		if c.opts.Later {
 			return c.dialLater()
 		}
-		if errors.Is(err, nats.ErrAuthorization) || !retryable(err) {
+		if errors.Is(err, nats.ErrAuthorization) {
+			return fmt.Errorf("connect to %s: %w; the server does not know %s", redactURL(c.opts.URL), err, c.opts.login()+": "+c.opts.rightLogin())
+		}
+		if !retryable(err) {
 			return fmt.Errorf("connect to %s: %w", redactURL(c.opts.URL), err)
 		}
 		select {

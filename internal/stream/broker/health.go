@@ -44,6 +44,7 @@ func ofSubscription(refusal error) bool {
 
 type health struct {
 	log      *slog.Logger
+	opts     Options
 	mu       sync.Mutex // guards the fields below; no other lock is taken while it is held
 	drift    []string
 	warnings map[string]string       // by problem
@@ -51,8 +52,8 @@ type health struct {
 	cancel   context.CancelCauseFunc // cancels a running call of unlessRefused; may be nil
 }
 
-func newHealth(log *slog.Logger) *health {
-	return &health{log: log, warnings: map[string]string{}, refused: map[string]bool{}}
+func newHealth(opts Options) *health {
+	return &health{log: opts.Logger, opts: opts, warnings: map[string]string{}, refused: map[string]bool{}}
 }
 
 func (h *health) driftNow() []string {
@@ -112,7 +113,7 @@ func (h *health) asyncError(err error) {
 	isNew := !h.refused[refusal.Error()] && len(h.refused) < maxRefusals
 	if isNew {
 		h.refused[refusal.Error()] = true
-		h.warnings[warnRights] = refusal.Error() + "; give its user the rights of docs/operations.md"
+		h.warnings[warnRights] = refusal.Error() + "; " + h.opts.wrongLogin()
 	}
 	h.mu.Unlock()
 	if cancel != nil && (ofSubscription(refusal) || strings.Contains(refusal.Error(), `"$JS.API.STREAM.`)) {
@@ -152,13 +153,10 @@ func (h *health) unlessRefused(ctx context.Context, do func(context.Context) err
 	defer h.setCancel(nil)
 	err := do(ctx)
 	cause := context.Cause(ctx)
-	switch {
-	case err == nil || !errors.Is(cause, ErrPermission):
+	if err == nil || !errors.Is(cause, ErrPermission) {
 		return err
-	case ofSubscription(cause):
-		return fmt.Errorf("streams: %w; is it the login of another service?", cause)
 	}
-	return fmt.Errorf("streams: %w; create them with hooktrail nats init and the rights of the owner", cause)
+	return h.opts.refused(cause)
 }
 
 func (h *health) setCancel(cancel context.CancelCauseFunc) {

@@ -59,7 +59,7 @@ func TestOpen_ServerEndsMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHealth(opts.Logger)
+	h := newHealth(opts)
 	second := &Broker{opts: opts, health: h, conn: newConnection(opts, h)}
 	if err := second.connectEmbedded(t.Context()); err != nil {
 		t.Fatal(err)

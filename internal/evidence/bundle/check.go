@@ -92,7 +92,7 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 	z, err := zip.OpenReader(path)
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrAlgorithm) || errors.Is(err, zip.ErrChecksum) {
 		c.report.AddProblem("%v: %v", errBundle, err)
-		c.conclude()
+		c.report.conclude(opts.RequireTrusted)
 		return c.report, nil
 	}
 	if err != nil {
@@ -114,15 +114,14 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 	}
 	c.report.RequireEnrolled = opts.RequireEnrolled
 	c.report.AllowAcknowledged = opts.AllowAcknowledged
-	c.conclude()
+	c.report.conclude(opts.RequireTrusted)
 	return c.report, nil
 }
 
 const altered = "get an unaltered copy of the bundle, or export it again from the ledger"
 
-func (c *checker) conclude() {
-	r := &c.report
-	r.Conclude(c.opts.RequireTrusted)
+func (r *Report) conclude(requireTrusted bool) {
+	r.Conclude(requireTrusted)
 	r.Explain(altered)
 	if r.Integrity == verifier.Verified && r.Completeness == verifier.Unproven {
 		r.Unproven = append(r.Unproven, r.doubts...)

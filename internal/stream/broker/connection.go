@@ -77,7 +77,11 @@ func (c *connection) reconnectFailed(err error) {
 	if c.opts.URL == "" || errors.Is(err, errGateClosed) || errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) {
 		return
 	}
-	c.health.connectFailed(fmt.Sprintf("connect to %s: %v", redactURL(c.opts.URL), err))
+	text := fmt.Sprintf("connect to %s: %v", redactURL(c.opts.URL), err)
+	if errors.Is(err, nats.ErrAuthorization) {
+		text += "; " + c.opts.unknownLogin()
+	}
+	c.health.connectFailed(text)
 }
 
 func reconnectDelay(attempts int) time.Duration {
@@ -126,7 +130,7 @@ func (c *connection) connectExternal(ctx context.Context) error {
 			return c.dialLater()
 		}
 		if errors.Is(err, nats.ErrAuthorization) {
-			return fmt.Errorf("connect to %s: %w; the server does not know %s", redactURL(c.opts.URL), err, c.opts.login()+": "+c.opts.rightLogin())
+			return fmt.Errorf("connect to %s: %w; %s", redactURL(c.opts.URL), err, c.opts.unknownLogin())
 		}
 		if !retryable(err) {
 			return fmt.Errorf("connect to %s: %w", redactURL(c.opts.URL), err)

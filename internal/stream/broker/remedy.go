@@ -59,3 +59,7 @@ func (o Options) login() string {
 	}
 	return "a client without --nats-nkey and --nats-creds"
 }
+
+func (o Options) unknownLogin() string {
+	return fmt.Sprintf("the server does not know %s: %s", o.login(), o.rightLogin())
+}

@@ -47,7 +47,8 @@ func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// given trusts the key of --key. The pins of the data directory must not contradict that key.
+// given returns the trust in the key of --key. It includes the data directory's pins, which must
+// not contradict that key.
 func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	a := &verifier.Anchoring{Given: "--key"}
 	if dataDir == "" {

@@ -22,12 +22,11 @@ import (
 )
 
 type verification struct {
-	file           string
-	key            string
-	trusted        string
-	requireTrusted bool
-	// requireEnrolled makes producers without enrolment affect the exit status.
-	requireEnrolled bool
+	file            string
+	key             string
+	trusted         string
+	requireTrusted  bool
+	requireEnrolled bool // producers without enrolment affect the exit status
 	allowKnown      bool // acknowledged findings do not affect the exit status
 	maxAge          time.Duration
 	checkpointFile  anchor.File

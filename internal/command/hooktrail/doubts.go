@@ -30,7 +30,6 @@ type doubts struct {
 	incomplete bool
 }
 
-// setApart is a doubt about a record that its run's trace does not show.
 type setApart struct {
 	runtree.Doubt
 	first int64 // leaf of the first record with its id or number

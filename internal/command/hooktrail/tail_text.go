@@ -114,7 +114,6 @@ func tailWords(l tail.Line) (mark, text string) {
 	return endMark(l), dotted(append(parts(l), spentOn(l)...)...)
 }
 
-// tailParts formats events other than tool calls, by kind.
 var tailParts = map[events.Kind]func(tail.Line) []string{
 	events.RunStarted: func(l tail.Line) []string {
 		where := origin(runtree.Trace{User: l.User, Cwd: l.Cwd, Branch: l.Branch})

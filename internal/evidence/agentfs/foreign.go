@@ -74,8 +74,8 @@ func Unchanged(ctx context.Context, path string, mark Mark) error {
 	return nil
 }
 
-// markOf first writes SQLite's log into the file. Otherwise, closing the file would do so and
-// change its mark.
+// markOf first writes SQLite's log into the file. Otherwise, closing the file would do so, and
+// change the size and time in the mark.
 func markOf(conn *sqlite.Conn, path string) (Mark, error) {
 	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err

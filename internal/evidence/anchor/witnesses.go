@@ -44,8 +44,6 @@ func ReadPolicy(file string) (*transparency.Policy, error) {
 	return &policy, nil
 }
 
-// witnessAnchor asks witnesses to cosign the newest checkpoint of each ledger. The cosigned
-// checkpoint is stored next to the ledger.
 type witnessAnchor struct {
 	uploads   *uploads
 	ledgerDir string

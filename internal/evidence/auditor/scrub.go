@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// lastScrub limits how long a drain waits for a scrub. Readers of the ledger can delay a scrub.
 const lastScrub = 10 * time.Second
 
 type scrubber struct {

@@ -143,7 +143,6 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 	})
 }
 
-// latestPassed is how many of the newest positions storePassed always keeps.
 const latestPassed = 16
 
 // storePassed stores a position and deletes an older one, so that fewer old positions remain than

@@ -70,7 +70,6 @@ var (
 // earlier readings found.
 const maxReadings = 4
 
-// Maximum sizes in bytes of the files that Check reads into memory.
 const (
 	maxSmallFile = 1 << 20
 	maxAboutFile = 16 << 20

@@ -54,7 +54,6 @@ func escapesSurrogate(text []byte) bool {
 	return false
 }
 
-// shape describes the JSON form of a Go type.
 type shape struct {
 	members map[string]*shape // nil if it is not an object
 	entry   *shape            // nil if it is not a list

@@ -21,7 +21,8 @@ type RunList struct {
 	More    int          // matching runs beyond the limit, or -1 if there may be some
 }
 
-// runStart limits when a run started. It can be read quickly for all runs.
+// runStart contains a time by which a run had started. These times can be read quickly for all
+// runs.
 type runStart struct {
 	run         string
 	number      int64     // in the table runs

@@ -28,8 +28,6 @@ var (
 	errCritical = errors.New("it has a critical extension, which is not known")
 )
 
-// maxAccuracy is the largest accuracy that a time stamp may state. Real time stamp authorities
-// state far less.
 const maxAccuracy = 24 * time.Hour
 
 func parseInfo(data []byte) (info Info, err error) {

@@ -186,10 +186,11 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 	return true
 }
 
-// maxChoices limits how many hashes choose tries in total, over all producers.
+// maxChoices limits how many hashes the method choose tries in total, over all producers.
 const maxChoices = 1 << 21
 
-// choose picks one hash per number, so that the hashes together have the given root.
+// choose picks one event hash for each number, so that all of them together have the given root
+// hash.
 func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
 	hashes := make([]events.Hash, len(choices))
 	fits := func(picked []int) bool {

@@ -25,8 +25,8 @@ func (s *sender) losses() (list []loss) {
 	return flattened(list)
 }
 
-// flattened splits overlapping losses. Each number then belongs only to the first loss that
-// contains it.
+// flattened splits overlapping ranges of lost numbers. Each number then belongs only to the first
+// range that contains it.
 func flattened(list []loss) (all []loss) {
 	var bounds []uint64
 	for _, l := range list {

@@ -85,7 +85,7 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether the order o destroyed the claimed records. If o was made for a
+// isCoveredBy reports whether the order o destroyed the records of this claim. If o was made for a
 // larger tree, o.Leaves does not count.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {

@@ -147,7 +147,8 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// reason returns why an event is foreign, or "". The ranges of a producer must not overlap.
+// reason returns why an event is foreign, or "". The ranges of one producer in f.ranges must not
+// overlap.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent

@@ -121,8 +121,8 @@ func (l *Lost) orLater(other *Lost) *Lost {
 	return l
 }
 
-// isEndedBy reports whether a manifest after the loss proves that the producer still has its
-// outbox.
+// isEndedBy reports whether a later manifest proves that the producer still has the outbox that
+// was reported as lost.
 func (l *Lost) isEndedBy(s *sender) bool {
 	switch {
 	case !l.at.before(s.signed.last):

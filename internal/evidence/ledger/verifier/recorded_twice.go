@@ -138,7 +138,8 @@ type twin struct {
 	recording
 }
 
-// maxTwins limits the twins in memory. Records above this limit count as contradictions.
+// maxTwins limits the twins in memory, which are records with the id of an earlier event. Records
+// above the limit count as contradictions.
 const maxTwins = 1 << 17
 
 const maxFirsts = 1 << 12

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// Possible targets of an allow-list. A target is the part of a finding that the list examines.
 const (
 	targetSecret = "secret" // also the empty target
 	targetMatch  = "match"

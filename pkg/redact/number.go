@@ -105,7 +105,6 @@ func ibanLength(country string) int {
 	return 0
 }
 
-// iban returns the range of the IBAN whose check digits are at i, or 0, 0 if there is none.
 func iban(text string, i int) (start, end int) {
 	start = i - 2
 	if start < 0 || preceded(text, start, "") {

@@ -100,7 +100,6 @@ var cookies = []string{
 	"csrftoken=", "csrf_token=", "csrf-token=", "csrfmiddlewaretoken=", "xsrf-token=", "remember_token=", "auth_token=",
 }
 
-// commands lists programs with an expression for the flag that sets a password.
 var commands = []struct{ programs, flag string }{
 	{"sshpass", `-p\s?`},
 	{"mysql mysqldump mysqladmin mariadb mariadb-dump", `(?:-p|--password[ =])`},

@@ -8,7 +8,6 @@ const (
 	maxPhone = 15
 )
 
-// phone returns the range of the phone number whose first digit is at i, or 0, 0 if there is none.
 func phone(text string, i int) (start, end int) {
 	if i > 0 && text[i-1] == '+' {
 		if preceded(text, i-1, "+)]") {

@@ -2,8 +2,6 @@ package redact
 
 const natsSeed = "own-nats-seed"
 
-// seedSize is the number of characters in a seed of a NATS key. A seed begins with S and a letter
-// for the type of the key.
 const seedSize = 58
 
 // findSeeds finds seeds of NATS keys without keywords, because a keyword as short as "su" is in

@@ -149,7 +149,7 @@ func runServer(opts *server.Options, auth *authenticator, log *slog.Logger) (*se
 	return srv, nil
 }
 
-// announce must run after the streams exist, because other processes connect once they can read
+// announce must run after the streams exist, because other processes connect as soon as they find
 // the address.
 func (e *embedded) announce() error {
 	if err := atomicfile.Write(filepath.Join(e.dir, "url"), []byte(e.url+"\n")); err != nil {

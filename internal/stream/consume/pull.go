@@ -93,7 +93,7 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 		return false, errDrained
 	}
 	if r.loop.draining && b.pending == 0 {
-		// This reader has no more messages, so watch can end the drain.
+		// This reader has no more messages, so the method watch can end the drain.
 		return more, r.watch(ctx)
 	}
 	return more, nil

@@ -33,8 +33,8 @@ var (
 	// ErrDuplicate means that [Options.Unique] is set and an event with this source and id was
 	// accepted before.
 	ErrDuplicate = errors.New("event id was published before")
-	// ErrPermission means that the user may not write events or read its chain. [Stats.LastError]
-	// and [Publisher.Flush] report it.
+	// ErrPermission means that the user may not write events, or may not read the producer's chain
+	// of manifests. [Stats.LastError] and [Publisher.Flush] report it.
 	ErrPermission = transport.ErrPermission
 	// ErrNoStream means that the server has no stream for events. [Stats.LastError],
 	// [Publisher.Flush] and [Publisher.Close] report it.

@@ -71,7 +71,7 @@ func (o *outbox) end() {
 		return
 	}
 	if err := o.shared.saveTail(); err != nil {
-		// An old tail does no harm, because the next process reads the records after it.
+		// An outdated tail does no harm, because the next process reads the records after it.
 		o.opts.Logger.Warn("tail of shared outbox not written", "error", err)
 	}
 	o.mu.Unlock()

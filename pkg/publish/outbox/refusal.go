@@ -6,8 +6,6 @@ import (
 	"time"
 )
 
-// refusal describes the last event for which there was no room. Writing an event resets the
-// refusal.
 type refusal struct {
 	err  error // nil if the last event was written
 	at   time.Time

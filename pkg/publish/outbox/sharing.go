@@ -234,7 +234,7 @@ func (s *sharing) isBehind() bool {
 	return err != nil || version != s.version
 }
 
-// takeIn reads the changes of other processes, which begin does.
+// takeIn calls begin, which reads the changes of other processes.
 func (s *sharing) takeIn(ctx context.Context) error {
 	if s == nil {
 		return nil

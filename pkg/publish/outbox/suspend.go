@@ -24,8 +24,6 @@ const (
 	maxSuspension   = 15 * time.Second
 )
 
-// suspensions contains the tenants whose events the stream refuses at the moment. They are retried
-// later.
 type suspensions struct {
 	backlog *waiting
 	status  *status

@@ -83,7 +83,6 @@ func followSegment(l *Log, seg Segment, visit Visit) error {
 		case err != nil:
 			return err
 		case it.Fault == Torn:
-			// A crash interrupted the write of this record, so cut the record off.
 			if err := os.Truncate(l.Dir.Path(seg.First), r.off-int64(it.Size)); err != nil {
 				return fmt.Errorf("cut torn record: %w", err)
 			}

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -49,4 +51,48 @@ func TestRun_SealsSessionsWithoutEnd(t *testing.T) {
 			t.Errorf("%s: got %s %+v, sealed %v, %v", run, s.State, s.Finished, s.Sealed, err)
 		}
 	}
+}
+
+// A session that continues after such an end is open until the next one.
+//
+//guarantee:idle-sealed
+func TestRun_SessionContinuesAfterSilence(t *testing.T) {
+	hooks, err := hookfile.Parse("hooks.yaml", []byte("hooks:\n  PreToolUse:\n    - {type: matcher, name: n, match: {tool: Write}, action: block}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for range 2 {
+		r := startUp(t, dir, func(o *Options) { o.Hooks = hooks })
+		r.until(t, "ready", isReady)
+		status, answer, err := ask(http.Post(r.HTTP+"/v1/decisions", "application/json", strings.NewReader(`{"event":"PreToolUse","tool":"Bash","args":{},"session_id":"s"}`)))
+		if err != nil || status != http.StatusOK {
+			t.Fatalf("got %d, %v: %s", status, err, answer)
+		}
+		untilRun(t, dir, func(s ledger.RunSummary) bool { return s.State == ledger.RunOpen && s.Finished == nil && !s.Sealed })
+		r.stop()
+		untilRun(t, dir, func(s ledger.RunSummary) bool { return s.State == ledger.RunUnknown && s.Sealed })
+	}
+	if _, report := reportOf(t, dir); report.Completeness != verifier.Complete || report.Runs.Sealed != 1 || report.Runs.Open+report.Runs.Unsealed != 0 {
+		t.Errorf("got %s, %+v", report.Completeness, report.Runs)
+	}
+}
+
+func untilRun(t *testing.T, dir string, ok func(ledger.RunSummary) bool) {
+	t.Helper()
+	path, err := ledger.Path(auditor.LedgerDir(dir), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s ledger.RunSummary
+	for range 1000 {
+		if r, err := ledger.OpenReader(path); err == nil {
+			s, err = r.Summary(t.Context(), "s")
+			if r.Close() == nil && err == nil && ok(s) {
+				return
+			}
+		}
+		time.Sleep(30 * time.Millisecond)
+	}
+	t.Fatalf("the run is %s, finished %+v, sealed %t", s.State, s.Finished, s.Sealed)
 }

@@ -81,6 +81,13 @@ func (f *fold) runFinished(e events.Event, p events.RunFinishedData) error {
 		if p.IsEndOfLog() && a.status != "" && a.status != active || e.Time.Before(a.ended) && a.status != string(events.RunUnknown) {
 			return
 		}
+		same := toMicroseconds(e.Time) == toMicroseconds(a.ended)
+		if before := events.RunStatus(a.status); same && p.Status().Stronger(before) == before {
+			if before == p.Status() {
+				a.measured = max(a.measured, milliseconds(p.DurationMS))
+			}
+			return
+		}
 		a.status, a.ended, a.measured = string(p.Status()), e.Time, milliseconds(p.DurationMS)
 	})
 	if err != nil || !isNew {

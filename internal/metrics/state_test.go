@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,30 @@ func TestState_TokensOfTheFinestLevel(t *testing.T) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// Of two ends of a run at the same time the stronger status counts, whichever came first.
+func TestState_EndsAtTheSameTime(t *testing.T) {
+	ends := []events.Event{
+		event(t, 0, events.RunFinished, events.RunFinishedData{Success: true, DurationMS: 7}),
+		event(t, 1, events.RunFinished, events.RunFinishedData{RunStatus: events.RunFailed, DurationMS: 2}),
+		event(t, 2, events.RunFinished, events.RunFinishedData{RunStatus: events.RunFailed, DurationMS: 5000}),
+	}
+	for range 2 {
+		for i := range ends {
+			ends[i].Time = ends[0].Time
+		}
+		dir := t.TempDir()
+		if err := apply(t, dir, 100, messages(1, ends...)...); err != nil {
+			t.Fatal(err)
+		}
+		got := values(t, dir)
+		length := dump(t, dir)[`run_duration_seconds["acme","unknown"]`]
+		if got[`runs_total["acme","unknown","failed"]`] != "1" || !strings.HasPrefix(length, "5000000 ") {
+			t.Errorf("got %v and %s", got, length)
+		}
+		slices.Reverse(ends)
 	}
 }
 

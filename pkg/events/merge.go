@@ -1,8 +1,10 @@
 package events
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"time"
 )
 
 // Hooks, transcripts and telemetry can report the same call. The result must not depend on which
@@ -33,4 +35,31 @@ func (d ToolBeforeData) CallArgs() json.RawMessage {
 		return d.PatchedArgs
 	}
 	return d.Args
+}
+
+// RunEnd is an end of a run. A run has several if several sources report it, or if it continues.
+type RunEnd struct {
+	ID   string // of the event
+	Time time.Time
+	Data RunFinishedData
+}
+
+// Compare returns a positive number if r counts more than s. An end that a source reports counts more
+// than [RunFinishedData.IsEndOfLog]. Otherwise the later end counts, then the stronger status.
+func (r RunEnd) Compare(s RunEnd) int {
+	a, b := r.Data.Status(), s.Data.Status()
+	switch {
+	case r.Data.IsEndOfLog() != s.Data.IsEndOfLog():
+		if r.Data.IsEndOfLog() {
+			return -1
+		}
+		return 1
+	case !r.Time.Equal(s.Time):
+		return r.Time.Compare(s.Time)
+	case a == b:
+		return cmp.Compare(r.ID, s.ID)
+	case a.Stronger(b) == a:
+		return 1
+	}
+	return -1
 }

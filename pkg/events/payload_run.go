@@ -83,8 +83,17 @@ const (
 	ReasonInTurn   = "left in a turn" // the session ended before its last turn did
 )
 
+// Stronger returns the status that counts if a run has two ends with the same time.
+func (s RunStatus) Stronger(t RunStatus) RunStatus {
+	order := []RunStatus{RunUnknown, RunCompleted, RunInterrupted, RunFailed}
+	if slices.Index(order, t) > slices.Index(order, s) {
+		return t
+	}
+	return s
+}
+
 // RunFinishedData is the payload of run.finished. If a run continues, its latest run.finished
-// counts.
+// counts, see [RunEnd].
 type RunFinishedData struct {
 	RunType string `json:"run_type,omitempty"`
 	Success bool   `json:"success"` // true only if RunStatus is completed
@@ -125,6 +134,10 @@ func (d RunFinishedData) Status() RunStatus {
 func (d RunFinishedData) IsEndOfLog() bool {
 	return d.RunStatus == RunUnknown && (d.Reason == ReasonEndOfLog || d.Reason == ReasonIdle || d.Reason == ReasonInTurn)
 }
+
+// IsPause reports whether a later event of the run, which is not a custom event, shows that the run
+// goes on. Nobody reported such an end. The run was silent, or its log ended.
+func (d RunFinishedData) IsPause() bool { return d.IsEndOfLog() && d.Reason != ReasonInTurn }
 
 // SetStatus sets RunStatus and Success.
 func (d *RunFinishedData) SetStatus(s RunStatus) {

@@ -84,8 +84,7 @@ func (p *projector) runStarted(e events.Event, data events.RunStartedData) error
 }
 
 func (p *projector) runFinished(e events.Event, data events.RunFinishedData) error {
-	if known, err := p.values.sources(metaKey(e.Run)); err != nil || known.finishedBy.isNewer(originOf(e)) ||
-		len(known.finished) > 0 && data.IsEndOfLog() {
+	if known, err := p.values.sources(metaKey(e.Run)); err != nil || known.keepsEnd(e, data) {
 		return err
 	}
 	state, r := "completed", row{key: rowKey("end", e.Run, ""), name: "gwi:run:complete", status: success}

@@ -115,6 +115,26 @@ func TestProject_LastWordBySequence(t *testing.T) {
 	}
 }
 
+// Of two ends of a run at the same time the stronger status counts, whichever came first.
+func TestProject_EndsAtTheSameTime(t *testing.T) {
+	for _, statuses := range [][]events.RunStatus{{events.RunCompleted, events.RunFailed}, {events.RunFailed, events.RunCompleted}} {
+		for _, producers := range []string{"pp", "pq"} {
+			var l ledger
+			for i, status := range statuses {
+				l = append(l, event(t, i, events.RunFinished, events.RunFinishedData{RunStatus: status}, func(e *events.Event) {
+					e.Time, e.Producer, e.Sequence = time.Unix(5, 0).UTC(), producers[i:i+1], uint64(9-i)
+				}))
+			}
+			dir := t.TempDir()
+			project(t, dir, l)
+			got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT json_extract(value, '$.status') FROM kv_store WHERE key LIKE 'runs:%'`)
+			if diff := cmp.Diff([][]string{{"failed"}}, got); diff != "" {
+				t.Errorf("%v of %s (-want +got):\n%s", statuses, producers, diff)
+			}
+		}
+	}
+}
+
 func TestProject_CallAfterItsResult(t *testing.T) {
 	dir := t.TempDir()
 	project(t, dir, ledger{

@@ -1,6 +1,7 @@
 package agentfs
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,6 +16,23 @@ import (
 type sources struct {
 	started, finished     []byte
 	startedBy, finishedBy origin
+}
+
+// keepsEnd reports whether the known end of the run counts more than e. The order of delivery does
+// not matter for ends at the same time.
+func (s sources) keepsEnd(e events.Event, data events.RunFinishedData) bool {
+	if len(s.finished) == 0 {
+		return s.finishedBy.isNewer(originOf(e))
+	}
+	var end struct {
+		Status events.RunStatus `json:"status"`
+		At     time.Time        `json:"finished_at"`
+	}
+	now := data.Status()
+	if json.Unmarshal(s.finished, &end) == nil && end.At.Equal(e.Time) && end.Status != now {
+		return end.Status.Stronger(now) == end.Status
+	}
+	return data.IsEndOfLog() || s.finishedBy.isNewer(originOf(e))
 }
 
 type origin struct {

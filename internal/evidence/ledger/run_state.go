@@ -12,7 +12,7 @@ type RunState string
 
 // Possible ends of a run, see [RunState].
 const (
-	RunOpen        RunState = "open" // it has no run.finished event
+	RunOpen        RunState = "open" // it has no run.finished event, or goes on after one
 	RunCompleted   RunState = RunState(events.RunCompleted)
 	RunFailed      RunState = RunState(events.RunFailed)
 	RunInterrupted RunState = RunState(events.RunInterrupted)

@@ -61,8 +61,8 @@ type RunSummary struct {
 
 	Subagents []string `json:"subagents,omitempty"` // sorted
 
-	Finished *events.RunFinishedData `json:"finished,omitempty"`
-	Sealed   bool                    `json:"sealed"` // nothing but service records follows the seal
+	Finished *events.RunFinishedData `json:"finished,omitempty"` // absent if the run goes on after an end by silence
+	Sealed   bool                    `json:"sealed"`             // nothing but service records follows the seal
 }
 
 // Summary reads the events of a run and summarises them. It returns a [RecordError] if a record was

@@ -22,7 +22,8 @@ type runFold struct {
 	calls     map[string]string // name of the tool, by call id
 	results   map[string]events.ToolStatus
 	denied    map[string]bool // calls that hooks denied
-	finished  time.Time
+	end       *events.RunEnd
+	active    time.Time // of the latest event that is not an end
 	anonymous int
 	subagents map[string]bool
 	prompted  time.Time // when Prompt was submitted
@@ -59,6 +60,7 @@ func (f *runFold) add(e events.Event) {
 	k := e.Kind()
 	if !IsServiceRecord(k) {
 		f.attributes(e)
+		f.activity(k, e.Time)
 	}
 	f.sum.Events++
 	f.sum.Kinds[k]++
@@ -75,6 +77,7 @@ func (f *runFold) addRemoved(e Entry) {
 	f.sum.Kinds[e.Kind]++
 	if !IsServiceRecord(e.Kind) {
 		f.attributes(events.Event{Time: e.Time})
+		f.activity(e.Kind, e.Time)
 		f.sum.Sealed = false
 	}
 }
@@ -125,6 +128,20 @@ func (f *runFold) attributes(e events.Event) {
 	}
 }
 
+func (f *runFold) activity(k events.Kind, at time.Time) {
+	if k != events.RunFinished && k != events.Custom && at.After(f.active) {
+		f.active = at
+	}
+}
+
+// lastEnd returns nil if the run goes on.
+func (f *runFold) lastEnd() *events.RunFinishedData {
+	if f.end == nil || f.end.Data.IsPause() && f.active.After(f.end.Time) {
+		return nil
+	}
+	return f.sum.Finished
+}
+
 func (s *RunSummary) addTime(e events.Event) {
 	s.First, s.Last = span(s.First, s.Last, e.Time)
 	if e.Untimed() {
@@ -165,8 +182,9 @@ func (f *runFold) sessionStart(_ events.Event, d events.SessionStartData) {
 }
 
 func (f *runFold) runFinished(e events.Event, d events.RunFinishedData) {
-	if last := f.sum.Finished; last == nil || !d.IsEndOfLog() && (last.IsEndOfLog() || !e.Time.Before(f.finished)) {
-		f.sum.Finished, f.finished = &d, e.Time
+	end := &events.RunEnd{ID: e.ID, Time: e.Time, Data: d}
+	if f.end == nil || end.Compare(*f.end) > 0 {
+		f.end, f.sum.Finished = end, &d
 	}
 }
 
@@ -254,6 +272,7 @@ func (f *runFold) summary() RunSummary {
 		s.Responses = len(f.telemetry)
 	}
 	s.Subagents = slices.Sorted(maps.Keys(f.subagents))
+	s.Finished = f.lastEnd()
 	s.Model, s.State = cmp.Or(s.Model, f.model), f.removal.stateOf(s)
 	return s
 }

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -51,6 +52,48 @@ func TestReader_SummaryOfForms(t *testing.T) {
 			t.Errorf("%s: %d results, %d errors", form.Data, s.ToolResults, s.ToolErrors)
 		}
 	}
+}
+
+// The summary agrees with the trace about the end of a run, see package runtree.
+func TestReader_SummaryOfEnds(t *testing.T) {
+	end := func(id string, at int64, status events.RunStatus, reason string) events.Event {
+		return named(t, id, at, events.RunFinished, events.RunFinishedData{RunStatus: status, Reason: reason})
+	}
+	call := named(t, "call", 7, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"})
+	pause, pause2 := end("a", 5, events.RunUnknown, events.ReasonIdle), end("c", 7, events.RunUnknown, events.ReasonEndOfLog)
+	for want, list := range map[ledger.RunState][][]events.Event{
+		ledger.RunFailed:    {{end("a", 5, events.RunFailed, ""), end("b", 5, events.RunCompleted, "")}},
+		ledger.RunCompleted: {{end("a", 4, events.RunFailed, ""), end("b", 5, events.RunCompleted, ""), pause2}},
+		ledger.RunOpen:      {{pause, call}},
+		ledger.RunUnknown:   {{pause}, {pause, call, pause2}},
+	} {
+		for _, l := range list {
+			for range 2 {
+				f := ledgertest.NewFeed("acme")
+				for _, e := range l {
+					f.Now = e.Time.Add(-time.Millisecond) // Publish adds one
+					f.Publish("p", e)
+				}
+				f.Now = ledgertest.Began.Add(time.Minute)
+				f.Manifest("p")
+				s, err := readerOf(t, f).Summary(t.Context(), "r9")
+				if err != nil || s.State != want || (s.Finished == nil) != (want == ledger.RunOpen) {
+					t.Errorf("got %s, %v, want %s", s.State, err, want)
+				}
+				slices.Reverse(l)
+			}
+		}
+	}
+}
+
+func named(t *testing.T, id string, at int64, kind events.Kind, payload any) events.Event {
+	t.Helper()
+	e, err := events.New(kind, "/test", payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.ID, e.Run, e.Subject, e.Time = events.DeriveID(id), "r9", "r9", ledgertest.Began.Add(time.Duration(at)*time.Second)
+	return e
 }
 
 func summaryOf(t *testing.T, form ledgertest.Form) ledger.RunSummary {

@@ -28,6 +28,7 @@ type run struct {
 }
 
 type fact struct {
+	id      string
 	kind    events.Kind
 	n       int // number of events when Add added this event
 	at      time.Time
@@ -76,7 +77,7 @@ func (f *Fold) Add(e events.Event) {
 		r.untimed++
 	}
 	x := &fact{
-		kind: kind, n: r.events, at: e.Time, step: e.Step, call: e.ToolCall, session: cmp.Or(e.Session, e.Run),
+		id: e.ID, kind: kind, n: r.events, at: e.Time, step: e.Step, call: e.ToolCall, session: cmp.Or(e.Session, e.Run),
 		source: e.Source, agent: e.Agent, parent: e.ParentRun, user: e.User, denies: e.DeniesCall(), succeeds: e.CallSucceeded(),
 	}
 	if digest, ok := digests[kind]; ok {

@@ -25,8 +25,8 @@ func (t *tracer) finish() {
 	t.markDeniedResults()
 	tr.endSteps()
 	tr.Tokens = sum
-	if t.reported != nil {
-		tr.Tokens = *t.reported
+	if t.end != nil && t.end.Data.TokensUsed != nil {
+		tr.Tokens = *t.end.Data.TokensUsed
 	}
 }
 

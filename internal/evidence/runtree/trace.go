@@ -22,7 +22,7 @@ type Trace struct {
 	User        string           `json:"user,omitempty"`       // of the operating system or the token
 	Started     time.Time        `json:"started"`              // time of the first event
 	Ended       time.Time        `json:"ended"`                // time of the last event
-	Finished    bool             `json:"finished"`             // the run has a run.finished event
+	Finished    bool             `json:"finished"`             // the run has a run.finished event, and did not go on after an end by silence
 	Success     bool             `json:"success"`              // the run completed
 	RunStatus   events.RunStatus `json:"run_status,omitempty"` // completed, failed, interrupted or unknown; absent if the run is not finished
 	Sealed      bool             `json:"sealed"`               // run.sealed came after all other events

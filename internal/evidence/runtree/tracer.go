@@ -19,7 +19,9 @@ type tracer struct {
 	succeeded map[string]bool
 	alike     map[likeness]*unanswered
 	responses map[string]*fact
-	reported  *events.Tokens // total of run.finished
+	end       *events.RunEnd
+	paid      *events.RunEnd // the strongest end with a cost
+	active    time.Time      // of the latest event that is not an end
 }
 
 func newTracer(all *Fold, id string) *tracer {
@@ -47,6 +49,7 @@ func (t *tracer) fold(r *run) {
 			do(t, x)
 		}
 	}
+	t.endRun()
 	for _, x := range facts {
 		if do, ok := second[x.kind]; ok {
 			do(t, x)
@@ -88,6 +91,9 @@ func (t *tracer) identify(x *fact) {
 	}
 	if x.at.After(tr.Ended) {
 		tr.Ended = x.at
+	}
+	if x.kind != events.RunFinished && x.kind != events.Custom && x.at.After(t.active) {
+		t.active = x.at
 	}
 }
 
@@ -137,16 +143,27 @@ func (t *tracer) runStarted(x *fact) {
 	t.trace.Branch = cmp.Or(t.trace.Branch, p.branch)
 }
 
-// runFinished is called in the order of time, so that the latest end of the run counts.
 func (t *tracer) runFinished(x *fact) {
 	p, ok := x.data.(events.RunFinishedData)
-	if ok && (!t.trace.Finished || !p.IsEndOfLog()) {
-		t.trace.Finished, t.trace.Success, t.reported = true, p.Status() == events.RunCompleted, p.TokensUsed
-		t.trace.RunStatus, t.trace.RemovedAs = p.Status(), ""
-		if p.Cost != nil {
-			t.trace.Cost = p.Cost
-		}
+	if !ok {
+		return
 	}
+	end := &events.RunEnd{ID: x.id, Time: x.at, Data: p}
+	if p.Cost != nil && (t.paid == nil || end.Compare(*t.paid) > 0) {
+		t.paid, t.trace.Cost = end, p.Cost
+	}
+	if t.end == nil || end.Compare(*t.end) > 0 {
+		t.end, t.trace.RemovedAs = end, ""
+	}
+}
+
+// endRun needs all ends of the run.
+func (t *tracer) endRun() {
+	if t.end == nil || t.end.Data.IsPause() && t.active.After(t.end.Time) {
+		return
+	}
+	status := t.end.Data.Status()
+	t.trace.Finished, t.trace.Success, t.trace.RunStatus = true, status == events.RunCompleted, status
 }
 
 func (t *tracer) prompted(x *fact) {

@@ -70,7 +70,7 @@ func lasted(s ledger.RunSummary) string {
 	if s.Started.IsZero() {
 		return ""
 	}
-	return duration(s.Ended.Sub(s.Started).Milliseconds())
+	return knownDuration(s.Ended.Sub(s.Started).Milliseconds(), s.Untimed > 0)
 }
 
 func stateOf(s ledger.RunSummary) string {

@@ -29,14 +29,14 @@ func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	}
 	fmt.Fprintln(w, strings.Join(traceTotals(t), " · "))
 	if t.Untimed > 0 && !t.Timeless {
-		fmt.Fprintln(w, paint.Dim(fmt.Sprintf("the source has no times for %s: the last change of the file, or the import, is shown", plural(t.Untimed, "event"))))
+		fmt.Fprintln(w, paint.Dim(fmt.Sprintf("the source has no times for %s, which count in no duration", plural(t.Untimed, "event"))))
 	}
 	writeAltered(w, t, paint)
 	writeDoubts(w, t, paint)
 	if t.ParentRun != "" {
 		fmt.Fprintf(w, "started by %s\n", shown(t.ParentRun, maxDetail))
 	}
-	p := page{w: w, tenant: t.Tenant, paint: paint, timeless: t.Timeless, names: widestName(t), children: make(map[string]*runtree.Trace)}
+	p := page{w: w, tenant: t.Tenant, paint: paint, names: widestName(t), children: make(map[string]*runtree.Trace)}
 	for i := range t.Children {
 		p.children[t.Children[i].Run] = &t.Children[i]
 	}
@@ -59,7 +59,6 @@ type page struct {
 	tenant   string
 	paint    cli.Palette
 	prompt   string                    // of the latest step that has one
-	timeless bool                      // times are invented, so only stated durations count
 	names    int                       // columns for the names of tools
 	children map[string]*runtree.Trace // runs of sub-agents that are not written yet
 }
@@ -93,7 +92,7 @@ func heading(t runtree.Trace) []string {
 	if t.Timeless {
 		return append(parts, "time "+unknown, state)
 	}
-	return append(parts, t.Started.UTC().Format("2006-01-02 15:04:05 UTC"), duration(t.Ended.Sub(t.Started).Milliseconds()), state)
+	return append(parts, t.Started.UTC().Format("2006-01-02 15:04:05 UTC"), knownDuration(t.Ended.Sub(t.Started).Milliseconds(), t.Untimed > 0), state)
 }
 
 func endOf(status events.RunStatus) string {
@@ -162,7 +161,7 @@ func tokens(u events.Tokens) string {
 }
 
 func (p page) writeStep(n int, s *runtree.Step) {
-	fmt.Fprintf(p.w, "\n%2d  %s %-9s %7s  %s\n", n, stepMark(s.Status, p.paint), s.Status, p.lasted(s.DurationMS),
+	fmt.Fprintf(p.w, "\n%2d  %s %-9s %7s  %s\n", n, stepMark(s.Status, p.paint), s.Status, knownDuration(s.DurationMS, s.Untimed),
 		p.paint.Bold(shown(p.title(s), inputWidth)))
 	if s.Failure != nil {
 		fmt.Fprintf(p.w, "    %s\n", p.paint.Bad(shown(s.Failure.Message, nameWidth+detailWidth+barWidth)))
@@ -176,7 +175,7 @@ func (p page) writeStep(n int, s *runtree.Step) {
 }
 
 func (p page) writeRow(r *runtree.Row, s *runtree.Step) {
-	fmt.Fprintf(p.w, "    %s %s %s %7s\n", rowMark(r, p.paint), p.nameAndDetail(r), rowBar(r, s, p.paint), p.rowDuration(r))
+	fmt.Fprintf(p.w, "    %s %s %s %7s\n", rowMark(r, p.paint), p.nameAndDetail(r), rowBar(r, s, p.paint), rowDuration(r))
 	p.writeNotes("      ", r)
 	if child := p.children[r.Run]; child != nil {
 		p.writeChild(child)
@@ -196,20 +195,20 @@ func (p page) writeChild(t *runtree.Trace) {
 	p.writeLink(t.Run)
 	for _, s := range t.Steps {
 		for _, r := range s.Rows {
-			fmt.Fprintf(p.w, "      %s %s %7s\n", rowMark(r, p.paint), p.nameAndDetail(r), p.rowDuration(r))
+			fmt.Fprintf(p.w, "      %s %s %7s\n", rowMark(r, p.paint), p.nameAndDetail(r), rowDuration(r))
 			p.writeNotes("        ", r)
 		}
 	}
 }
 
-func (p page) lasted(ms int64) string {
-	if p.timeless && ms == 0 {
+func knownDuration(ms int64, untimed bool) string {
+	if untimed && ms == 0 {
 		return unknown
 	}
 	return duration(ms)
 }
 
-func (p page) rowDuration(r *runtree.Row) string {
+func rowDuration(r *runtree.Row) string {
 	switch {
 	case r.Kind != events.ToolBefore && r.Kind != events.ToolResult:
 		return ""
@@ -220,11 +219,15 @@ func (p page) rowDuration(r *runtree.Row) string {
 	case r.Status == "":
 		return unknown
 	}
-	return p.lasted(r.DurationMS)
+	return knownDuration(r.DurationMS, r.Untimed)
 }
 
 func rowBar(r *runtree.Row, s *runtree.Step, paint cli.Palette) string {
-	bar := timeBar(r.Started.Sub(s.Started), time.Duration(r.DurationMS)*time.Millisecond, time.Duration(s.DurationMS)*time.Millisecond)
+	whole := time.Duration(s.DurationMS) * time.Millisecond
+	if r.Untimed && !s.Untimed {
+		whole = 0
+	}
+	bar := timeBar(r.Started.Sub(s.Started), time.Duration(r.DurationMS)*time.Millisecond, whole)
 	if r.Status == events.ToolError || r.Altered || r.DeniedResult || r.Doubt != "" {
 		return paint.Bad(bar)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
@@ -136,6 +137,28 @@ func TestWaterfall_NotImported(t *testing.T) {
 		if text := b.String(); !strings.Contains(text, want) || strings.Contains(text, "hooktrail run show") {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+}
+
+// A duration between a stated and an invented time is unknown.
+func TestWaterfall_Untimed(t *testing.T) {
+	l := newTimeline(t)
+	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Bash"})
+	l.now = l.now.AddDate(0, 8, 0)
+	l.add(events.ToolResult, "s", "c1", events.ToolResultData{Status: events.ToolSuccess, Common: events.Common{Untimed: true}})
+	l.add(events.ToolBefore, "s", "c2", events.ToolBeforeData{Tool: "Read", Common: events.Common{Untimed: true}})
+	text := l.waterfall()
+	wantLines(t, text, "2026-01-02 03:04:06 UTC · – · going on", strings.Repeat("·", barWidth)+"       –")
+	if strings.Count(text, strings.Repeat("·", barWidth)+"       –\n") != 2 {
+		t.Errorf("got\n%s", text)
+	}
+	var out bytes.Buffer
+	writeRuns(&out, ledger.RunList{Runs: []ledger.RunSummary{
+		{Run: "mixed", Started: l.all[0].Time, Ended: l.all[0].Time, Untimed: 2},
+		{Run: "short", Started: l.all[0].Time, Ended: l.all[0].Time},
+	}}, 0)
+	if list := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(list, "mixed 2026-01-02 03:04 –") || !strings.Contains(list, "short 2026-01-02 03:04 0ms") {
+		t.Errorf("got\n%s", list)
 	}
 }
 

@@ -121,9 +121,12 @@ func (r *Row) result(x *fact, p answer) {
 	if !weaker {
 		r.Status, r.DeniedBy, r.Failure, r.DurationMS = p.status, p.by, p.failure, p.durationMS
 	}
-	r.answered = true
+	r.answered, r.Untimed = true, r.Untimed || x.untimed
 	if r.DurationMS == 0 {
-		r.DurationMS = max(p.durationMS, x.at.Sub(r.Started).Milliseconds(), 0)
+		r.DurationMS = p.durationMS
+	}
+	if r.DurationMS == 0 && !r.Untimed {
+		r.DurationMS = max(x.at.Sub(r.Started).Milliseconds(), 0)
 	}
 }
 

@@ -20,7 +20,6 @@ type run struct {
 	facts    []*fact
 	byID     map[string]*fact
 	events   int
-	untimed  int
 	sealed   bool
 	children map[string]bool // ids of sub-agents
 	altered  []Altered
@@ -32,6 +31,7 @@ type fact struct {
 	kind    events.Kind
 	n       int // number of events when Add added this event
 	at      time.Time
+	untimed bool // the source does not state at
 	step    string
 	call    string
 	session string
@@ -73,11 +73,8 @@ func (f *Fold) Add(e events.Event) {
 		return
 	}
 	r.sealed = false
-	if e.Untimed() {
-		r.untimed++
-	}
 	x := &fact{
-		id: e.ID, kind: kind, n: r.events, at: e.Time, step: e.Step, call: e.ToolCall, session: cmp.Or(e.Session, e.Run),
+		id: e.ID, kind: kind, n: r.events, at: e.Time, untimed: e.Untimed(), step: e.Step, call: e.ToolCall, session: cmp.Or(e.Session, e.Run),
 		source: e.Source, agent: e.Agent, parent: e.ParentRun, user: e.User, denies: e.DeniesCall(), succeeds: e.CallSucceeded(),
 	}
 	if digest, ok := digests[kind]; ok {
@@ -127,8 +124,8 @@ func (f *Fold) SetApart(run string, d Doubt) {
 	}
 }
 
-// merge combines two copies of an event. The earliest time and the strictest verdict win, so that
-// the order of the copies does not matter.
+// merge combines two copies of an event. The earliest stated time and the strictest verdict win, so
+// that the order of the copies does not matter.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.call == e.ToolCall {
 		x.denies, x.succeeds = x.denies || e.DeniesCall(), x.succeeds || e.CallSucceeded()
@@ -136,9 +133,7 @@ func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.kind != kind {
 		return
 	}
-	if e.Time.Before(x.at) {
-		x.at = e.Time
-	}
+	x.mergeTime(e.Time, e.Untimed())
 	digest, ok := digests[kind]
 	if !ok || kind != events.ToolBefore && kind != events.Approval {
 		return
@@ -148,6 +143,12 @@ func (x *fact) merge(kind events.Kind, e events.Event) {
 	stronger := cmp.Or(cmp.Compare(rank(now.verdict), rank(was.verdict)), cmp.Compare(was.name, now.name))
 	if hasNow && (!hasBefore || stronger > 0) {
 		x.data = now
+	}
+}
+
+func (x *fact) mergeTime(at time.Time, untimed bool) {
+	if x.untimed && !untimed || x.untimed == untimed && at.Before(x.at) {
+		x.at, x.untimed = at, untimed
 	}
 }
 

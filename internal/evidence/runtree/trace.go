@@ -20,8 +20,8 @@ type Trace struct {
 	Cwd         string           `json:"cwd,omitempty"`        // working directory
 	Branch      string           `json:"branch,omitempty"`     // of git
 	User        string           `json:"user,omitempty"`       // of the operating system or the token
-	Started     time.Time        `json:"started"`              // time of the first event
-	Ended       time.Time        `json:"ended"`                // time of the last event
+	Started     time.Time        `json:"started"`              // first time that the source states, or of the first event if Timeless
+	Ended       time.Time        `json:"ended"`                // likewise the last one
 	Finished    bool             `json:"finished"`             // the run has a run.finished event, and did not go on after an end by silence
 	Success     bool             `json:"success"`              // the run completed
 	RunStatus   events.RunStatus `json:"run_status,omitempty"` // completed, failed, interrupted or unknown; absent if the run is not finished
@@ -99,7 +99,8 @@ type Step struct {
 	Output     string            `json:"output,omitempty"` // summary of the answer
 	Started    time.Time         `json:"started"`
 	DurationMS int64             `json:"duration_ms"`
-	Tokens     events.Tokens     `json:"tokens"` // 0 also if the source states none
+	Untimed    bool              `json:"untimed,omitempty"` // the source states no time, so Started is invented
+	Tokens     events.Tokens     `json:"tokens"`            // 0 also if the source states none
 	Failure    *events.Failure   `json:"failure,omitempty"`
 	Rows       []*Row            `json:"rows"` // tool calls, errors and other entries, in order
 
@@ -117,6 +118,7 @@ type Row struct {
 	Detail     string            `json:"detail,omitempty"` // the most telling argument
 	Started    time.Time         `json:"started"`
 	DurationMS int64             `json:"duration_ms"`
+	Untimed    bool              `json:"untimed,omitempty"`   // the source states no time of the call or of its result
 	Status     events.ToolStatus `json:"status,omitempty"`    // empty without a result
 	ExitCode   *int              `json:"exit_code,omitempty"` // of a command, absent if unknown
 	DeniedBy   events.DeniedBy   `json:"denied_by,omitempty"` // source of a refusal that is not of our hooks

@@ -35,6 +35,7 @@ func newTracer(all *Fold, id string) *tracer {
 // fold needs two passes, because results may arrive before their calls.
 func (t *tracer) fold(r *run) {
 	facts := slices.SortedStableFunc(slices.Values(r.facts), byTime)
+	t.trace.countUntimed(facts)
 	for _, x := range facts {
 		t.identify(x)
 		t.denied[x.call] = t.denied[x.call] || x.denies
@@ -55,7 +56,6 @@ func (t *tracer) fold(r *run) {
 			do(t, x)
 		}
 	}
-	t.trace.Untimed, t.trace.Timeless = r.untimed, r.untimed > 0 && r.untimed == len(r.facts)
 	t.trace.Events, t.trace.Sealed, t.trace.Altered, t.trace.Doubts = r.events, r.sealed, r.altered, r.doubts
 	t.finish()
 }
@@ -80,12 +80,24 @@ var (
 	}
 )
 
+func (t *Trace) countUntimed(facts []*fact) {
+	for _, x := range facts {
+		if x.untimed {
+			t.Untimed++
+		}
+	}
+	t.Timeless = t.Untimed > 0 && t.Untimed == len(facts)
+}
+
 func (t *tracer) identify(x *fact) {
 	tr := &t.trace
 	tr.Source = cmp.Or(tr.Source, x.source)
 	tr.Agent = cmp.Or(tr.Agent, x.agent)
 	tr.ParentRun = cmp.Or(tr.ParentRun, x.parent)
 	tr.User = cmp.Or(tr.User, x.user)
+	if x.untimed != tr.Timeless {
+		return
+	}
 	if tr.Started.IsZero() || x.at.Before(tr.Started) {
 		tr.Started = x.at
 	}
@@ -114,12 +126,15 @@ func (t *tracer) step(x *fact) *Step {
 	id := t.stepOf(x)
 	s := t.steps[id]
 	if s == nil {
-		s = &Step{ID: id, Status: events.StepRunning, Started: x.at, Rows: []*Row{}, n: x.n}
+		s = &Step{ID: id, Status: events.StepRunning, Started: x.at, Untimed: true, Rows: []*Row{}, n: x.n}
 		t.steps[id] = s
 		t.trace.Steps = append(t.trace.Steps, s)
 	}
-	if x.at.Before(s.Started) {
-		s.Started = x.at
+	if x.untimed {
+		return s
+	}
+	if s.Untimed || x.at.Before(s.Started) {
+		s.Started, s.Untimed = x.at, false
 	}
 	if ms := x.at.Sub(s.Started).Milliseconds(); !s.finished && ms > s.DurationMS {
 		s.DurationMS = ms
@@ -129,7 +144,7 @@ func (t *tracer) step(x *fact) *Step {
 
 func (t *tracer) row(x *fact, row Row) *Row {
 	s := t.step(x)
-	row.Kind, row.Started, row.n = x.kind, x.at, x.n
+	row.Kind, row.Started, row.Untimed, row.n = x.kind, x.at, x.untimed, x.n
 	row.mark(x)
 	s.Rows = append(s.Rows, &row)
 	return &row

@@ -47,7 +47,8 @@ erased too. Records that arrive later are not: run erase again.
 
 A tracker with another data directory erases its texts when it reads the order, and
 answers in the stream. If the ledger has decisions of such a tracker, erase waits for the
-answer, and exits with 1 if it is missing after --wait or if the tracker has no key.
+answer, and exits with 1 if it is missing after --wait, if the tracker has no key, or if
+no enrolled key has signed the answer.
 
 The target comes from the command line only, and not from a variable such as
 HOOKTRAIL_RUN. A hold (auditor hold) prevents an erasure. Manifests, seals, gap

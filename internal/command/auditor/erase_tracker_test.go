@@ -40,8 +40,18 @@ func TestErase_TrackerElsewhere(t *testing.T) {
 		t.Cleanup(stop)
 		return stop
 	}
-	stop := track("")
 	serveIn(t, b, dir)
+	auditortest.Until(t, "the key of the ledger", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "keys", "ledger.key"))
+		return err == nil
+	})
+	if status, out, errs := commandBoth(t, "issuer", "endorse", "--for", elsewhere, "--data-dir", dir); status != 0 {
+		t.Fatalf("endorse: %s%s", out, errs)
+	}
+	if err := os.Remove(filepath.Join(elsewhere, "keys", "ledger.pub")); err != nil { // the first tracker has no key
+		t.Fatal(err)
+	}
+	stop := track("")
 	auditortest.Until(t, "decisions in the ledger", func() bool { return leavesOf(t, dir, "acme") >= 10 })
 	erase := func(want int, run string, texts string, args ...string) {
 		t.Helper()
@@ -67,6 +77,36 @@ func TestErase_TrackerElsewhere(t *testing.T) {
 		w.do(0, "proposed", "erase", "--run", "r4", "--reason", "x", "--by", "jdoe")
 		w.do(0, "the tracker has erased its texts", "approve", w.proposal(), "--identity", amy)
 	})
+}
+
+// The answer of a tracker that is not enrolled could be of anybody.
+//
+//guarantee:erase-issues
+func TestErase_TrackerNotEnrolled(t *testing.T) {
+	s, dir, elsewhere := auditortest.Server(t), t.TempDir(), t.TempDir()
+	b := auditortest.Connect(t, s)
+	p := auditortest.Outbox(t, b, "coder", "acme")
+	serveIn(t, b, dir)
+	auditortest.AppendEvent(t, p, "r1", events.RunStarted, "", events.RunStartedData{RunType: "RESOLVE", Title: "fix it"})
+	if err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	auditortest.Until(t, "the ledger", func() bool { return leavesOf(t, dir, "acme") >= 2 })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	key := strings.TrimSpace(string(auditortest.ReadFile(t, filepath.Join(dir, "keys", "ledger.pub"))))
+	go func() { ended <- tracker.Run(ctx, tracker.Options{Broker: b, DataDir: elsewhere, OrderKey: key}) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	auditortest.Until(t, "decisions in the ledger", func() bool { return leavesOf(t, dir, "acme") >= 4 })
+	status, out, errs := commandBoth(t, "erase", "--data-dir", dir, "--tenant", "acme", "--reason", "x", "--run", "r1", "--nats-url", s.URL(), "--json")
+	if status != 1 || !strings.Contains(out, `"tracker": "unproved"`) || !strings.Contains(errs, "auditor issuer endorse") {
+		t.Errorf("status %d:\n%s%s", status, out, errs)
+	}
 }
 
 // The files of a tracker that no longer decides are no tracker. The one that decides is elsewhere and

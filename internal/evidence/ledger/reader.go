@@ -9,8 +9,6 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
-
-	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // Reader reads the records of a ledger. It is safe for concurrent use, but calls run one at a time.
@@ -137,20 +135,6 @@ func (r *Reader) Has(ctx context.Context, run string) (has bool, err error) {
 		})
 	})
 	return has, err
-}
-
-// LastSender returns the producer of the newest event of a kind before a leaf, among producers with the
-// name prefix, or "".
-func (r *Reader) LastSender(ctx context.Context, prefix string, kind events.Kind, before int64) (name string, err error) {
-	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
-		return sqlitex.Execute(conn, `SELECT p.name, (SELECT max(l.leaf) FROM leaves l
-			WHERE l.producer = p.producer AND l.kind = ?2 AND l.class = 'event' AND l.leaf < ?3) AS newest FROM producers p
-			WHERE substr(p.name, 1, length(?1)) = ?1 AND newest IS NOT NULL ORDER BY newest DESC LIMIT 1`, &sqlitex.ExecOptions{
-			Args:       []any{prefix, string(kind), before},
-			ResultFunc: func(stmt *sqlite.Stmt) error { name = stmt.ColumnText(0); return nil },
-		})
-	})
-	return name, err
 }
 
 // RunInfo describes one run of a ledger.

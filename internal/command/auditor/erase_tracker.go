@@ -40,7 +40,7 @@ func (f *orderFlags) tracker(ctx context.Context, dataDir string, r *ledger.Read
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	senders, err := r.Senders(ctx, "tracker-", events.IssueDecided, order)
+	senders, err := r.Activity().Senders(ctx, "tracker-", events.IssueDecided, order)
 	if err != nil || len(senders) == 0 || len(senders) == 1 && senders[0] == own.Producer {
 		return "", err
 	}
@@ -50,7 +50,7 @@ func (f *orderFlags) tracker(ctx context.Context, dataDir string, r *ledger.Read
 	if err != nil {
 		return "", err
 	}
-	newest, err := r.LastSender(ctx, "tracker-", events.IssueDecided, order, signed.mayDecide)
+	newest, err := r.Activity().LastSender(ctx, "tracker-", events.IssueDecided, order, signed.mayDecide)
 	if err != nil || newest == own.Producer {
 		return "", err
 	}
@@ -70,8 +70,7 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	answers := trackerAnswers{producer: name, dataDir: shared.DataDir, after: done[0].Leaf}
 	for {
 		answer, err := answers.to(cmd.Context(), r, done)
-		isFinal := answer == TrackerErased || answer == TrackerKept || answer == TrackerUnproved && !answers.signed.enrolled[name]
-		if err != nil || isFinal {
+		if err != nil || answers.isFinal(answer) {
 			return answer, cmp.Or(err, notErased(answer, name))
 		}
 		select {
@@ -83,6 +82,11 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 			return TrackerMissing, err
 		}
 	}
+}
+
+// Only an enrolled tracker may still sign an answer.
+func (t *trackerAnswers) isFinal(answer TrackerAnswer) bool {
+	return answer == TrackerErased || answer == TrackerKept || answer == TrackerUnproved && !t.signed.enrolled[t.producer]
 }
 
 func notErased(answer TrackerAnswer, name string) error {

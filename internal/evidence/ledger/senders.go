@@ -22,7 +22,7 @@ const newestOfKind = `SELECT p.name, l.leaf, l.sequence FROM producers p JOIN le
 
 // Senders returns the producers with the name prefix that have sent an event of a kind before a
 // leaf, the newest first.
-func (r *Reader) Senders(ctx context.Context, prefix string, kind events.Kind, before int64) (names []string, err error) {
+func (r Activity) Senders(ctx context.Context, prefix string, kind events.Kind, before int64) (names []string, err error) {
 	newest, err := r.newestOf(ctx, newestOfKind, prefix, kind, before)
 	for _, s := range newest {
 		names = append(names, s.Producer)
@@ -32,7 +32,7 @@ func (r *Reader) Senders(ctx context.Context, prefix string, kind events.Kind, b
 
 // LastSender returns the producer of the newest event of a kind before a leaf that counts, among
 // producers with the name prefix, or "".
-func (r *Reader) LastSender(ctx context.Context, prefix string, kind events.Kind, before int64, counts func(Sent) bool) (string, error) {
+func (r Activity) LastSender(ctx context.Context, prefix string, kind events.Kind, before int64, counts func(Sent) bool) (string, error) {
 	for {
 		newest, err := r.newestOf(ctx, newestOfKind+" LIMIT 1", prefix, kind, before)
 		if err != nil || len(newest) == 0 {
@@ -45,7 +45,7 @@ func (r *Reader) LastSender(ctx context.Context, prefix string, kind events.Kind
 	}
 }
 
-func (r *Reader) newestOf(ctx context.Context, query, prefix string, kind events.Kind, before int64) (list []Sent, err error) {
+func (r Activity) newestOf(ctx context.Context, query, prefix string, kind events.Kind, before int64) (list []Sent, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 			Args: []any{prefix, string(kind), before},

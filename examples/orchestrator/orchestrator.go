@@ -151,5 +151,5 @@ func (p *Pipeline) call(ctx context.Context, id, tool string, args hooks.JSON, r
 	fmt.Fprintf(p.out, "%s %s: %s\n", p.engine.Meta(ctx).Agent, tool, shown)
 }
 
-// Close waits for hooks that exceeded their time.
+// Close waits until hooks that exceeded their timeout have returned.
 func (p *Pipeline) Close(ctx context.Context) error { return p.engine.Registry().Close(ctx) }

@@ -36,7 +36,7 @@ func exposedAll(values []string) []string {
 
 const minToken = 16
 
-// Access decides who may read the series of tenants. The zero Access admits everyone.
+// Access decides who may read the metrics of a tenant. The zero Access allows everyone.
 type Access struct {
 	// TokenFile contains bearer tokens, one per line. "tenant NAME TOKEN" gives access to the
 	// series of one tenant, and "TOKEN" to those of all tenants. A client without a token only sees
@@ -120,7 +120,8 @@ func (a Access) readerOf(r *http.Request) (found reader, err error) {
 	return found, err
 }
 
-// Handler serves the metrics of registry in the Prometheus formats.
+// Handler serves the metrics that registry contains in the Prometheus formats. It shows each client
+// only the metrics that a permits.
 func (a Access) Handler(registry prometheus.Gatherer) http.Handler {
 	opts := promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.HTTPErrorOnError}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

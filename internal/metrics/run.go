@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// Consumer is the name of the durable consumer.
+// Consumer is the name of the durable NATS consumer with which the metrics service reads the
+// stream.
 const Consumer = "metrics"
 
 // DefaultListen is the default address of the HTTP server.
@@ -66,8 +67,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run counts events until ctx ends or a drain is complete, and serves metrics if Listen is set. It
-// waits for other processes with this state.
+// Run counts the events of the stream until ctx ends. With Drain, it ends after the last stored
+// event. If Listen is set, Run serves the counts as metrics.
+//
+// Only one process can use the stored counts, so Run first waits until other processes have ended.
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()
 	if opts.Broker == nil || opts.DataDir == "" {

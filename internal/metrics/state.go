@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// ErrTenant means that the stored counts belong to another tenant.
+// ErrTenant means that the counts in the data directory belong to other tenants than this service
+// counts.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
 // state has the counts of the stream's events, such as the number of runs. All series are in

@@ -52,7 +52,8 @@ func Named(name string) (*Tool, error) {
 // Name returns the name of the tool, which is also the source of its events.
 func (t *Tool) Name() string { return t.name }
 
-// Context supplies facts that a payload does not contain.
+// Context contains facts about a hook call that the payload of the hook does not contain, such as
+// the tenant.
 type Context struct {
 	Tenant  string
 	Now     time.Time // time of receipt, used if the payload has no time
@@ -91,8 +92,8 @@ type Reply struct {
 	Exit   int
 }
 
-// Parse reads a payload. If it is not a JSON object, record the events of [Tool.Unreadable], so
-// that nothing is lost.
+// Parse reads the payload of a hook. It fails if the payload is not a JSON object. The caller
+// should then record the event that [Tool.Unreadable] returns.
 func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
@@ -131,8 +132,8 @@ func (t *Tool) builder(c Context) *builder {
 	return b
 }
 
-// Unreadable returns a Payload with one event for bytes that Parse rejects. The event has the first
-// 16 MiB.
+// Unreadable returns a Payload for input that Parse rejects. It contains one event with the first
+// 16 MiB of the input.
 func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	b := t.builder(c)
 	b.p.Event = ingest.Clip(c.Event, ingest.MaxID)
@@ -140,8 +141,9 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 	return b.p
 }
 
-// Decided returns the events to record after the hooks have decided. They state what the tool will
-// really do, for example if it cannot ask a person.
+// Decided returns the events to record after the hooks have decided. The events state what the
+// agent really does, which can differ from the decision. For example, some agents cannot ask a
+// person.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.encode == nil {
 		return p.Events
@@ -209,7 +211,8 @@ func (p Payload) supported(o hooks.DocumentOutcome) hooks.DocumentOutcome {
 	return o
 }
 
-// Reply encodes the outcome of the hooks for the tool. It is empty if the tool waits for no answer.
+// Reply encodes the outcome of the hooks in the agent's format. The reply is empty if the agent
+// does not wait for an answer.
 func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	if !p.Decides {
 		return Reply{}
@@ -217,8 +220,8 @@ func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	return t.reply(p, p.supported(o))
 }
 
-// FailClosed returns an answer that denies the payload because no decision was possible. It is
-// empty if the tool cannot deny it.
+// FailClosed returns a reply that denies the payload, for use when the hooks could not decide. The
+// reply is empty if the agent cannot deny this payload.
 func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	if len(p.raw) == 0 {
 		return Reply{Stderr: reason, Exit: 2}
@@ -226,8 +229,8 @@ func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	return t.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: reason})
 }
 
-// Closed returns an answer that denies every payload of the event, for hooks whose program cannot
-// run. It is empty if the tool cannot deny it.
+// Closed returns a reply that denies every call of this hook event, for use when the hook command
+// cannot run. The reply is empty if the agent cannot deny this event.
 func (t *Tool) Closed(event, reason string) Reply {
 	p, err := t.Parse([]byte(`{"tool_name":"any"}`), Context{Event: event})
 	if err != nil {

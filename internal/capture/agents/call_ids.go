@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// CallIDs gives a call and its result the same id if the agent sends none. They may arrive in any
-// order. The methods are safe for concurrent use.
+// CallIDs assigns ids to tool calls if an agent sends none. A call and its result get the same id,
+// in whichever order they arrive. The methods are safe for concurrent use.
 type CallIDs interface {
 	callPairs
 	promptSteps

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// SharedCallIDs returns CallIDs for processes that each read only one payload. They share files in
-// dir.
+// SharedCallIDs returns CallIDs that are stored as files in dir. Use them in processes that read
+// only one payload each.
 func SharedCallIDs(dir string) CallIDs { return &folder{dir: dir} }
 
 type folder struct{ dir string }

@@ -9,8 +9,8 @@ import (
 // maxKeys limits the keys of calls in memory. Each key takes about 300 bytes.
 const maxKeys = 100_000
 
-// NewCallIDs returns CallIDs in memory, for a process that reads many payloads. It forgets old keys
-// above 100,000.
+// NewCallIDs returns CallIDs that are stored in memory. Above 100,000 entries, they forget the
+// least recently used one.
 func NewCallIDs() CallIDs {
 	return &memory{keys: map[[sha256.Size]byte]*cached{}, used: list.New()}
 }

@@ -25,7 +25,8 @@ func IsCanary(d hooks.Document) bool {
 	return d.Point == events.ToolBefore && d.Tool == CanaryTool
 }
 
-// CanaryOutcome returns the denial of a canary. The text by says who denies.
+// CanaryOutcome denies a canary, which is a made-up tool call that tests an installation. The text
+// by says who denied the call.
 func CanaryOutcome(by string) hooks.DocumentOutcome {
 	return hooks.DocumentOutcome{
 		Point: events.ToolBefore, Verdict: hooks.Deny, Reason: CanaryReason + " (" + by + ").", Executions: []hooks.Execution{},

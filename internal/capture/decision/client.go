@@ -11,13 +11,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Client sends the requests of nats hooks to decision services. It is safe for concurrent use.
+// Client sends requests for decisions to services over NATS, for hooks of the type nats. It is safe
+// for concurrent use.
 type Client struct {
 	Conn  *nats.Conn
 	Space subjects.Space
 }
 
-// Request implements [hookfile.Requester]. It fails at once if nobody can answer.
+// Request implements [hookfile.Requester]. It sends the document to a decision service, and fails
+// at once if no service listens on the subject.
 //
 // [hookfile.Requester]: https://pkg.go.dev/github.com/hooktrail/hooktrail/pkg/hooks/hookfile#Requester
 func (c Client) Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error) {
@@ -51,7 +53,7 @@ func (c Client) Request(ctx context.Context, tenant, subject string, document []
 	return answer.Data, nil
 }
 
-// Own reports whether this deployment answers requests on the subject.
+// Own reports whether subject is a decision subject in the subject space of c.
 func (c Client) Own(subject string) bool {
 	_, err := c.Space.DecisionTenant(subject)
 	return err == nil

@@ -44,7 +44,7 @@ type Options struct {
 	Invalid  error    // error in the command line; denies the call if FailClosed is set
 }
 
-// Result is the outcome of one payload.
+// Result is the outcome of one call of the hook command.
 type Result struct {
 	Reply    agents.Reply
 	Problems []string // for stderr, without text of the payload
@@ -53,7 +53,8 @@ type Result struct {
 	hooks    *hooks.Registry // local hooks, which may still run
 }
 
-// Close waits for hooks that run in the background, until the deadline of the call.
+// Close waits for local hooks that still run in the background. It returns at the time limit of the
+// hook call.
 func (r Result) Close(ctx context.Context) {
 	if r.hooks == nil {
 		return
@@ -63,7 +64,7 @@ func (r Result) Close(ctx context.Context) {
 	_ = r.hooks.Close(ctx)
 }
 
-// CallIDs returns the CallIDs that all processes of a data directory share.
+// CallIDs returns the assigner of call ids that all processes of a data directory share.
 func CallIDs(dataDir string) agents.CallIDs {
 	return agents.SharedCallIDs(filepath.Join(dataDir, "hook-calls"))
 }

@@ -27,7 +27,7 @@ func (c *call) setFallback(about []events.Event, r agents.Reply, undecided bool)
 }
 
 // Answer reads one payload from stdin, asks the hooks, records the events and returns the reply. It
-// takes at most opts.Timeout plus 2.2 seconds, even if a disk hangs.
+// takes at most 2.2 seconds longer than opts.Timeout, even if a disk hangs.
 func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 	return answer(ctx, stdin, opts, opts.Timeout+hooksocket.Grace)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Source is the source of events about hooks that run in the background.
+// Source is the CloudEvents source of events about hooks that run in the background.
 const Source = "/hooks"
 
 var errNoHooks = errors.New("no publisher is running, and there are no hooks here")
@@ -100,8 +100,8 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 	return &out, nil
 }
 
-// LateOnly appends only the events about hooks that end after the dispatch. The event of the
-// payload lists the hooks that ended in time.
+// LateOnly is an Appender that stores only events about hooks that end after the dispatch. Hooks
+// that end earlier are listed in the event of the payload, so a separate event would repeat them.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Parts are the parts of the hook command that need large packages. Without them, hooktrail-hook
-// starts in a few milliseconds.
+// Parts are functions of the hook command that need large packages such as net/http. hooktrail-hook
+// does not link these packages, so that it starts in a few milliseconds.
 type Parts struct {
 	// Load registers the hooks of the file at path.
 	Load func(path string, r *hooks.Registry) error

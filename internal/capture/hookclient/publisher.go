@@ -36,7 +36,8 @@ type publisherClient struct {
 	unreachable atomic.Bool // a request got no response
 }
 
-// Ask asks the publisher of a data directory for a decision, for at most [DefaultTimeout].
+// Ask asks the publisher that runs on a data directory for a decision. It waits for at most
+// [DefaultTimeout].
 func Ask(ctx context.Context, dataDir string, tool *agents.Tool, d hooks.Document) (*hooks.DocumentOutcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()
@@ -183,8 +184,8 @@ func isSocket(text string) bool {
 	return err == nil && u.Scheme == unixScheme
 }
 
-// CheckURL checks the scheme of a publisher's URL. A publisher at a unix URL uses its own hooks, so
-// hooks must be empty.
+// CheckURL returns an error if the URL of a publisher has an unknown scheme. A publisher at a unix
+// URL runs its own hooks, so with such a URL, the path hooks must be empty.
 func CheckURL(text, hooks string) error {
 	_, err := parseURL(text)
 	if err == nil && isSocket(text) && hooks != "" {

@@ -54,8 +54,8 @@ func spool(dataDir string, list []events.Event) error {
 	return os.Rename(file, file+spoolSuffix)
 }
 
-// Sweep moves the spooled events of a data directory into its shared outbox. A damaged file does
-// not stop it. Several processes may call it.
+// Sweep moves all events in the spool files of a data directory into the shared outbox. It
+// continues after a damaged file. Several processes can call Sweep at the same time.
 func Sweep(ctx context.Context, dataDir string) error {
 	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// DocumentType is the media type of a request for a decision only. The hook command itself records
-// the payload.
+// DocumentType is the media type of a request that only asks for a decision. The publisher records
+// no event for the request, because the hook command does.
 const DocumentType = "application/vnd.hooktrail.document+json"
 
 type wireDocument struct {
@@ -22,7 +22,7 @@ type wireDocument struct {
 	Error   string          `json:"error,omitempty"`
 }
 
-// EncodeDocument returns a body of [DocumentType].
+// EncodeDocument encodes a document as the body of a request with the media type [DocumentType].
 func EncodeDocument(d hooks.Document) ([]byte, error) {
 	return json.Marshal(wireDocument{
 		Point: d.Point, Meta: d.Meta, Tool: d.Tool,
@@ -51,7 +51,7 @@ type wireOutcome struct {
 	Executions []hooks.Execution `json:"executions"`
 }
 
-// EncodeOutcome returns the body of a response.
+// EncodeOutcome encodes the outcome of the hooks as the body of the response to a document.
 func EncodeOutcome(out hooks.DocumentOutcome) ([]byte, error) {
 	return json.Marshal(wireOutcome{
 		Verdict: out.Verdict, Reason: out.Reason, Args: out.Args.Raw(), Value: out.Value.Raw(),
@@ -61,7 +61,8 @@ func EncodeOutcome(out hooks.DocumentOutcome) ([]byte, error) {
 
 var errOutcome = errors.New("its answer cannot be read; is it of this version?")
 
-// DecodeOutcome reads the response to a document with this hook point. The error quotes nothing.
+// DecodeOutcome decodes the body of a response to a document. The error contains no text of the
+// body.
 func DecodeOutcome(point events.Kind, body []byte) (hooks.DocumentOutcome, error) {
 	var w wireOutcome
 	if err := json.Unmarshal(body, &w); err != nil || !w.valid() {

@@ -23,19 +23,22 @@ const (
 	distant = time.Second
 )
 
-// ErrBroken means that the publisher hung and is not asked now.
+// ErrBroken means that the publisher hung a short time ago, so it is not asked.
 var ErrBroken = errors.New("publisher did not answer, and is not asked again for a moment")
 
-// Breaker remembers in a file that a publisher hangs, so that only one decision waits for the whole
-// timeout. The agent's user can write the file, so it only shortens waits for a publisher at a URL.
+// Breaker remembers in a file that a publisher hangs. Later hook calls then do not wait for the
+// whole timeout.
+//
+// The user of the agent can write the file. For a publisher at a URL, the Breaker therefore only
+// shortens the wait and never skips the request.
 type Breaker struct {
 	file         string
 	pause, probe time.Duration // limits of the wait during the pause and after it
 	now          func() time.Time
 }
 
-// BreakerOf returns the Breaker of a publisher. An empty url means the publisher of the data
-// directory.
+// BreakerOf returns the Breaker for the publisher at a URL. With an empty URL, it returns the
+// Breaker for the publisher that runs on the data directory.
 func BreakerOf(dataDir, url string) Breaker {
 	b := Breaker{file: filepath.Join(dataDir, "publisher.hung"), probe: QuickResponse, now: time.Now}
 	if url == "" {
@@ -51,7 +54,7 @@ func BreakerOf(dataDir, url string) Breaker {
 	return b
 }
 
-// IsOpen reports whether the publisher hung lately.
+// IsOpen reports whether the publisher hung a short time ago.
 func (b Breaker) IsOpen() bool {
 	_, open := b.age()
 	return open
@@ -66,8 +69,8 @@ func (b Breaker) age() (age time.Duration, open bool) {
 	return age, age >= 0 && age <= breakerAge
 }
 
-// Wait returns how long to wait for the start of a response, at most wait. ErrBroken means not to
-// ask.
+// Wait returns how long to wait until a response begins, at most wait. It returns ErrBroken if the
+// publisher must not be asked.
 func (b Breaker) Wait(wait time.Duration) (time.Duration, error) {
 	switch age, open := b.age(); {
 	case !open:
@@ -80,7 +83,8 @@ func (b Breaker) Wait(wait time.Duration) (time.Duration, error) {
 	return 0, ErrBroken
 }
 
-// Hung remembers a hang. It ignores errors, because a Breaker that forgets costs only time.
+// Hung records in the file that the publisher hangs. Write errors are ignored, because a missing
+// record only costs time.
 func (b Breaker) Hung() {
 	_ = os.WriteFile(b.file, []byte("The publisher did not answer a hook.\n"), 0o600)
 	_ = os.Chtimes(b.file, time.Time{}, b.now())

@@ -34,13 +34,14 @@ const (
 	BeginHeader = "Hooktrail-Begin"
 )
 
-// BeginWithin returns the BeginHeader of a sender that waits for this long. It leaves time for the
-// response to arrive.
+// BeginWithin returns the value of BeginHeader for a sender that waits for the given time. The
+// value is earlier than the end of the wait, so that the response can still arrive.
 func BeginWithin(wait time.Duration) string {
 	return strconv.FormatInt(time.Now().Add(wait/5*4).UnixMilli(), 10)
 }
 
-// IsLate reports whether the time in a BeginHeader has passed. It returns false without the header.
+// IsLate reports whether the time in the value of BeginHeader has passed. An empty value is never
+// late.
 func IsLate(header string) bool {
 	until, err := strconv.ParseInt(header, 10, 64)
 	return err == nil && time.Now().UnixMilli() > until

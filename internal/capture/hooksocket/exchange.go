@@ -38,8 +38,8 @@ const (
 
 var errResponse = errors.New("its response is not HTTP")
 
-// Exchange sends a request and calls started when the response begins. It replaces the large
-// package net/http, which would slow down each hook.
+// Exchange sends a request and calls started when the response begins. It does not use net/http,
+// because loading that large package would slow down each hook.
 func Exchange(conn io.ReadWriter, req Request, started func()) (Response, error) {
 	message := []byte("POST " + req.Path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(req.Body)) + "\r\n")
 	for name, value := range req.Header {

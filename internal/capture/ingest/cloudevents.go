@@ -15,8 +15,8 @@ import (
 
 // CloudEvents yields the events of an input with one CloudEvent per line, in JSON structured mode.
 //
-// Events without a tenant get opts.Tenant. The producer, sequence and salt of an earlier outbox are
-// removed. A record of Hooktrail's own services is a LineError that wraps [ErrReserved], unless
+// Events without a tenant get opts.Tenant. The fields that an outbox adds (producer, sequence and
+// salt) are removed. An event of a reserved kind is a LineError that wraps [ErrReserved], unless
 // opts.Records is set.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
@@ -49,8 +49,8 @@ func (o Options) event(text []byte, line int) (events.Event, error) {
 	return e, nil
 }
 
-// DecodeEvent reads one CloudEvent. It rejects every [Reserved] kind with [ErrReserved], and
-// invalid events as [events.Decode] does.
+// DecodeEvent decodes one CloudEvent and validates it. For a [Reserved] kind, the error wraps
+// [ErrReserved].
 func DecodeEvent(data []byte) (events.Event, error) { return decodeEvent(data, Reserved) }
 
 func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, error) {

@@ -14,8 +14,9 @@ import (
 // CloudEventsFormat is the name of the format.
 const CloudEventsFormat = "cloudevents"
 
-// CloudEventFile yields the events of a file, in lines, in a list or over several lines. Events of
-// other tenants are errors.
+// CloudEventFile yields the events of a file with CloudEvents. The file has one event per line, or
+// is a JSON list, or contains JSON objects over several lines. Events of tenants other than
+// opts.Tenant are errors.
 func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	opts.Only = true
 	in := bufio.NewReaderSize(r, 64<<10)

@@ -11,8 +11,8 @@ import (
 // maxCost is the highest accepted cost in US dollars. A higher cost would make sums meaningless.
 const maxCost = 1e9
 
-// Told returns a cost that the input states, or nil. Tools write 0 for models whose price they do
-// not know.
+// Told returns the cost that an input states in US dollars. It returns nil for 0, because tools
+// write 0 for models whose price they do not know.
 func Told(usd float64) *events.Cost {
 	if !(usd > 0 && usd <= maxCost) {
 		return nil

@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// Fragment is a member of a JSON object or an element of a list.
+// Fragment is a part of a JSON document that [Documents] yields. It is a member of an object or an
+// element of a list.
 type Fragment struct {
 	Document int             // index of the document in the input
 	Member   string          // name of the member; empty if the document is a list
@@ -23,11 +24,12 @@ type Fragment struct {
 	End      bool            // end of the document; only Document and Line are set
 }
 
-// Documents yields the members of JSON objects and the elements of JSON lists as fragments. It
-// splits the members named in lists too. Only one fragment of at most [MaxLine] bytes is in memory.
+// Documents reads JSON documents in fragments, so that only one fragment of at most [MaxLine] bytes
+// is in memory. A fragment is a member of an object or an element of a list. A member whose name is
+// in lists is split into its elements.
 //
-// A syntax error is a [*LineError] and ends the input, because the next start is unknown. With
-// opts.Open, an incomplete document is no fault.
+// A syntax error is a [*LineError] and ends the input. An incomplete last document is an error only
+// if opts.Open is not set.
 func Documents(ctx context.Context, r io.Reader, opts Options, lists ...string) iter.Seq2[Fragment, error] {
 	return func(yield func(Fragment, error) bool) {
 		in := &documents{ctx: ctx, opts: opts, lists: lists, yield: yield}
@@ -230,8 +232,8 @@ func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment
 	})
 }
 
-// WrongShape reports an error of encoding/json in the current fragment. kept means that it becomes
-// events nevertheless.
+// WrongShape reports that the current fragment has an unexpected type of value. kept says that the
+// fragment still becomes events.
 func (m *Emitter) WrongShape(err error, kept bool) {
 	report := JSONError(m.opts.File, Line{Number: m.line}, err)
 	report.Column, report.Kept = 0, kept // the column in the input is unknown

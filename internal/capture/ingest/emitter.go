@@ -15,7 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Emitter yields events and fault reports until their receiver stops.
+// Emitter passes events, and errors about input lines, to the function yield. It stops when yield
+// returns false.
 type Emitter struct {
 	opts    Options
 	source  string
@@ -60,33 +61,37 @@ func each[P any](m *Emitter, input iter.Seq2[P, error], read func(P)) bool {
 	return true
 }
 
-// At sets the line number of later faults, for adapters that read ahead.
+// At sets the line number for later errors. Adapters call it when they have read more lines than
+// they have handled.
 func (m *Emitter) At(line int) { m.line = line }
 
 // Stopped reports whether the receiver of the events stopped.
 func (m *Emitter) Stopped() bool { return m.stopped }
 
-// Report yields an error, which ends the input unless it is a [*LineError].
+// Report passes err to the receiver of the events. Any error other than a [*LineError] ends the
+// input.
 func (m *Emitter) Report(err error) {
 	if !m.stopped {
 		m.stopped = !m.yield(events.Event{}, err)
 	}
 }
 
-// Fault reports a fault of the current line. kept means that the line becomes events nevertheless.
+// Fault reports an error in the current line. kept says that the line still becomes events.
 func (m *Emitter) Fault(reason string, kept bool) {
 	m.Report(&LineError{File: m.opts.File, Line: m.line, Reason: reason, Kept: kept})
 }
 
-// NotJSON reports a line that cannot be decoded. kept means that it becomes events nevertheless.
+// NotJSON reports a line that cannot be decoded as JSON. kept says that the line still becomes
+// events.
 func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	report := JSONError(m.opts.File, l, err)
 	report.Kept = kept
 	m.Report(report)
 }
 
-// Decode decodes the JSON object in a line and returns a copy of its text, or no text for another
-// line. It returns text and an error for a member of the wrong type.
+// Decode decodes the JSON object in a line into v and returns a copy of the line. It returns nil if
+// the line is not a JSON object. If only a member has the wrong type, it returns both the copy and
+// an error.
 func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
 	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
 	err := json.Unmarshal(text, v)
@@ -103,7 +108,8 @@ func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
 	return text, err
 }
 
-// LineID derives an id from a line and the number of equal lines before it.
+// LineID derives an event id from the text of a line. Repeated lines get different ids, because a
+// number is appended.
 func (m *Emitter) LineID(text []byte) string {
 	sum := sha256.Sum256(text)
 	key := [16]byte(sum[:16])
@@ -143,7 +149,8 @@ type Origin struct {
 	Step  string    // id of the step that begins here; the ID if empty
 }
 
-// Time parses text as a time, or returns fallback. Invalid text is also a fault.
+// Time parses text as a time. If text is empty or invalid, it returns fallback. It reports an error
+// for invalid text.
 func (m *Emitter) Time(text string, fallback time.Time) time.Time {
 	if at, ok := Time(text); ok {
 		return at

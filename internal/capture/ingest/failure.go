@@ -30,7 +30,8 @@ var errorClasses = []struct{ text, class string }{
 	{"internal server error", "server_error"},
 }
 
-// FailureClass derives the class of a model API or infrastructure failure from its message, or "".
+// FailureClass derives an error class, such as "rate_limit", from the message of a model API or of
+// the infrastructure. It returns "" for other messages.
 func FailureClass(text string) string {
 	lower := strings.ToLower(text)
 	for _, c := range errorClasses {
@@ -41,7 +42,8 @@ func FailureClass(text string) string {
 	return ""
 }
 
-// Failed returns the failure of a tool call, and its result unless that only repeats the message.
+// Failed returns the failure of a tool call with this message. The second result is content, or nil
+// if content is only the message.
 func Failed(message string, content json.RawMessage) (*events.Failure, json.RawMessage) {
 	f := &events.Failure{Message: Clip(message, MaxMessage)}
 	if len(content) > 0 && content[0] == '"' && len(message) <= MaxMessage {

@@ -18,16 +18,19 @@ func CallKey(tool string, args json.RawMessage) string {
 	return toolname.Canonical(tool) + " " + CanonicalJSON(args)
 }
 
-// PromptKey returns a text that is the same for equal prompts, and for no call.
+// PromptKey returns a key that is equal for equal prompts. It never equals the key of a tool call.
 func PromptKey(prompt string) string { return "\x00prompt " + prompt }
 
-// SessionKey identifies a run of a tool.
+// SessionKey returns a key for a run of an agent, from the tenant, the name of the agent and the
+// run id.
 func SessionKey(tenant, tool, run string) string { return tenant + "\x00" + tool + "\x00" + run }
 
-// CallID returns the id of a call. n counts the earlier calls with the same key.
+// CallID returns the id of a tool call. n is the number of earlier calls in the session with the
+// same [CallKey].
 func CallID(session, key string, n int) string { return "call-" + hookID(session, key, n) }
 
-// PromptID returns the step of a prompt. n counts the earlier prompts with the same key.
+// PromptID returns the id of the step that a prompt begins. n is the number of earlier prompts in
+// the session with the same [PromptKey].
 func PromptID(session, key string, n int) string { return "step-" + hookID(session, key, n) }
 
 func hookID(session, key string, n int) string {
@@ -35,13 +38,15 @@ func hookID(session, key string, n int) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// HookCall returns the id that the tool's hooks give to the run's next call with these arguments.
+// HookCall returns the call id that the agent's hooks assign to the next call in this run with
+// these arguments. With equal ids, an event from a transcript and from a hook is stored once.
 func (r *Run) HookCall(tool string, args json.RawMessage) string {
 	key := CallKey(tool, args)
 	return CallID(r.hookSession(), key, r.times(key))
 }
 
-// HookPrompt returns the step that the tool's hooks give to the run's next prompt with this text.
+// HookPrompt returns the step id that the agent's hooks assign to the next prompt in this run with
+// this text.
 func (r *Run) HookPrompt(prompt string) string {
 	key := PromptKey(prompt)
 	return PromptID(r.hookSession(), key, r.times(key))

@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// ShapeError reports JSON of the wrong shape, such as "message.content: neither text nor blocks".
+// ShapeError is an error about JSON with an unexpected type of value, such as "message.content:
+// neither text nor blocks".
 type ShapeError string
 
 // Error returns the path and the reason.
 func (e ShapeError) Error() string { return string(e) }
 
-// JSONError returns the report for an error of encoding/json or a [ShapeError]. It quotes nothing.
+// JSONError converts an error of encoding/json, or a [ShapeError], to a LineError. The result
+// contains no text of the line.
 func JSONError(file string, l Line, err error) *LineError {
 	report := &LineError{File: file, Line: l.Number, Reason: "not JSON"}
 	shape, isShape := errors.AsType[ShapeError](err)

@@ -13,7 +13,8 @@ func Opening(head []byte) []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
 }
 
-// FirstElement returns the input after the opening bracket of a list, or false.
+// FirstElement returns the text after the opening bracket of a JSON list. list is false if head
+// does not begin with a list.
 func FirstElement(head []byte) (first []byte, list bool) {
 	first, list = bytes.CutPrefix(Opening(head), []byte("["))
 	if !list {

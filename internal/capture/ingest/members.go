@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// HeadBytes is how many bytes of an input a detector may read.
+// HeadBytes is the maximum number of bytes at the start of an input from which its format is
+// detected.
 const HeadBytes = 64 << 10
 
 // HeadObjects yields the JSON objects in the lines of head. The last one may be cut off.
@@ -24,7 +25,7 @@ func HeadObjects(head []byte) iter.Seq[map[string]json.RawMessage] {
 	}
 }
 
-// Has reports whether all named members exist, with or without a value.
+// Has reports whether members contains all the names. The values may be empty.
 func Has(members map[string]json.RawMessage, names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { _, ok := members[name]; return !ok })
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// OpenCodeRefusal reads the error of a call of OpenCode, in hooks and exported sessions. The status
-// is empty if the call was not stopped.
+// OpenCodeRefusal returns the status of a call that was denied or interrupted in OpenCode, from the
+// error text of the call. The status is empty for other errors.
 func OpenCodeRefusal(text string) (events.ToolStatus, events.DeniedBy) {
 	switch {
 	case strings.HasPrefix(text, "The user rejected permission to use this specific tool call"):

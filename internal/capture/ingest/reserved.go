@@ -10,7 +10,7 @@ import (
 // ErrReserved reports an event of a kind that only Hooktrail's own services record.
 var ErrReserved = errors.New("a reserved kind, which only Hooktrail's own services record")
 
-// Reserved reports whether only Hooktrail's own services may record events of this kind.
+// Reserved reports whether only Hooktrail's own services may create events of kind k.
 func Reserved(k events.Kind) bool {
 	switch k { //nolint:exhaustive // all other kinds come from outside
 	case events.RunSealed, events.GapRecorded, events.BlobChunk:

@@ -19,7 +19,7 @@ type Identity struct {
 	ParentRun, ParentAgent string
 }
 
-// Sub returns the identity of a child run. The name must be unique among the children.
+// Sub returns the identity of a child run of i. The children of a run must have different names.
 func (i Identity) Sub(name, agent string) Identity {
 	return Identity{Run: i.Run + "/" + name, Session: i.Session, Agent: agent, ParentRun: i.Run, ParentAgent: i.Agent}
 }
@@ -72,11 +72,11 @@ func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run
 	return r
 }
 
-// Started reports whether the run was started.
+// Started reports whether run.started was emitted for the run.
 func (m *Emitter) Started(run string) bool { return m.runs[run] != nil }
 
-// Emit emits an event of the run and of its open step. An origin can have only one event of each
-// kind.
+// Emit emits an event of the run and of its open step. The id of the event is derived from p and
+// kind, so call Emit only once for each pair.
 func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	e := r.event(p.Time, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, p.ID, strconv.Itoa(p.Block), string(kind))
@@ -84,8 +84,9 @@ func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	r.m.Send(e)
 }
 
-// Aggregate emits an event that sums up a part of the input. It gets another id when the input
-// grows. The name must be unique for the kind.
+// Aggregate emits an event about several lines of the input, such as a total. The id contains the
+// data, so the event gets another id when the data changes. Events of the same kind must have
+// different names.
 func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, payload any) {
 	e := r.event(at, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, name, string(kind), r.m.stamp(at), string(e.Data))

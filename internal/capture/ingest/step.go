@@ -31,7 +31,8 @@ type Step struct {
 	first, last time.Time
 }
 
-// Answer stores text as the latest answer. The step ended with it unless something follows.
+// Answer stores text as the output of the step. A text that is not empty also sets the status to
+// completed.
 func (s *Step) Answer(text string) {
 	s.Output = Clip(text, MaxOutput)
 	if strings.TrimSpace(text) != "" {
@@ -56,8 +57,8 @@ func (r *Run) StepID() string {
 	return r.step.ID
 }
 
-// Open ends the open step and begins another one, with the id p.Step or p.ID. It appends a number
-// to a repeated id.
+// Open ends the open step and begins a new one. The id of the new step is p.Step, or p.ID if p.Step
+// is empty. A number is appended if the id was used before.
 func (r *Run) Open(p Origin, input string) *Step {
 	r.CloseStep()
 	name := r.stepIDs.Unique(p.ID)
@@ -69,7 +70,8 @@ func (r *Run) Open(p Origin, input string) *Step {
 	return r.step
 }
 
-// Within returns the open step, or opens one. It extends the step to the time of p.
+// Within returns the open step, or opens one. If p is later than the end of the step, the step then
+// ends at p.
 func (r *Run) Within(p Origin) *Step {
 	if r.step == nil {
 		r.Open(p, "")

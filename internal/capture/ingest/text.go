@@ -9,10 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID limits the id of a session, an agent or a call, in bytes. A run id can contain two of them.
+// MaxID limits the id of a session, an agent or a call, in bytes. A run id can consist of a session
+// id and an agent id, so its limit is higher.
 const MaxID = 120
 
-// Usable reports whether s, which may be empty, can be an id in an attribute.
+// Usable reports whether s is short enough and valid as an id in a CloudEvents attribute. An empty
+// s is usable.
 func Usable(s string) bool {
 	if len(s) > MaxID || !utf8.ValidString(s) {
 		return false
@@ -22,7 +24,8 @@ func Usable(s string) bool {
 	})
 }
 
-// SessionOf derives a session id from the name of a file, or returns "transcript".
+// SessionOf derives a session id from the name of a file. It returns "transcript" if the name is
+// not usable as an id.
 func SessionOf(file string) string {
 	file = strings.TrimSuffix(file, ".gz")
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -32,14 +35,15 @@ func SessionOf(file string) string {
 	return name
 }
 
-// Time parses a time in RFC 3339 that is valid for an event.
+// Time parses a time in RFC 3339. It returns false if the time is invalid or outside the years 1970
+// to 9999, which events allow.
 func Time(s string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	t = t.UTC()
 	return t, err == nil && t.Year() >= 1970 && t.Year() <= 9999
 }
 
-// BadTime is the reason for a line with an invalid time.
+// BadTime is the error text for a line with an invalid time.
 const BadTime = "timestamp: not a time of the years 1970 to 9999, that of the line before is taken"
 
 // Clip cuts a text after at most n bytes, between two characters, and appends "…".

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Without returns the object without the mapped members, or nil if none is left. The event has
-// those members elsewhere.
+// Without returns a copy of a JSON object without the members in mapped, or nil if none is left.
+// Callers pass the names of members that they store in other fields of the event.
 func Without(object json.RawMessage, mapped ...string) json.RawMessage {
 	in := json.NewDecoder(bytes.NewReader(object))
 	if token, err := in.Token(); err != nil || token != json.Delim('{') {

@@ -53,7 +53,7 @@ const (
 	Removed   Action = "removed"
 )
 
-// Action returns the effect of applying c.
+// Action returns what Apply would do to the file, such as Created.
 func (c *Change) Action() Action {
 	switch {
 	case c.removed && c.exists:

@@ -20,8 +20,8 @@ type trust struct {
 	withdraw func(c *Change, opts Options) ([]*Change, error)
 }
 
-// PlanTrust returns the changes of the agent's own files after which it runs the hooks of c. An
-// uninstall withdraws the trust in the hooks.
+// PlanTrust returns changes to the agent's own files that make the agent run the hooks in c. For an
+// uninstall, the changes withdraw this permission.
 func PlanTrust(c *Change, opts Options) ([]*Change, error) {
 	t, err := named(c.Tool)
 	if err != nil {

@@ -35,13 +35,15 @@ type Price struct {
 //go:embed builtin.json
 var builtin []byte
 
-// Builtin returns the table of this version. The caller must not change it.
+// Builtin returns the price table that is part of this program. The caller must not change it.
 var Builtin = sync.OnceValues(func() (*Table, error) { return Parse(builtin) })
 
-// FileName is the table in a data directory that replaces the built-in one.
+// FileName is the name of the price table in a data directory. This file replaces the built-in
+// table.
 const FileName = "prices.json"
 
-// Load reads the table at path, or else in the data directory, or returns the built-in one.
+// Load reads the price table at path. With an empty path, it reads the table in the data directory,
+// or returns the built-in one.
 func Load(path, dataDir string) (*Table, error) {
 	optional := path == ""
 	if optional {

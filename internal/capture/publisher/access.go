@@ -29,7 +29,8 @@ func (a Access) Tokens(dataDir string) (*tokens.File, error) {
 	return tokens.Open(cmp.Or(a.TokenFile, tokens.Path(dataDir)))
 }
 
-// Warn logs missing protection. Call it for a server that other machines can reach.
+// Warn logs a warning if the server accepts events without tokens or without TLS. Call it for a
+// server that other machines can reach.
 func (a Access) Warn(ctx context.Context, logger *slog.Logger, file *tokens.File) {
 	if !file.Required() {
 		logger.WarnContext(ctx, "server accepts events without tokens; publisher token create makes tokens required")

@@ -12,13 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Sent identifies the events that an import has sent, by its outbox.
+// Sent describes the events that an import has sent. Producer is the id of the outbox.
 type Sent struct {
 	Producer string
 	Tenants  []string
 }
 
-// Audited describes whether the auditor has recorded the sent events.
+// Audited states whether the auditor has recorded all events that an import has sent.
 type Audited string
 
 // The states after [AwaitAuditor].
@@ -49,8 +49,8 @@ type AwaitOptions struct {
 	Progress func(done, total uint64) // in stream sequences; may be nil
 }
 
-// AwaitAuditor waits until the ledger contains all events that were sent. If the result is
-// [AuditedUnknown], the error explains it.
+// AwaitAuditor waits until the ledger contains all events in o.Sent. If it returns
+// [AuditedUnknown], the error says why.
 func AwaitAuditor(ctx context.Context, o AwaitOptions) (Audited, error) {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}

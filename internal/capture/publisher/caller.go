@@ -13,7 +13,8 @@ import (
 
 type callerKey struct{}
 
-// TenantOf returns the only tenant for which the caller of a request may act, or "" for any tenant.
+// TenantOf returns the tenant to which the caller of a request is limited. It returns "" if the
+// caller may act for any tenant.
 func TenantOf(ctx context.Context) string {
 	tenant, _ := ctx.Value(callerKey{}).(string)
 	return tenant

@@ -33,8 +33,8 @@ type Decider struct {
 	logger   *slog.Logger
 }
 
-// NewDecider returns a decider with the hooks of a file, or nil without one. The Appender receives
-// each decision.
+// NewDecider returns a Decider that runs the hooks of a file. Each decision is recorded with the
+// Appender. Without a file, the Decider is nil.
 func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error) {
 	if file == nil {
 		return nil, nil //nolint:nilnil // nil is a valid Decider
@@ -50,8 +50,8 @@ func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error
 	})}, nil
 }
 
-// Handler returns the handler of POST /v1/decisions, or nil. Callers decide only for their own
-// tenant, see [TenantOf].
+// Handler returns the handler of POST /v1/decisions, or nil if d is nil. Callers can only ask for
+// their own tenant, see [TenantOf].
 func (d *Decider) Handler() http.Handler {
 	if d == nil {
 		return nil

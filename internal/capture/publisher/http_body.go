@@ -112,7 +112,8 @@ type draining struct {
 // Unwrap returns the wrapped writer for [http.ResponseController].
 func (d *draining) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
-// WriteHeader drains the body of a refused request and sends the status.
+// WriteHeader sends the status. For an error status, it first reads the rest of the request body,
+// so that the client can receive the response.
 func (d *draining) WriteHeader(status int) {
 	if status < http.StatusOK {
 		d.ResponseWriter.WriteHeader(status) // informational
@@ -133,7 +134,7 @@ func (d *draining) WriteHeader(status int) {
 	d.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends a part of the response, by default with status 200.
+// Write writes a part of the response body. It sends the status 200 if the handler has sent none.
 func (d *draining) Write(b []byte) (int, error) {
 	if !d.done {
 		d.WriteHeader(http.StatusOK)

@@ -30,9 +30,9 @@ const (
 	maxOthers = 50_000
 )
 
-// IdleRuns ends silent runs whose end nothing reports, such as runs of logs. Otherwise they would
-// stay open for ever. It leaves out runs with other sources, because hooks and engines report ends.
-// It is safe for concurrent use.
+// IdleRuns ends runs that have sent no events for some time, such as runs from logs. No event
+// reports the end of such runs, so they would stay open otherwise. Runs whose sources report ends,
+// such as hooks, are not ended. IdleRuns is safe for concurrent use.
 type IdleRuns struct {
 	to     Appender
 	dir    string // has a file for each open run, so that the next process can end it
@@ -60,7 +60,7 @@ type idleRun struct {
 	heard time.Time
 }
 
-// NewIdleRuns returns IdleRuns that append the ends of runs to an outbox.
+// NewIdleRuns returns IdleRuns that append a run.finished event for each run that they end.
 func NewIdleRuns(to Appender, opts Options) *IdleRuns {
 	opts = opts.withDefaults()
 	return &IdleRuns{
@@ -69,10 +69,12 @@ func NewIdleRuns(to Appender, opts Options) *IdleRuns {
 	}
 }
 
-// Ended returns an appender for events of runs whose end nothing reports.
+// Ended returns an Appender for sources that do not report the ends of runs. IdleRuns ends these
+// runs.
 func (r *IdleRuns) Ended(to Appender) Appender { return heard{to, r.hear} }
 
-// Others returns an appender for all other events.
+// Others returns an Appender for sources that report the ends of runs. IdleRuns does not end these
+// runs.
 func (r *IdleRuns) Others(to Appender) Appender { return heard{to, r.leave} }
 
 type heard struct {
@@ -80,8 +82,8 @@ type heard struct {
 	hear func(context.Context, events.Event)
 }
 
-// Append implements [Appender]. A duplicate counts, because the process may have been killed after
-// the first copy.
+// Append implements [Appender]. It also calls hear for a duplicate, because an earlier process may
+// have stored the event without calling hear.
 func (h heard) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	stored, err := h.to.Append(ctx, e)
 	if err == nil || errors.Is(err, publish.ErrDuplicate) {
@@ -135,8 +137,10 @@ func (r *IdleRuns) makeRoom(ctx context.Context) {
 	r.end(ctx, *oldest, events.ReasonIdle)
 }
 
-// Start ends the runs of an earlier process, and idle runs until stop is called. stop ends all open
-// runs. Call it after the last event and before closing the outbox.
+// Start ends the runs that an earlier process left open. It then ends idle runs until stop is
+// called. stop ends all runs that are still open.
+//
+// Call stop after the last event and before the outbox is closed.
 func (r *IdleRuns) Start(ctx context.Context) (stop func()) {
 	r.load(ctx)
 	r.endAll(ctx, r.silentSince(time.Now()), events.ReasonEndOfLog)

@@ -56,7 +56,7 @@ func (o ImportOptions) withDefaults() ImportOptions {
 // DefaultRest is the default of [ImportOptions.Rest].
 const DefaultRest = time.Minute
 
-// ErrFollowStdin is returned if Follow is set and stdin is one of the inputs.
+// ErrFollowStdin means that ImportOptions.Follow is set and stdin is one of the inputs.
 var ErrFollowStdin = errors.New("stdin cannot be followed; without --follow, import reads stdin until it ends")
 
 // Validate reports the first invalid option.

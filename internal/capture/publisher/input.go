@@ -25,7 +25,6 @@ type watched struct {
 	err error
 }
 
-// Read reads from the reader.
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {

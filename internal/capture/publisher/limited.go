@@ -15,16 +15,18 @@ type limited struct {
 	refuses bool
 }
 
-// Limit returns two appenders with the same limits. Above them, sent returns a
-// [quota.ExceededError], but decided never refuses. Otherwise an agent could avoid hooks by using
-// up the limits.
+// Limit returns two Appenders that share the same limits. Above a limit, sent returns a
+// [quota.ExceededError].
+//
+// decided is for events with the decision of a hook. It never refuses an event, because an agent
+// could otherwise avoid the hooks by sending many events.
 func Limit(to Appender, limits quota.Limits) (sent, decided Appender) {
 	q := quota.New(limits)
 	return limited{to: to, quotas: q, refuses: true}, limited{to: to, quotas: q}
 }
 
-// Append implements [Appender]. Duplicates do not count, so that a sender can repeat a large
-// request until all events are stored.
+// Append implements [Appender]. A duplicate does not count towards the limits. A sender can
+// therefore repeat a large request until all its events are stored.
 func (l limited) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	tenant := orDefault(e.Tenant)
 	if l.refuses {

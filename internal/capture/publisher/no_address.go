@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// NoAddress replaces a TCP address. The server then only serves its sockets.
+// NoAddress is the value of an address flag that turns off TCP. The server then listens only on its
+// Unix sockets.
 const NoAddress = "none"
 
 // noListener is a listener that accepts no connections, for a publisher without an address.

@@ -34,8 +34,8 @@ type Outbox struct {
 	state  publish.State
 }
 
-// Outboxes returns the state of the named outboxes of a data directory, or of all. Beside an error,
-// it returns the readable ones.
+// Outboxes returns the state of the named outboxes in a data directory, or of all outboxes without
+// names. If an outbox cannot be read, Outboxes returns an error and the state of the others.
 func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	folder := filepath.Join(dataDir, "outbox")
 	entries, err := os.ReadDir(folder)
@@ -68,7 +68,8 @@ func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	return list, err
 }
 
-// CheckMissing returns an error that names each missing outbox whose loss is not recorded.
+// CheckMissing returns an error that names each missing outbox. It skips an outbox if an event
+// already records the loss.
 func CheckMissing(dataDir string, names ...string) error {
 	list, err := publish.MissingOutboxes(dataDir)
 	for _, m := range list {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// ChangeKeys gives each of the named outboxes a new key, see [publish.Publisher.ChangeKey]. It
-// fails for an outbox in use.
+// ChangeKeys gives each of the named outboxes a new signing key, see [publish.Publisher.ChangeKey].
+// It fails for an outbox that another process uses.
 func ChangeKeys(ctx context.Context, opts FlushOptions) error {
 	list, err := Outboxes(opts.DataDir, opts.Names...)
 	for _, o := range list {

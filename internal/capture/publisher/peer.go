@@ -17,8 +17,8 @@ import (
 
 type userKey struct{}
 
-// UserOf returns the user who sent a request over the group socket, as USER@HOST. Over TCP, the
-// user is unknown and empty.
+// UserOf returns the sender of a request as USER@HOST, if the request came over the Unix socket for
+// a group of users. For a request over TCP, it returns "".
 func UserOf(ctx context.Context) string {
 	user, _ := ctx.Value(userKey{}).(string)
 	return user
@@ -71,8 +71,8 @@ func setUser(ctx context.Context, e *events.Event) {
 	e.User = user
 }
 
-// ServeSocket serves the group socket, if there is one, until the server is shut down. ended
-// receives an error if serving fails.
+// ServeSocket serves the Unix socket for a group of users until the server is shut down. It does
+// nothing if no socket is configured. ended receives an error if serving fails.
 func (a Access) ServeSocket(ctx context.Context, server *http.Server, logger *slog.Logger) (ended <-chan error, remove func() error, err error) {
 	remove = func() error { return nil }
 	if a.Socket.Path == "" {

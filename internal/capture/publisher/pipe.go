@@ -37,8 +37,8 @@ type PipeSummary struct {
 	Sent      Sent        `json:"-"`
 }
 
-// Pipe reads CloudEvents, one per line, until all are in the stream. The summary is valid even
-// after an error.
+// Pipe reads CloudEvents, one per line. It returns when the NATS stream has stored all of them. The
+// summary is valid even after an error.
 func Pipe(ctx context.Context, in io.Reader, opts PipeOptions) (PipeSummary, error) {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	p, err := openOutbox(ctx, opts.Broker, opts.DataDir,

@@ -93,8 +93,8 @@ const (
 	drainOutbox   = 15 * time.Second
 )
 
-// Open opens the outbox of [Run], for callers that serve [Handler] themselves. Close it with
-// [Close].
+// Open opens the outbox that [Run] uses. It is for callers that serve [Handler] themselves. The
+// caller must call [Close] at the end.
 func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	opts = opts.withDefaults()
 	if _, err := hookid.Key(opts.DataDir); err != nil {
@@ -126,7 +126,8 @@ func Run(ctx context.Context, opts Options) error {
 	return errors.Join(err, Close(ctx, p, time.Now().Add(drainOutbox), opts.Logger))
 }
 
-// Close sends events from the outbox until the deadline. The next run sends the rest.
+// Close sends the events in the outbox until the deadline, and closes the outbox. Events that are
+// left stay on disk, and the next process sends them.
 func Close(ctx context.Context, p *publish.Publisher, deadline time.Time, logger *slog.Logger) error {
 	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()

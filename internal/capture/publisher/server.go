@@ -27,8 +27,8 @@ func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// Server returns an HTTP server, with TLS if there is a certificate. [Handler] extends its timeouts
-// for large requests. Open requests outlive ctx.
+// Server returns an HTTP server, which uses TLS if there is a certificate. The timeouts are short,
+// but [Handler] extends them for large requests. Requests continue when ctx ends.
 func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.Logger) (*http.Server, error) {
 	config, err := a.TLS.Config(logger) //nolint:contextcheck // each connection has a context
 	return &http.Server{

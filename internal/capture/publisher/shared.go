@@ -12,8 +12,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// RunShared forwards the events of hook commands until ctx ends, and then until the deadline. It
-// calls running when no other process forwards them.
+// RunShared forwards the events that hook commands have stored. After ctx ends, it continues until
+// the time that deadline returns.
+//
+// Only one process can forward these events. RunShared calls running when this process begins.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
 	dir := hookclient.SharedOutbox(opts.DataDir)

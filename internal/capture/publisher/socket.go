@@ -57,8 +57,9 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	}, nil
 }
 
-// Start serves the socket of the data directory and sweeps spool files, until ctx ends or stop is
-// called. A socket error is only logged.
+// Start serves the Unix socket of the data directory. It also moves events from spool files to the
+// shared outbox. Both end when ctx ends or stop is called. If the socket is not available, Start
+// only logs a warning.
 func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

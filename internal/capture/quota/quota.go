@@ -1,7 +1,8 @@
 // Package quota limits how much each tenant sends to a publisher.
 //
-// A tenant has three limits per second, for events, bytes of payload and new runs. After a pause,
-// it may send at once what the limits allow during [Limits.Burst]. Memory use is bounded.
+// A tenant has three limits per second, for events, for bytes of payload and for new runs. After a
+// pause, a tenant may exceed these limits for a moment, up to the amount that [Limits.Burst]
+// allows. Memory use is bounded.
 package quota
 
 import (
@@ -31,7 +32,7 @@ const (
 	flagFactor = "rate-factor"
 )
 
-// Default returns limits that are far above the normal rate of an engine.
+// Default returns limits that are far higher than what an agent engine normally sends.
 func Default() Limits {
 	return Limits{Events: 5000, Bytes: 16 << 20, Runs: 500, Burst: 5 * time.Second}
 }
@@ -58,7 +59,8 @@ const (
 	idle       = 5 * time.Minute // with too many tenants, a tenant is forgotten after this time
 )
 
-// Quotas counts what tenants send. Nil has no limits. The methods are safe for concurrent use.
+// Quotas measures how much each tenant sends. A nil *Quotas has no limits. The methods are safe for
+// concurrent use.
 type Quotas struct {
 	limits Limits
 	seed   maphash.Seed
@@ -120,8 +122,8 @@ func (q *Quotas) of(name string, now time.Time) *tenant {
 	return t
 }
 
-// Check returns an [ExceededError] if the tenant must wait before it sends an event of the run. The
-// run may be empty.
+// Check returns an [ExceededError] if the tenant must wait before it sends an event of this run.
+// run is empty for an event without a run.
 func (q *Quotas) Check(name, run string) error {
 	if q == nil {
 		return nil
@@ -142,7 +144,8 @@ func (q *Quotas) Check(name, run string) error {
 	return nil
 }
 
-// Charge counts a stored event. Beyond a limit, later events of the tenant wait longer.
+// Charge counts a stored event of a tenant towards the limits. Above a limit, [Quotas.Check] makes
+// the tenant wait.
 func (q *Quotas) Charge(name, run string, bytes int) {
 	if q == nil {
 		return

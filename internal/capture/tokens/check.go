@@ -40,8 +40,8 @@ var (
 	ErrUnknown = errors.New("the bearer token is not valid")
 )
 
-// Check returns the token with this secret, or the zero Token if tokens are not required. After any
-// error, refuse the request.
+// Check returns the token with this secret. If tokens are not required, it returns the zero Token.
+// If Check returns an error, the caller must refuse the request.
 func (f *File) Check(secret Secret) (Token, error) {
 	if err := f.refresh(); err != nil {
 		return Token{}, fmt.Errorf("check token: %w", err)
@@ -60,7 +60,7 @@ func (f *File) Check(secret Secret) (Token, error) {
 	return t, nil
 }
 
-// Required reports whether senders need a token.
+// Required reports whether clients must send a token.
 func (f *File) Required() bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

@@ -47,8 +47,8 @@ func Create(ctx context.Context, path, tenant, note string) (Secret, Token, erro
 	return secret, token, nil
 }
 
-// Revoke removes the token with this id or secret from a token file. It must belong to the tenant,
-// unless that is empty.
+// Revoke removes a token from a token file. id is the id or the secret of the token. The token must
+// belong to tenant, unless tenant is empty.
 func Revoke(ctx context.Context, path, tenant, id string) (Token, error) {
 	id = idOf(id)
 	var revoked Token

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Write replaces the file at path atomically and durably. Only its owner can read it. A crash can
-// leave a file ".new-*".
+// Write replaces the file at path atomically and durably. The new file has the mode 0600. A crash
+// can leave a temporary file with the name ".new-*" in the same directory.
 func Write(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*") // mode 0600
@@ -30,7 +30,8 @@ func Write(path string, data []byte) (err error) {
 	return SyncDir(dir)
 }
 
-// SyncDir syncs a directory to disk. Its new and renamed entries then survive a crash.
+// SyncDir syncs a directory to disk. After that, new and renamed files in the directory survive a
+// crash.
 func SyncDir(dir string) (err error) {
 	d, err := os.Open(dir)
 	if err != nil {

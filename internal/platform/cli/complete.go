@@ -13,18 +13,19 @@ import (
 // completionTime limits a completion, because the user waits for it.
 const completionTime = 300 * time.Millisecond
 
-// Values lists the values of a flag or an argument, or none after an error, which a shell could not
-// show.
+// Values returns the possible values of a flag or an argument, for completion in the shell. It
+// returns none after an error, because completion cannot show errors.
 type Values func(ctx context.Context) []string
 
-// Words are values that are known beforehand.
+// Words returns a function that lists fixed values.
 func Words(words ...string) Values { return func(context.Context) []string { return words } }
 
 // Described is a value with a text that the shell shows next to it.
 type Described struct{ Value, Text string }
 
-// Completion completes an argument or a flag in the shell. It omits values that need quotes,
-// because agents choose some of them.
+// Completion returns a function that completes an argument or a flag in the shell. It leaves out
+// values that the shell would have to quote, because agents choose some values and could hide a
+// command in them.
 func (s *Shared) Completion(values Values) cobra.CompletionFunc {
 	return completion(func(ctx context.Context) (list []Described) {
 		for _, v := range values(ctx) {
@@ -61,7 +62,8 @@ func completion(values func(context.Context) []Described) cobra.CompletionFunc {
 // Argument is like [Shared.Completion] for the only argument of a command.
 func (s *Shared) Argument(values Values) cobra.CompletionFunc { return first(s.Completion(values)) }
 
-// DescribedArgument is like [Shared.Argument] for values with a text.
+// DescribedArgument is like [Shared.Argument], but the shell shows a description next to each
+// value.
 func (s *Shared) DescribedArgument(values func(context.Context) []Described) cobra.CompletionFunc {
 	return first(completion(values))
 }

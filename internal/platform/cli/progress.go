@@ -36,7 +36,7 @@ func NewProgress(w io.Writer, label string) *Progress {
 	return &Progress{w: w, label: label, now: time.Now}
 }
 
-// Set draws the bar, such as 3 of 10. A total of 0 is unknown.
+// Set draws the progress bar, such as 3 of 10. Use 0 for an unknown total.
 func (p *Progress) Set(done, total uint64) {
 	if p == nil {
 		return

@@ -9,8 +9,8 @@ import (
 
 const severalTenants = "hooktrail_several_tenants"
 
-// SeveralTenants allows several --tenant flags for cmd. [Shared.Tenant] is empty unless there is
-// one.
+// SeveralTenants lets a user repeat the flag --tenant of cmd. With several tenants, [Shared.Tenant]
+// is empty.
 func SeveralTenants(cmd *cobra.Command) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = make(map[string]string)

@@ -23,7 +23,8 @@ var natsVariables = map[string]string{ //nolint:gosec // names of variables
 	"nats-key":   "NATS_KEY",
 }
 
-// NATSVariable returns the variable of the NATS tools for a flag, or "".
+// NATSVariable returns the environment variable that the NATS tools use for a flag, such as
+// NATS_URL for nats-url. It returns "" for other flags.
 func NATSVariable(flag string) string { return natsVariables[flag] }
 
 // DefaultDataDir returns $XDG_DATA_HOME/hooktrail. Without that variable, it returns
@@ -44,7 +45,8 @@ func Name(flag string) string {
 	return "HOOKTRAIL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// NameOf is like [Name] for a flag with [Own].
+// NameOf returns the name of the environment variable of f. Unlike [Name], it considers a name from
+// [Own].
 func NameOf(f *pflag.Flag) string {
 	if own := f.Annotations[ownAnnotation]; len(own) > 0 {
 		return Name(own[0])
@@ -78,7 +80,8 @@ const (
 // IsSet reports whether a variable has set f.
 func IsSet(f *pflag.Flag) bool { return f.Annotations[setAnnotation] != nil }
 
-// Set sets flags from environment variables, unless the flag or one that excludes it was given.
+// Set sets flags from environment variables. A flag on the command line has precedence, also over
+// the variables of flags that it excludes.
 func Set(flags *pflag.FlagSet, warn func(string)) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -127,12 +130,12 @@ func Has(f *pflag.Flag) bool {
 // forgotten variable could silently exclude records from a check.
 var selections = []string{"run", "event", "from", "to", "day"} //nolint:gochecknoglobals // a constant
 
-// LineOnly makes flags ignore the environment. A variable for the filter of one command must not
-// select the data that another erases.
+// LineOnly excludes flags from environment variables. Otherwise a variable that filters the output
+// of one command could select the data that another command erases.
 func LineOnly(flags *pflag.FlagSet, names ...string) { annotate(flags, lineOnlyAnnotation, names) }
 
-// Variable allows environment variables for flags that only share the name of a flag that selects
-// records.
+// Variable lets environment variables set flags that other commands use to select records, such as
+// --run. By default, such flags can only be set on the command line.
 func Variable(flags *pflag.FlagSet, names ...string) { annotate(flags, variableAnnotation, names) }
 
 func annotate(flags *pflag.FlagSet, annotation string, names []string) {
@@ -141,8 +144,9 @@ func annotate(flags *pflag.FlagSet, annotation string, names []string) {
 	}
 }
 
-// Own gives a flag the variable of another name, because its name has another meaning in another
-// command. The variable of its own name still counts with an accepted value.
+// Own makes a flag use the environment variable of the name in name, because a flag of the same
+// name has another meaning in another command. The old variable still works if its value is one of
+// accepted.
 func Own(flags *pflag.FlagSet, flag, name string, accepted ...string) {
 	_ = flags.SetAnnotation(flag, ownAnnotation, []string{name})
 	_ = flags.SetAnnotation(flag, acceptAnnotation, accepted)

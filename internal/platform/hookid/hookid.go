@@ -1,4 +1,5 @@
-// Package hookid keeps the secret of a data directory from which the ids of hook events are derived.
+// Package hookid stores the secret of a data directory. The ids of hook events are derived from
+// this secret.
 package hookid
 
 import (
@@ -19,11 +20,12 @@ const unkeyed = "unkeyed\n"
 
 const keyBytes = 32
 
-// Key returns the secret from which the ids of hook events are derived, and creates a missing
-// secret. A client that could predict an id could send another event with it first.
+// Key returns the secret of a data directory, from which the ids of hook events are derived. It
+// creates the secret if it is missing. Without a secret, a client could predict the id of an event
+// and send another event with this id first.
 //
-// Key returns nil if an outbox or a ledger exists without a secret, because an earlier version
-// needed none. So call Key before opening either.
+// Call Key before an outbox or a ledger is created. If one exists without a secret, an earlier
+// version created it, and Key returns nil.
 func Key(dataDir string) ([]byte, error) {
 	path := filepath.Join(dataDir, fileName)
 	data, err := os.ReadFile(path)

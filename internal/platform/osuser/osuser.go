@@ -36,7 +36,8 @@ func at(name string) string {
 	return name + "@" + host
 }
 
-// WithNote returns a name entered by a person, and current in parentheses if it differs.
+// WithNote returns the name that a person entered. If the system user current differs from that
+// name, it follows in parentheses.
 func WithNote(name, current string) string {
 	if !Differs(name, current) {
 		return name
@@ -44,7 +45,8 @@ func WithNote(name, current string) string {
 	return name + " (" + current + ")"
 }
 
-// Differs reports whether a name, with or without a host, differs from the system user USER@HOST.
+// Differs reports whether by, a name that a person entered, differs from current. current is the
+// system user as USER@HOST, and by may lack the host.
 func Differs(by, current string) bool {
 	name, _, _ := strings.Cut(current, "@")
 	return current != "" && by != name && by != current

@@ -1,5 +1,5 @@
-// Package sqlitetx runs SQLite transactions that are safe on a full disk. It also reads single
-// values.
+// Package sqlitetx runs SQLite transactions that stay correct if the disk is full. It also has
+// helpers that read values from query results.
 package sqlitetx
 
 import (
@@ -17,8 +17,8 @@ const (
 	BeginRead  = "BEGIN"           // reads one snapshot of the file
 )
 
-// Within runs fn in a transaction and interrupts it when ctx ends. It fails if SQLite itself rolls
-// back.
+// Within runs fn in a transaction, which it interrupts when ctx ends. If SQLite rolls the
+// transaction back, for example on a full disk, Within returns an error.
 func Within(ctx context.Context, conn *sqlite.Conn, begin string, fn func() error) (err error) {
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)

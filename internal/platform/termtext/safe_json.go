@@ -14,7 +14,8 @@ func SafeJSON(w io.Writer) io.Writer { return safeJSON{w} }
 
 type safeJSON struct{ w io.Writer }
 
-// Write implements [io.Writer]. The replaced characters occur only in JSON strings.
+// Write implements [io.Writer]. It needs no JSON parser, because the characters that it escapes can
+// only occur in JSON strings.
 func (s safeJSON) Write(p []byte) (int, error) {
 	done := 0
 	var out []byte

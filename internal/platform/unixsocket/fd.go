@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FD reads and writes a file descriptor with a deadline. The zero value is stdin without a
-// deadline.
+// FD reads and writes a file descriptor, with an optional deadline. The zero FD is stdin.
 type FD struct {
 	number int
 	until  time.Time

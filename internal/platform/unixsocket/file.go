@@ -14,8 +14,8 @@ import (
 // maxPath is the longest socket path that every system accepts, in bytes.
 const maxPath = 103
 
-// Path returns the path of a socket in a folder. A path that is too long becomes a shorter one,
-// which works until done is called.
+// Path returns the path of a Unix socket in the folder dir. If the path is too long for a socket,
+// Path returns a shorter one, which is valid until done is called.
 func Path(dir, name string) (path string, done func(), err error) {
 	if path = filepath.Join(dir, name); len(path) <= maxPath {
 		return path, func() {}, nil

@@ -41,7 +41,7 @@ type Annotator interface {
 	Erase(ctx context.Context, issue, text string) error
 }
 
-// EditSource returns the edits that people made in a workspace.
+// EditSource returns the changes that people made to issues with Beads, outside of the tracker.
 type EditSource interface {
 	// Edits returns the edits by people that are not acknowledged yet, oldest first. They survive
 	// restarts. If the error is a [*FileError], a line is unreadable, but the edits are valid.
@@ -62,7 +62,7 @@ const (
 	ActionRetitled   Action = "retitled" // Value is the new title
 )
 
-// Edit is a person's change in a workspace.
+// Edit is a change that a person made to an issue with Beads.
 type Edit struct {
 	ID     string    `json:"id"` // the same each time the edit is found
 	Issue  string    `json:"issue"`

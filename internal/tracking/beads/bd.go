@@ -53,8 +53,8 @@ func (o BDOptions) withDefaults() BDOptions {
 	return o
 }
 
-// A BD stores issues in Beads workspaces through the Beads CLI, bd. [BD.Export] repeats changes
-// that bd has missed. The methods may be called concurrently.
+// A BD stores issues in Beads workspaces through bd, the Beads CLI. If a change fails, the next
+// [BD.Export] tries again. The methods may be called concurrently.
 type BD struct {
 	opts    BDOptions
 	table   *table
@@ -104,15 +104,16 @@ func (b *BD) Workspace(tenant string) Backend {
 // Flush writes all pending changes to the database on disk, in one transaction.
 func (b *BD) Flush(ctx context.Context) error { return b.table.lockedFlush(ctx) }
 
-// Recover makes the next Export check all workspaces. Call it at the start, because the previous
-// process may have crashed.
+// Recover makes the next Export compare all workspaces with the database. Call it at the start,
+// because a crash of the previous process may have left a workspace out of date.
 func (b *BD) Recover(ctx context.Context) error { return b.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues that are incomplete in their workspace.
+// Backlog returns the number of issues that are in the database, but not yet complete in their
+// Beads workspace.
 func (b *BD) Backlog(ctx context.Context) (int, error) { return b.table.backlog(ctx) }
 
-// Export copies the flushed issues to their workspaces. The error wraps ErrUnavailable if no
-// workspace can be reached.
+// Export copies the issues from the database to the Beads workspaces. The error wraps
+// ErrUnavailable if no workspace can be reached.
 func (b *BD) Export(ctx context.Context) error {
 	if err := b.Flush(ctx); err != nil {
 		return err

@@ -44,15 +44,16 @@ func (s *Store) Workspace(tenant string) Backend {
 // Flush writes all pending changes to the database on disk, in one transaction.
 func (s *Store) Flush(ctx context.Context) error { return s.table.lockedFlush(ctx) }
 
-// Recover makes the next Export check all workspaces. Call it at the start, because the previous
-// process may have crashed.
+// Recover makes the next Export compare all files with the database. Call it at the start, because
+// a crash of the previous process may have left a file out of date.
 func (s *Store) Recover(ctx context.Context) error { return s.table.recover(ctx) }
 
-// Backlog returns the number of flushed issues that Export has still to write.
+// Backlog returns the number of issues that are in the database, but not yet in the issues file of
+// their tenant.
 func (s *Store) Backlog(ctx context.Context) (int, error) { return s.table.backlog(ctx) }
 
-// Export writes the flushed issues to their files and keeps people's edits. Each file is replaced
-// atomically.
+// Export writes the issues from the database to the issues files, one per tenant. It does not
+// overwrite changes that people made in a file. Each file is replaced atomically.
 func (s *Store) Export(ctx context.Context) error {
 	s.table.mu.Lock()
 	defer s.table.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// Schema creates the tables of the backends. A rebuild loses the contents of a table if its SQL
-// text has changed, even in a comment.
+// Schema is the SQL text that creates the tables of the backends. When the tracker rebuilds its
+// database, it keeps only tables whose SQL text is unchanged. Even a changed comment loses a table.
 const Schema = `
 CREATE TABLE bead (
 	tenant  TEXT NOT NULL,

@@ -134,8 +134,8 @@ func (c Comment) number(others int) json.RawMessage {
 	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which JSON readers represent exactly
 }
 
-// Label implements [Annotator]. It keeps the time of the issue, because a newer time would block
-// late status changes.
+// Label implements [Annotator]. It does not change the update time of the issue, because a status
+// change from before that time is ignored.
 func (w *workspace) Label(ctx context.Context, id, label string, _ time.Time) error {
 	if err := checkLabel(label); err != nil {
 		return fmt.Errorf("issue %s: %w", id, err)

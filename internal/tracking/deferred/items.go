@@ -14,21 +14,21 @@ const (
 	maxItem  = 300      // in runes
 )
 
-// Items returns the deferred work in summary, in the order of the text. It has at most 50 items of
-// 300 runes, with different [Key]s.
+// Items returns the deferred work that a summary mentions, such as "TODO: add docs", in the order
+// of the text. It returns at most 50 items of 300 runes each, and none twice.
 func Items(summary string) []string {
 	r := reader{labels: deferredLabels, clauses: deferredCues}
 	return r.read(summary)
 }
 
-// Done returns the finished work in summary, such as "Done: add docs". It settles the item of
-// [Items] with the same [Key].
+// Done returns the finished work that a summary mentions, such as "Done: add docs". The finished
+// work has the same [Key] as the deferred work that [Items] returned earlier.
 func Done(summary string) []string {
 	r := reader{labels: doneLabels, clauses: doneCues, done: true}
 	return r.read(summary)
 }
 
-// Nothing reports whether item denies any work, such as "none" or "nothing left".
+// Nothing reports whether item says that no work is left, such as "none" or "nothing left".
 func Nothing(item string) bool {
 	if !strings.ContainsFunc(item, unicode.IsLetter) {
 		return true
@@ -37,8 +37,8 @@ func Nothing(item string) bool {
 	return len(words) == 0 || begins(nothing, words) || are(nothingAlone, words)
 }
 
-// Key returns the same text for similar items, such as "Added the docs." and "add docs".
-// Key(Key(item)) equals Key(item).
+// Key returns a normal form of a work item, which is equal for similar items such as "Added the
+// docs." and "add docs". A key is its own normal form.
 func Key(item string) string {
 	for range 100 {
 		key := keyOnce(item)

@@ -26,13 +26,13 @@ type Comparison struct {
 	Decisions Differences[DecisionDifference] `json:"decisions"` // decisions with different actions, rules or issues
 }
 
-// A Pair has a value of today's configuration and a value of the new configuration.
+// A Pair contains the same value under today's configuration and under the new one.
 type Pair[T any] struct {
 	Base T `json:"base"`
 	New  T `json:"new"`
 }
 
-// Differences counts differences and lists the first ones.
+// Differences counts the differences between two replays. It lists only the first ones as examples.
 type Differences[T any] struct {
 	Count    int `json:"count"`
 	Examples []T `json:"examples"`
@@ -47,7 +47,8 @@ func (d *Differences[T]) add(limit int, example func() (T, error)) error {
 	return err
 }
 
-// IssueDifference is an issue that differs between the two sides, or exists on one only.
+// IssueDifference describes an issue that differs between two replays, or that only one of them
+// has.
 type IssueDifference struct {
 	ID     string     `json:"id"`
 	Tenant string     `json:"tenant"`
@@ -62,7 +63,7 @@ type IssueDifference struct {
 	Decision *Pair[Decision] `json:"decision,omitempty"`
 }
 
-// DecisionDifference is an event with different decisions.
+// DecisionDifference describes an event for which two replays have made different decisions.
 type DecisionDifference struct {
 	Event  string `json:"event"`
 	Tenant string `json:"tenant"`
@@ -154,8 +155,8 @@ func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(
 	return nil
 }
 
-// Compare compares two replays of the same history, with at most the given number of examples of
-// each kind.
+// Compare compares two replays of the same history. For each kind of difference, the result has at
+// most the given number of examples.
 func Compare(base, changed *Replay, examples int) (Comparison, error) {
 	c := Comparison{
 		Events: changed.events, Config: Pair[string]{base.config.Hash(), changed.config.Hash()},

@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// A Stream is the part of the broker's stream that the tracker of DataDir has read.
+// A Stream is the NATS stream up to the position that the tracker in DataDir has reached.
 type Stream struct {
 	DataDir  string
 	Tenant   string // empty means all
@@ -16,14 +16,15 @@ type Stream struct {
 	Bar      Progress // may be nil
 }
 
-// StreamComparison describes how another configuration changes the issues of a stream.
+// StreamComparison describes how the issues of the stream would differ under a new configuration.
 type StreamComparison struct {
 	Reproduced Reproduction `json:"reproduced"`
 	Comparison
 }
 
-// Compare folds the stream under today's configuration (base) and a new one (changed). It compares
-// base with the tracker's issues, and changed with base.
+// Compare replays the stream into base, which has today's configuration, and into changed, which
+// has a new one. It compares base with the tracker's issues, to show that a replay is exact. It
+// then compares changed with base.
 func (s Stream) Compare(ctx context.Context, base, changed *Replay) (result StreamComparison, err error) {
 	now, err := takeToday(ctx, s.DataDir, s.Tenant, base.conn)
 	if err != nil {

@@ -32,7 +32,8 @@ func (f *Faults) note(text string) {
 	}
 }
 
-// Err returns an error that lists the faults, or nil.
+// Err returns an error that lists the lines that are not valid events. It returns nil if there are
+// none.
 func (f *Faults) Err() error {
 	if f.count == 0 {
 		return nil

@@ -25,8 +25,10 @@ type Input struct {
 	Seen func(events.Event)
 }
 
-// Fold reads the file once and applies its events to all replays. Failures that still wait for a
-// success at the end are decided then.
+// Fold reads the file once and applies its events to all replays.
+//
+// A failure gets an issue only if no success follows in time. At the end of the file, Fold decides
+// the failures that are still waiting.
 func (in Input) Fold(ctx context.Context, replays ...*Replay) (bad Faults, err error) {
 	l, err := openLines(ctx, in.Path, in.Stdin)
 	if err != nil {

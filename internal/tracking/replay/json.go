@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// WriteJSON writes issues in the order of creation, decisions in the order of arrival, and against
-// if it is not nil.
+// WriteJSON writes the issues in the order of creation and the decisions in the order of arrival.
+// If against is not nil, the output contains this comparison too.
 func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	buf := bufio.NewWriterSize(out, 64<<10)
 	safe := termtext.SafeJSON(buf) // filter before the buffer, which can split a character

@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Issue is an issue in the output of whatif. Later versions keep its fields and may add others.
+// Issue contains one issue of the output of the command whatif. Later versions keep its fields and
+// may add others.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`
@@ -29,7 +30,7 @@ type Transition struct {
 	Event string       `json:"event"`
 }
 
-// Decision is a decision in the output of whatif.
+// Decision contains one decision of the output of the command whatif.
 type Decision struct {
 	Event  string       `json:"event"`
 	Action rules.Action `json:"action"`

@@ -22,8 +22,8 @@ const (
 	scratchCache = 64 << 10
 )
 
-// A Replay folds a history under one configuration into a temporary database. It is not safe for
-// concurrent use.
+// A Replay applies the events of a history to a temporary database, under one configuration. It is
+// not safe for concurrent use.
 type Replay struct {
 	conn    *sqlite.Conn
 	config  rules.Config
@@ -32,7 +32,7 @@ type Replay struct {
 	events  int
 }
 
-// New returns an empty replay. The caller must close it.
+// New returns a replay that has no events yet. The caller must close it.
 func New(config rules.Config) (*Replay, error) {
 	conn, err := openScratch()
 	if err != nil {
@@ -61,7 +61,7 @@ func openScratch() (*sqlite.Conn, error) {
 	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // one transaction, because only this connection uses the database
 }
 
-// Conn returns the database with the results. The functions of package store can read it.
+// Conn returns the database with the issues and decisions of the replay. Package store can read it.
 func (r *Replay) Conn() *sqlite.Conn { return r.conn }
 
 // Config returns the configuration of the replay.

@@ -15,8 +15,8 @@ const (
 	maxAhead = 2 * 365 * day
 )
 
-// Tenant has the clock and the rate limits of a tenant. The clock follows the events, so that a
-// replay decides the same.
+// Tenant contains the clock and the rate limits of one tenant. The clock is taken from event times
+// and not from the system, so that a replay makes the same decisions.
 type Tenant struct {
 	Clock    time.Time   `json:"clock,omitzero"` // latest credible event time
 	Far      far         `json:"far,omitzero"`

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Config has the limits of the rules. The default file in package configfile explains them.
+// Config contains the limits of the rules. The default configuration file, which is in package
+// configfile, explains each limit.
 type Config struct {
 	TitlePrefix string   `json:"title_prefix"`
 	Tracked     []string `json:"tracked"`
@@ -41,7 +42,7 @@ type Config struct {
 	Digest DigestConfig `json:"digest"`
 }
 
-// Limit allows at most Most events within a sliding window.
+// Limit allows at most Most events in any period of the length Within.
 type Limit struct {
 	Most   int           `json:"most"`
 	Within time.Duration `json:"within"`
@@ -57,7 +58,8 @@ type Signs struct {
 	Tokens  int64 `json:"tokens"`
 }
 
-// DigestConfig has the limits of digests.
+// DigestConfig contains the limits for digest issues. A digest issue lists failures that got no
+// separate issue, because there were too many.
 type DigestConfig struct {
 	Age     time.Duration `json:"age"`
 	Entries int           `json:"entries"`

@@ -6,7 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Action is the strongest effect of a decision.
+// Action is the most important thing that a decision does to an issue, such as creating it.
 type Action string
 
 // The actions, weakest first.
@@ -57,7 +57,7 @@ func (d Decision) Data() events.IssueDecidedData {
 	}
 }
 
-// Op is the operation of an effect.
+// Op is what an effect does to an issue.
 type Op string
 
 // Operations on issues.

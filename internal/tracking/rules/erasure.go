@@ -21,8 +21,9 @@ type Erasure struct {
 	events map[string]bool // the elements of Events
 }
 
-// Record returns a record without the erased texts, or nil if it must be deleted. Pass the index of
-// words after the follow-ups, because it loses the erased ones.
+// Record returns a copy of a record without the erased texts, or nil if the record must be deleted.
+//
+// Pass the index of words after all follow-ups, because Record removes erased words from the index.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil

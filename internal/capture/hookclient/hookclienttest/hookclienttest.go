@@ -35,7 +35,8 @@ func HooksFile(tb testing.TB, text string) string {
 	return file
 }
 
-// Forwarded forwards the shared outbox of a data directory and returns the stream.
+// Forwarded publishes the shared outbox of a data directory, and then returns all events of the
+// stream.
 func Forwarded(tb testing.TB, srv *natstest.Server, dir string) []events.Event {
 	tb.Helper()
 	p, err := publish.OpenShared(tb.Context(), srv.Connect(tb), publish.Options{
@@ -66,7 +67,8 @@ func Calls(tb testing.TB, list []events.Event) (calls []events.ToolBeforeData) {
 	return calls
 }
 
-// Removal is a payload that asks to run rm -rf, and the reply of [NoRemoval].
+// Removal is a payload in which an agent asks to run rm -rf. Denied is the expected reply under the
+// hooks of [NoRemoval].
 type Removal struct{ Name, Tool, Event, Payload, Denied string }
 
 // Removals has the payloads of all tools. Tests must not change it.

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Error reports why a request was refused.
+// Error describes why an HTTP request with CloudEvents was refused.
 type Error struct {
 	Status    int // of the response
 	Reason    string
@@ -52,7 +52,7 @@ func tooLarge(limit int) *Error {
 	return refuse(http.StatusRequestEntityTooLarge, "an event is larger than %d bytes", limit)
 }
 
-// BodyError returns the HTTP error for a failure to read the body.
+// BodyError returns the HTTP error for a failure to read the body of a request.
 func BodyError(err error) *Error {
 	e := refuse(http.StatusBadRequest, "body ends early")
 	tooLarge, isTooLarge := errors.AsType[*http.MaxBytesError](err)

@@ -9,11 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Outcome returns the status of a call that Claude Code reports as an error, and the source of a
-// denial. kind is the toolDenialKind of newer versions.
+// Outcome returns the status of a tool call that Claude Code reports as an error. For a denied
+// call, by says who denied it. kind is the field toolDenialKind, which older versions do not write.
 //
-// Without a kind, the output of a command or an MCP server means a failure. The audited agent
-// chooses it, so it cannot prove a refusal or an interrupt.
+// Without a kind, the status depends on the text. Text from a command or an MCP server always means
+// ToolError, because the agent can influence such text and could imitate a denial.
 func Outcome(tool, kind, text string) (status events.ToolStatus, by events.DeniedBy) {
 	first, _, _ := strings.Cut(text, "\n")
 	switch {

@@ -23,7 +23,7 @@ const (
 	OpenCode = "opencode"
 )
 
-// Events returns a function that reads the named format.
+// Events returns a function that reads files of the format source, such as "qwen-code".
 func Events(source string) func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error] {
 	read := formats[source]
 	return func(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {

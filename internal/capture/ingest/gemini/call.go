@@ -86,8 +86,8 @@ func (k toolCall) result() events.ToolResultData {
 	return Outcome(k.Name, k.Status, k.output(), k.Result)
 }
 
-// Outcome returns the result of a call of Gemini CLI or a fork, whose output is said. status is
-// success, error or cancelled.
+// Outcome returns the result of a tool call in Gemini CLI or in an agent derived from it. status is
+// success, error or cancelled, and said is the output of the tool.
 func Outcome(tool, status, said string, result json.RawMessage) events.ToolResultData {
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: result}
 	if code, ok := exitCode(said); ok && tool == shell {

@@ -18,10 +18,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Adapter is the function Events of a format.
+// Adapter is a function that reads the events of a transcript format, such as the function Events
+// of package claude.
 type Adapter func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
 
-// Read returns the events and the reports of an input.
+// Read reads an input with an adapter. It returns the events and the errors about input lines.
 func Read(tb testing.TB, read Adapter, data []byte, opts ingest.Options) (list []events.Event, bad []*ingest.LineError) {
 	tb.Helper()
 	if opts.Tenant == "" {
@@ -68,7 +69,8 @@ type Counts struct {
 	Events                                       int
 }
 
-// Count counts events by kind. Of repeated steps and message tokens, only the latest counts.
+// Count counts the events by kind. If an event for the same step or message occurs several times,
+// only the last one counts.
 func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
 	tb.Helper()
 	c := Counts{Bad: len(bad), Events: len(list)}
@@ -138,8 +140,8 @@ func Tools(tb testing.TB, list []events.Event) (tools map[string]int, exits map[
 	return tools, exits
 }
 
-// Check verifies that the events are valid, have different ids and agree with the last
-// run.finished. A call has at most one result.
+// Check verifies that the events are valid and have different ids, and that a call has at most one
+// result. The counts in each run's last run.finished must match the other events.
 func Check(tb testing.TB, list []events.Event) {
 	tb.Helper()
 	ids, calls := map[string]bool{}, map[string]bool{}
@@ -186,8 +188,8 @@ func Check(tb testing.TB, list []events.Event) {
 	}
 }
 
-// Grow imports growing versions of one input. Together they must give the same events as the last
-// version alone.
+// Grow imports several versions of one input, each longer than the previous one. All versions
+// together must give the same events as the last one.
 func Grow(tb testing.TB, read Adapter, file string, versions [][]byte) {
 	tb.Helper()
 	seen := map[string][]byte{}
@@ -252,8 +254,8 @@ func Outcome(tb testing.TB, result events.Event) string {
 	return said
 }
 
-// Compare reads data. It compares the events, formatted with brief, with want, and the reports with
-// wantReports.
+// Compare reads data with an adapter. It compares the events, each formatted by brief, with want.
+// It compares the errors about input lines with wantReports.
 func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
 	t.Helper()
 	list, bad := Read(t, read, []byte(data), ingest.Options{File: "f"})
@@ -273,7 +275,8 @@ func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, eve
 	}
 }
 
-// Stable is for fuzz targets. It checks the events of the input, which a second read must repeat.
+// Stable checks the events of an input, and that a second read returns the same events. It is for
+// fuzz targets.
 func Stable(tb testing.TB, read Adapter, data []byte) {
 	tb.Helper()
 	opts := ingest.Options{File: "fuzz"}

@@ -37,7 +37,8 @@ func Recorded(tb testing.TB, patterns ...string) []string {
 	return all
 }
 
-// Oracle returns the expected facts about the recorded files of a tool.
+// Oracle returns the rows of oracle-sessions.jsonl for the recorded files of a tool. The rows state
+// what an import must find in these files.
 func Oracle[Row any](tb testing.TB, tool string) []Row {
 	tb.Helper()
 	var rows []Row

@@ -42,7 +42,8 @@ func describe(raw json.RawMessage) (d described) {
 // empty.
 type identifier string
 
-// UnmarshalJSON reads an id in hex, as OTLP/JSON requires, and in the forms of some exporters.
+// UnmarshalJSON decodes a trace or span id. OTLP/JSON requires hexadecimal text, but some exporters
+// write base64 or a list of bytes.
 func (id *identifier) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Signal is the kind of data in a request.
+// Signal is the kind of data in an OTLP request, such as traces or logs.
 type Signal int
 
 // The supported signals.

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Identity returns the normal form of an error of the work, which identifies it together with its
-// run type, role and target.
+// Identity returns the normal form of an error in the agent's work. Two errors with the same normal
+// form, run type, role and target are the same failure.
 func Identity(class, text string) string {
 	words := classWords(class)
 	name := Normalise(strings.Join(words, " "))
@@ -56,7 +56,7 @@ func failedTest(text string) string {
 	return strings.ToLower(names[0])
 }
 
-// ByPerson reports whether an error says that the user interrupted or refused the work.
+// ByPerson reports whether an error means that a person interrupted or refused the work.
 func ByPerson(class, text string) bool {
 	switch strings.Join(classWords(class), " ") {
 	case "keyboard interrupt", "user interrupt", "user interrupted", "user aborted", "user abort", "user cancelled", "user canceled",

@@ -82,6 +82,17 @@ func TestRun_CostIsStable(t *testing.T) {
 	}
 }
 
+// The end of a longer input prices all answers with the table of its import.
+func TestRun_CostOfLongerInput(t *testing.T) {
+	million := &events.Tokens{Input: 1e6}
+	short := endOf(t, ingest.Options{Prices: table("d", 1)}, nil, answer{"1", "m", million, nil})
+	long := endOf(t, ingest.Options{Prices: table("e", 7)}, nil, answer{"1", "m", million, nil}, answer{"2", "m", million, nil})
+	data, err := events.Payload[events.RunFinishedData](long)
+	if diff := cmp.Diff(&events.Cost{USD: 14, Estimated: true, Prices: "e"}, data.Cost); diff != "" || err != nil || short.ID == long.ID {
+		t.Errorf("(-want +got):\n%s %v", diff, err)
+	}
+}
+
 // Prices change, so the id of an event does not depend on an estimate.
 func TestRun_CostIsNotPartOfTheID(t *testing.T) {
 	a := answer{"1", "m", &events.Tokens{Input: 1}, nil}

@@ -50,6 +50,9 @@ The exit status is 1 if there are mistakes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v := validity{File: args[0], Valid: true, Problems: []hookfile.Problem{}, Warnings: []hookfile.Problem{}}
 			f, err := hookfile.Load(args[0])
+			if err == nil {
+				err = f.CheckPrograms()
+			}
 			invalid, isInvalid := errors.AsType[*hookfile.InvalidError](err)
 			switch {
 			case isInvalid:
@@ -168,6 +171,9 @@ func readDocument(stdin io.Reader, path string) (hooks.Document, error) {
 func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Document) (out hooks.DocumentOutcome, err error) {
 	ctx := cmd.Context()
 	f, err := hookfile.Load(path)
+	if err == nil {
+		err = f.CheckPrograms()
+	}
 	if err != nil {
 		return out, err
 	}

@@ -75,6 +75,9 @@ func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.Fil
 	if err != nil {
 		return nil, err
 	}
+	if err := file.CheckPrograms(); err != nil {
+		return nil, err
+	}
 	var client decision.Client // registering hooks needs no connection, because it sends no request
 	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookfile.Options{Requester: client, Own: client.Own}); err != nil {
 		return nil, err

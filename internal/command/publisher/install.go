@@ -84,8 +84,11 @@ func (f *installFlags) validate() error {
 	if f.hook.Hooks == "" {
 		return nil
 	}
-	_, err := hookfile.Load(f.hook.Hooks)
-	return err
+	file, err := hookfile.Load(f.hook.Hooks)
+	if err != nil {
+		return err
+	}
+	return file.CheckPrograms()
 }
 
 type installed struct {

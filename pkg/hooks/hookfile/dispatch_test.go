@@ -11,6 +11,11 @@ import (
 
 func register(t testing.TB, text string, opts Options) *hooks.Registry {
 	t.Helper()
+	return registerFile(t, parse(t, text), opts)
+}
+
+func registerFile(t testing.TB, f *File, opts Options) *hooks.Registry {
+	t.Helper()
 	r := hooks.NewRegistry(hooks.Options{})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -19,7 +24,7 @@ func register(t testing.TB, text string, opts Options) *hooks.Registry {
 			t.Error(err)
 		}
 	})
-	if err := parse(t, text).Register(r, opts); err != nil {
+	if err := f.Register(r, opts); err != nil {
 		t.Fatal(err)
 	}
 	return r

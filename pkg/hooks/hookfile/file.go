@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -55,6 +56,7 @@ type Hook struct {
 
 type settings struct {
 	command   []string
+	program   Problem // where command is
 	action    string
 	message   string
 	provider  string
@@ -67,7 +69,8 @@ type settings struct {
 	subject   string
 }
 
-// Load reads the file at path. An [InvalidError] lists all problems in the file.
+// Load reads the file at path. An [InvalidError] lists all problems in the file. Programs that begin
+// with ./ or ../ are relative to its folder. [File.CheckPrograms] reports missing ones.
 func Load(path string) (*File, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -82,10 +85,15 @@ func Load(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read hooks: %w", err)
 	}
-	return Parse(path, data)
+	f, err := Parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.resolve(filepath.Dir(path))
 }
 
-// Parse is like [Load] for a file that was already read. name is for problems.
+// Parse is like [Load] for a file that was already read. name is for problems. Relative programs stay
+// relative to the working directory.
 func Parse(name string, data []byte) (*File, error) {
 	r := &reader{file: name}
 	f := &File{Name: name}

@@ -188,6 +188,7 @@ func (r *hookReader) readTimeout(n *yaml.Node, what string) {
 const maxTimeout = 24 * time.Hour
 
 func (r *hookReader) readCommand(n *yaml.Node, what string) {
+	r.hook.program = Problem{File: r.file, Line: n.Line, Column: n.Column, Message: what}
 	if n.Kind != yaml.SequenceNode {
 		if s, ok := r.text(n, what); ok {
 			r.hook.command = shellCommand(s)

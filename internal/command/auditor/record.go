@@ -68,7 +68,7 @@ func recordRead(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, file s
 	}
 	_, err := access.Record(cmd.Context(), shared.DataDir, r.Tenant(), d)
 	if err != nil {
-		return fmt.Errorf("%w; the use of a copy of the ledger, with --ledger, is not recorded", err)
+		return fmt.Errorf("%w, or copy the ledger and name the copy with --ledger, whose use is not recorded", err)
 	}
 	return nil
 }

@@ -106,7 +106,10 @@ func (s streamFlags) defaultPosition(shared *cli.Shared) (string, error) {
 	}
 	dir := filepath.Join(shared.DataDir, "siem")
 	of := sha256.Sum256([]byte(s.to))
-	return filepath.Join(dir, token+"-"+hex.EncodeToString(of[:4])+".position"), os.MkdirAll(dir, 0o700)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("folder of positions: %w: name a file that you may write with --position", err)
+	}
+	return filepath.Join(dir, token+"-"+hex.EncodeToString(of[:4])+".position"), nil
 }
 
 func (s streamFlags) sink(stdout io.Writer, logger *slog.Logger) (func(context.Context) (siem.Sink, error), error) {

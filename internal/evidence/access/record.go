@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
@@ -38,6 +40,10 @@ func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedD
 		Name: Producer, Redactor: publish.NoRedaction,
 		Durability: publish.DiskDurability, Full: publish.Fail, Journal: publish.JournalDir(dataDir),
 	}, e)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return e, fmt.Errorf("record access: %w: nothing was done, because evidence is only used after its use is on record: "+
+			"run the command as a user who may write to %s", err, dataDir)
+	}
 	if err != nil {
 		return e, fmt.Errorf("record access: %w (nothing was done: evidence is only used after its use is on record)", err)
 	}

@@ -205,7 +205,7 @@ func notWritable(path string, err error) error {
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
 		f, denied := os.OpenFile(path, os.O_RDWR, 0)
 		if denied != nil {
-			return denied
+			return fmt.Errorf("%w: readers lock the file, so run this as a user who may write it, or copy the file", denied)
 		}
 		return errors.Join(err, f.Close())
 	default:

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -28,6 +29,9 @@ func Try(path string) (*Lock, error) { return try(path, syscall.LOCK_EX) }
 
 func try(path string, how int) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if how == syscall.LOCK_SH && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+		f, err = os.Open(path) // enough for a reader of a folder that it may not write to
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock file: %w", err)
 	}
@@ -52,7 +56,8 @@ func Wait(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_EX, held)
 }
 
-// Share is like [Wait] for a shared lock, which only excludes exclusive locks.
+// Share is like [Wait] for a shared lock, which only excludes exclusive locks. A process that may
+// only read an existing lock file can share its lock.
 func Share(ctx context.Context, path string, held func()) (*Lock, error) {
 	return wait(ctx, path, syscall.LOCK_SH, held)
 }

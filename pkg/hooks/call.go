@@ -29,7 +29,8 @@ func (c *call) parent() context.Context {
 	return c.dispatch.ctx
 }
 
-// Value returns a value from the context of the dispatch.
+// Value implements [context.Context]. It returns values of the context that Dispatch was called
+// with.
 func (c *call) Value(key any) any { return c.parent().Value(key) }
 
 type watch struct {

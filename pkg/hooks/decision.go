@@ -98,8 +98,11 @@ const (
 // Execution describes how one hook ran in a dispatch.
 type Execution = events.Execution
 
-// Decision is the answer of a decision hook. A nil *Decision and the zero Decision mean no opinion.
-// Patch and Context apply even without a verdict. Deny ignores Patch.
+// Decision is the answer of a hook at a [DecisionPoint]. A nil *Decision and the zero Decision mean
+// no opinion.
+//
+// A hook without an opinion can still set Patch and Context. If a hook denies, its Patch is
+// ignored.
 type Decision[P any] struct {
 	Verdict Verdict // empty means no opinion
 	Reason  string  // for people and models

@@ -109,7 +109,8 @@ func notify[E any](ctx context.Context, e *Engine, point *NotificationPoint[E], 
 	e.recorded(ctx, point.Kind(), point.Dispatch(ctx, e.registry, meta, data).RecordErr)
 }
 
-// Notes describes what a function has done, in addition to its result.
+// Notes describes the work of a step, a run or a session, such as its tokens and files. See
+// [Report].
 type Notes struct {
 	Tokens   events.Tokens  // tokens used since the last report
 	Files    []string       // changed files
@@ -117,9 +118,10 @@ type Notes struct {
 	Metadata map[string]any // such as complexity, partial_success or deferred. For each key, the last value counts
 }
 
-// Report adds notes to the notifications that end the step, run and session of ctx. Tokens and
-// files count for all three, the summary and the metadata only for the innermost. Outside of an
-// [Engine], Report does nothing.
+// Report adds notes to the step, run and session in ctx. The engine includes the notes in the
+// events that end them. Tokens and files are added to all three. The summary and the metadata are
+// added only to the innermost one, which is the step if there is one. Outside of an [Engine],
+// Report does nothing.
 func Report(ctx context.Context, notes Notes) {
 	f, ok := ctx.Value(frameKey{}).(frame)
 	if !ok || f.sums == nil {

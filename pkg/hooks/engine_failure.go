@@ -50,7 +50,7 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// ErrInterrupted is the error of a tool whose call a person or the tool stopped.
+// ErrInterrupted means that a tool call was stopped by a person or by the tool.
 var ErrInterrupted = errors.New("interrupted")
 
 // RefusedError is the error of a tool that refused to run a call.
@@ -72,8 +72,8 @@ func isFinal(ctx context.Context, err error) bool {
 	return err == nil || refused || errors.Is(err, ErrInterrupted) || ctx.Err() != nil && errors.Is(err, ctx.Err())
 }
 
-// TypedError sets the type of an error for the hooks of [Error]. Without it, a tool's error is a
-// [ToolError], and other errors are classified.
+// TypedError sets the [ErrorType] that hooks of [Error] get for an error. Without a TypedError, the
+// engine uses [ToolError] for an error of a tool, and derives the type of any other error.
 type TypedError struct {
 	Type  ErrorType
 	Model string // model in use when the error occurred

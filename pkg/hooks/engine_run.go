@@ -22,8 +22,8 @@ type RunInfo struct {
 	Metadata map[string]any // for run.started and run.finished, to which [Report] can add
 }
 
-// Run dispatches run.started, calls fn, dispatches run.finished, and returns the error of fn. A run
-// of ctx becomes the parent.
+// Run calls fn as a run. It dispatches run.started before fn and run.finished after it, and returns
+// the error of fn. If ctx belongs to a run, this run becomes the parent of the new one.
 func (e *Engine) Run(ctx context.Context, info RunInfo, fn func(context.Context) error) error {
 	return e.run(ctx, e.at(ctx).enter(info), info, fn)
 }

@@ -24,8 +24,9 @@ func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(co
 	return nil
 }
 
-// UpdateMessage passes updates, a JSON object, through the hooks of message.update, calls update,
-// and dispatches message.updated. See [Engine.CreateMessage] for errors.
+// UpdateMessage changes a message. It passes updates, a JSON object, through the hooks of
+// message.update, and calls the function update with the result. It then dispatches
+// message.updated. The errors are the same as in [Engine.CreateMessage].
 func (e *Engine) UpdateMessage(
 	ctx context.Context, id MessageID, updates JSON, update func(ctx context.Context, updates JSON) (message JSON, err error),
 ) error {

@@ -15,7 +15,8 @@ type Fault string //nolint:errname // hooks.Fault("exit status 9") reads as what
 // Error returns the text of f.
 func (f Fault) Error() string { return string(f) }
 
-// Is makes timeouts match [context.DeadlineExceeded], and [ErrCancelled] match [context.Canceled].
+// Is makes the timeout errors match [context.DeadlineExceeded] in errors.Is, and [ErrCancelled]
+// match [context.Canceled].
 func (f Fault) Is(target error) bool {
 	if f == ErrTimedOut || f == ErrChainTimedOut {
 		return target == context.DeadlineExceeded
@@ -35,8 +36,8 @@ const (
 	ErrClosed        = Fault("registry closed")
 )
 
-// HookExecutionError describes the failure of a hook. Err may quote the input, so the error text is
-// only the [Fault] of Err.
+// HookExecutionError describes the failure of a hook. Err may contain text of the payload, so the
+// error text has only the part of Err that is a [Fault].
 type HookExecutionError struct {
 	Hook  ID
 	Name  string
@@ -45,7 +46,8 @@ type HookExecutionError struct {
 	Err   error
 }
 
-// Error returns the hook, point, agent and fault.
+// Error returns a text with the hook, the point and the agent. Of Err, the text contains only a
+// [Fault].
 func (e *HookExecutionError) Error() string {
 	s := "hook " + string(e.Hook)
 	if e.Name != "" {

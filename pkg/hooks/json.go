@@ -80,8 +80,8 @@ func (j *JSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Text returns the string in the member key, or false if there is none. The last of several members
-// counts.
+// Text returns the value of the member key, if it is a string. If the object has several members
+// with this name, the last one counts.
 func (j JSON) Text(key string) (string, bool) {
 	text, found := "", false
 	for c := j.members(); c.more(); {

@@ -14,14 +14,15 @@ type Subject struct {
 	Args JSON // arguments after the patches of earlier hooks
 }
 
-// Matcher selects the dispatches for which a hook is called. Match shares the hook's deadline, and
-// its panic fails the hook. It must be safe for concurrent use.
+// Matcher selects the tool calls and other actions for which a hook is called. The time of Match is
+// part of the hook's timeout, and a panic in Match counts as a failure of the hook. Match must be
+// safe for concurrent use.
 type Matcher interface {
 	Match(meta Meta, subject Subject) bool
 }
 
-// ForTool returns a matcher of tool names, where '*' matches any characters. A dispatch without a
-// tool call never matches.
+// ForTool returns a Matcher that compares the name of the tool with pattern. In pattern, '*'
+// matches any characters. If the hook is not called for a tool call, the Matcher returns false.
 func ForTool(pattern string) (Matcher, error) { return newGlob(globTool, pattern) }
 
 // ForAgent returns a matcher of Meta.Agent, where '*' matches any characters, or none at all.

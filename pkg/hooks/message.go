@@ -129,10 +129,10 @@ type stepOutput struct {
 	Output JSON   `json:"output,omitempty"`
 }
 
-// NoSubject is the subject type of transform points without a subject.
+// NoSubject is the type S of a [TransformPoint] whose value belongs to nothing else.
 type NoSubject struct{}
 
-// MessageID is the subject of [MessageUpdate].
+// MessageID is the id of the message that a [MessageUpdate] changes.
 type MessageID string
 
 // Message is a stored message.

@@ -36,13 +36,14 @@ func (p *NotificationPoint[E]) Register(r *Registry, fn func(context.Context, Me
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is like Register, but callers can check its error later with [Registry.Err].
+// On is like Register, but logs an error and returns an empty id. [Registry.Err] returns the errors
+// of all calls of On.
 func (p *NotificationPoint[E]) On(r *Registry, fn func(context.Context, Meta, E) error, opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch calls the hooks of the point in parallel, each with a copy of e. It does not wait for
-// asynchronous ones.
+// Dispatch calls the hooks of the point in parallel, each with a copy of e. It waits for the hooks,
+// except for those with the option [Async].
 func (p *NotificationPoint[E]) Dispatch(ctx context.Context, r *Registry, meta Meta, e E) Notified {
 	end := unknown
 	if p.rules.ending != nil {

@@ -83,8 +83,8 @@ func Name(name string) Option { return func(s *settings) { s.name = name } }
 // Priority sets the position of the hook at its point. Lower values run first. The default is 0.
 func Priority(priority int) Option { return func(s *settings) { s.priority = priority } }
 
-// Match calls the hook only if m and all other Match options match. [ForTool] is an error at points
-// without a tool call.
+// Match limits the hook to calls for which m returns true. With several Match options, all must
+// return true. Register fails if a matcher from [ForTool] is used at a point without a tool call.
 func Match(m Matcher) Option {
 	return func(s *settings) { s.matchers = append(s.matchers, m) }
 }
@@ -106,8 +106,8 @@ func OnFailure(m FailureMode) Option { return func(s *settings) { s.onFailure = 
 // notification points, [ToolResult] and [StepOutput].
 func Async() Option { return func(s *settings) { s.async = true } }
 
-// Enabled calls the hook only if enabled returns true. It is asked before each call, within the
-// hook's timeout.
+// Enabled makes the registry call enabled before each call of the hook. The hook is skipped if
+// enabled returns false. The time of enabled is part of the hook's timeout.
 func Enabled(enabled func(context.Context, Meta) bool) Option {
 	return func(s *settings) { s.enabled = append(s.enabled, enabled) }
 }

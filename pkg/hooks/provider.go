@@ -115,19 +115,20 @@ type (
 	}
 )
 
-// Named is a provider that names its hooks. The option [Name] has precedence.
+// Named is a provider with a name, which its hooks get too. The option [Name] takes precedence over
+// this name.
 type Named interface {
 	Name() string
 }
 
-// Enabler is a provider that can switch its hooks off. IsEnabled is asked before each call of a
-// hook.
+// Enabler is a provider that can switch off its hooks. Before each call of a hook, the registry
+// calls IsEnabled, and skips the hook if it returns false.
 type Enabler interface {
 	IsEnabled(ctx context.Context, meta Meta) bool
 }
 
-// Registrar is a provider that registers its hooks itself, all or none. Register must apply opts
-// after the provider's own options.
+// Registrar is a provider that registers its hooks itself. If Register fails, it must leave no
+// hooks in r. It must apply opts after options of the provider, so that opts take precedence.
 type Registrar interface {
 	Register(r *Registry, opts ...Option) ([]ID, error)
 }

@@ -29,7 +29,8 @@ func (p *RecoveryPoint) Register(r *Registry, fn func(context.Context, Meta, Fai
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is like Register, but callers can check its error later with [Registry.Err].
+// On is like Register, but logs an error and returns an empty id. [Registry.Err] returns the errors
+// of all calls of On.
 func (p *RecoveryPoint) On(r *Registry, fn func(context.Context, Meta, Failure) (*Recovery, error), opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }

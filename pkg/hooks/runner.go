@@ -140,9 +140,11 @@ const (
 	EnvHookTimeout    = "GWI_HOOK_TIMEOUT_MS" // timeout of each hook in milliseconds, 5000 by default
 )
 
-// RunnerFromEnv returns a runner with options from environment variables. If AgentFS or Beads is
-// enabled, runs and steps are recorded to appender. AgentFS without an id is disabled with a
-// warning. An invalid timeout becomes 5 s. Logs are written to stderr.
+// RunnerFromEnv returns a Runner whose options come from environment variables. If AgentFS or Beads
+// is enabled, runs and steps are recorded with appender.
+//
+// Invalid variables cause no error. AgentFS without an id stays off, with a warning in the log on
+// stderr. An invalid timeout becomes 5 seconds.
 func RunnerFromEnv(appender Appender) *Runner {
 	return runnerFromEnv(os.Getenv, os.Stderr, appender)
 }

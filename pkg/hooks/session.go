@@ -164,12 +164,12 @@ type Step struct {
 	State JSON `json:"state,omitempty"` // an object
 }
 
-// StepPatch adds members to the state.
+// StepPatch adds members to the state with which an agent starts a step.
 type StepPatch struct {
 	State JSON `json:"state,omitempty"` // an object, merged by keys
 }
 
-// StepState is the subject of [StepOutput].
+// StepState describes the agent whose output the hooks of [StepOutput] change.
 type StepState struct {
 	Agent string
 	State JSON // state with which the agent started

@@ -54,7 +54,8 @@ func (p *TransformPoint[S, V]) Register(r *Registry, fn func(context.Context, Me
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is like Register, but callers can check its error later with [Registry.Err].
+// On is like Register, but logs an error and returns an empty id. [Registry.Err] returns the errors
+// of all calls of On.
 func (p *TransformPoint[S, V]) On(r *Registry, fn func(context.Context, Meta, S, V) (*V, error), opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }

@@ -76,8 +76,9 @@ type Link struct {
 
 const idDigits = 13
 
-// ID returns the permanent id of an issue, a hash. The lengths make ("a", "bc") and ("ab", "c")
-// differ.
+// ID returns the permanent id of an issue, which is a hash of the texts that identify the issue.
+// The hash includes the length of each text, so that ("a", "bc") and ("ab", "c") have different
+// ids.
 func ID(tenant string, identity ...string) string {
 	h := sha256.New()
 	var length [8]byte

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Lineage is a piece of work with one tracking issue. It has a run, its child runs, and re-runs
-// of the work item.
+// A Lineage groups the runs that work on the same thing and share one tracking issue. It contains a
+// run, its child runs, and later runs of the same work item.
 type Lineage struct {
 	Into       string    `json:"into,omitempty"` // lineage that this one was merged into
 	Type       string    `json:"type,omitempty"` // of Root

@@ -2,7 +2,7 @@ package rules
 
 import "fmt"
 
-// LabelLoop marks a tracking issue whose lineage has caused many issues without progress.
+// LabelLoop marks a tracking issue whose runs have caused many issues without progress.
 const LabelLoop = "loop"
 
 type loopGuard struct {

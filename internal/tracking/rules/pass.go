@@ -16,7 +16,8 @@ const (
 	digestKind = "digest" // updates the description of a digest
 )
 
-// GraceTimers is the id prefix of timers that end grace periods.
+// GraceTimers is the id prefix of the timers that end grace periods. During its grace period, a
+// failure waits for a later success before it gets an issue.
 const GraceTimers = graceKind + "/"
 
 // A pass runs the due timers of a tenant and then applies one event to the tenant's state.

@@ -7,7 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Stamp orders facts by event time, then by arrival.
+// A Stamp is the position of an event. Stamps are ordered by event time, and at equal times by
+// arrival.
 type Stamp struct {
 	At time.Time `json:"at,omitzero"`
 	N  uint64    `json:"n,omitempty"` // number in the order of arrival, or 0 without an event
@@ -81,7 +82,7 @@ var runs = table[Run]{"run", func(r *Run) {
 	r.Bundled, r.Left = slices.Clone(r.Bundled), slices.Clone(r.Left)
 }}
 
-// A Failing identifies a failure in a run without a tracking issue.
+// A Failing identifies a failure in a run that has no tracking issue.
 type Failing struct {
 	Failure string `json:"failure"`
 	Scope   string `json:"scope"`
@@ -89,7 +90,7 @@ type Failing struct {
 	At      Stamp  `json:"at"`
 }
 
-// Step has the latest report of a step.
+// Step contains the data of the latest step.finished event of a step.
 type Step struct {
 	At     Stamp    `json:"at,omitzero"`
 	Done   Stamp    `json:"done,omitzero"` // latest completion
@@ -101,8 +102,8 @@ type Step struct {
 
 var steps = table[Step]{"step", func(s *Step) { s.Left = slices.Clone(s.Left) }}
 
-// StepKey returns the key of the step that has finished, or "" for other events. Without a step id,
-// each event is a step.
+// StepKey returns a key for the step that a step.finished event reports. If the event has no step
+// id, the key is derived from the event id. For other events, StepKey returns "".
 func StepKey(e events.Event) string {
 	if e.Kind() != events.StepFinished {
 		return ""
@@ -119,8 +120,9 @@ func stepID(run, step string) string { return run + "\n" + step }
 // of roles.
 const maxRoles = 32
 
-// Complexity returns the highest declared complexity. Without any, it is 1 plus the number of
-// measures that reach their thresholds in [Signs].
+// Complexity returns the highest complexity that the events of the run declare. Without a declared
+// complexity, it is 1 plus the number of counts, such as steps and retries, that reach their
+// threshold in signs.
 func (r *Run) Complexity(signs Signs) int {
 	if r.Declared > 0 {
 		return r.Declared

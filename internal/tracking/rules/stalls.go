@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// LabelStalled marks a tracking issue whose lineage had no events for a long time.
+// LabelStalled marks a tracking issue whose runs have had no events for a long time.
 const LabelStalled = "stalled"
 
 type stallWatch struct {

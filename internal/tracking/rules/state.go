@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A State keeps touched records in memory and loads others from its [Store]. The zero State is
-// empty and has no Store. It is not safe for concurrent use.
+// A State contains the records of the rules in memory. It loads a record from its [Store] at the
+// first use. The zero State is empty and has no Store. A State is not safe for concurrent use.
 type State struct {
 	store  Store
 	cells  map[Key]*cell
@@ -33,14 +33,14 @@ type cell struct {
 // NewState returns a State that loads records from store. With nil, all records stay in memory.
 func NewState(store Store) *State { return &State{store: store} }
 
-// Considered reports whether every event of kind k gets a decision.
+// Considered reports whether the rules make a decision on every event of kind k.
 func Considered(k events.Kind) bool {
 	return strings.HasPrefix(string(k), "run.") || k == events.StepFinished || k == events.Error ||
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
-// IsRecognised reports whether a State recognises repeated events of kind k by their ids. For other
-// kinds, callers compare sequence numbers.
+// IsRecognised reports whether a State ignores a repeated event of kind k because it knows the
+// event id. For other kinds, the caller must detect repetitions by sequence numbers.
 func IsRecognised(k events.Kind) bool {
 	switch k { //nolint:exhaustive // the other kinds only move the clock
 	case events.ToolBefore, events.Approval, events.ToolResult, events.IssueDecided, events.AuditAccessed:
@@ -49,8 +49,8 @@ func IsRecognised(k events.Kind) bool {
 	return Considered(k)
 }
 
-// Apply folds e into s and returns the new decisions, on e and on earlier events whose grace period
-// has ended. After an error, s is unchanged.
+// Apply updates s with the event e and returns the new decisions. They are decisions on e, and on
+// earlier failures that have waited long enough for a success. After an error, s is unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
 		return nil, nil
@@ -67,8 +67,8 @@ func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error
 	return decisions, nil
 }
 
-// Release ends all grace periods now and returns the decisions, for a complete history. It runs no
-// other timers.
+// Release decides all failures that still wait for a success, and returns the decisions. Call it at
+// the end of a complete history. No other timers are run.
 func (s *State) Release(c Config) (decisions []Decision, err error) {
 	err = s.atomically(func() error {
 		r := registers.get(records{state: s}, "")
@@ -118,7 +118,8 @@ func (s *State) fail(err error) {
 	}
 }
 
-// Issues returns the issues in memory, ordered by id.
+// Issues returns the issues that are in memory, ordered by id. It does not load issues from the
+// Store.
 func (s *State) Issues() []Issue {
 	var list []Issue
 	for key, c := range s.cells {

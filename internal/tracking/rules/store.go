@@ -13,10 +13,11 @@ func (k Key) Compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.Tenant, other.Tenant), cmp.Compare(k.Kind, other.Kind), cmp.Compare(k.ID, other.ID))
 }
 
-// IssueKind is the kind of records with an [Issue].
+// IssueKind is the [Key] kind of records that contain an [Issue].
 const IssueKind = "issue"
 
-// A Store loads records and timers. It may lack the latest changes, which the State has in memory.
+// A Store loads the stored records and timers of a State. The newest changes may be missing in the
+// Store, because the State has them in memory.
 type Store interface {
 	// Load returns the JSON of a record, or nil.
 	Load(Key) ([]byte, error)
@@ -24,7 +25,8 @@ type Store interface {
 	Timers(tenant string, at time.Time, limit int) ([]Timer, error)
 }
 
-// A Timer starts an action at a time of the tenant's clock.
+// A Timer makes the rules act at a time, such as the end of a wait. The time is compared with the
+// clock in [Tenant], which follows event times.
 type Timer struct {
 	Tenant string
 	ID     string // unique per tenant
@@ -35,14 +37,15 @@ func (t Timer) compare(other Timer) int {
 	return cmp.Or(t.At.Compare(other.At), cmp.Compare(t.ID, other.ID))
 }
 
-// Stored is the stored form of a record.
+// Stored is a record as it is stored, under its key and as JSON.
 type Stored struct {
 	Key
 	JSON []byte // nil if deleted
 }
 
-// Changes has the modified records and timers of a State. Store them in one transaction with the
-// stream position, so that none is lost.
+// Changes contains the records and timers of a State that have changed. Store them in one
+// transaction with the position in the stream. After a crash, the tracker then continues with the
+// next event.
 type Changes struct {
 	Records []Stored
 	Set     []Timer // new timers. They replace timers with the same id

@@ -36,7 +36,8 @@ func SaveConfig(conn *sqlite.Conn, c rules.Config) error {
 	return Save(conn, c, "INSERT OR REPLACE INTO record (tenant, kind, id, record) VALUES ('', ?, '', ?)", configRecord)
 }
 
-// CurrentConfig returns the tracker's configuration in dataDir, or the default.
+// CurrentConfig returns the tracker's configuration that is stored in dataDir. If there is none, it
+// returns the default configuration.
 func CurrentConfig(ctx context.Context, dataDir string) (rules.Config, error) {
 	c := rules.DefaultConfig()
 	err := Read(ctx, dataDir, func(conn *sqlite.Conn) error {

@@ -2,13 +2,15 @@ package store
 
 import "github.com/hooktrail/hooktrail/internal/tracking/rules"
 
-// Erased replaces texts that an order erased.
+// Erased replaces each text that an erasure order has removed.
 const Erased = "erased"
 
-// EraseReasons erases the texts of a decision. Ids, times, rules and counters stay.
+// EraseReasons replaces the texts of a decision with [Erased]. It keeps ids, times, rules and
+// counters.
 func EraseReasons(d *rules.Decision) { d.Reason, d.Flip = Erased, "" }
 
-// EraseEffect erases the texts of an effect and of the issue that it creates.
+// EraseEffect replaces the texts of an effect with [Erased]. If the effect creates an issue, it
+// also replaces the title and description of this issue.
 func EraseEffect(f *rules.Effect) {
 	if f.Issue != nil {
 		made := *f.Issue

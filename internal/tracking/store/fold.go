@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Fold folds events into a database, in the caller's transaction. Only Flush writes the state. A
-// Fold is not safe for concurrent use.
+// A Fold applies events to the rules and writes the decisions to a database, in a transaction of
+// the caller. It keeps the state in memory until Flush. A Fold is not safe for concurrent use.
 type Fold struct {
 	conn   *sqlite.Conn
 	config rules.Config
@@ -21,7 +21,7 @@ type Fold struct {
 	state *rules.State
 }
 
-// NewFold continues from the state in the database.
+// NewFold returns a Fold that continues with the state in the database.
 func NewFold(conn *sqlite.Conn, config rules.Config) *Fold {
 	f := &Fold{conn: conn, config: config}
 	f.begin()
@@ -33,13 +33,13 @@ func (f *Fold) begin() {
 	f.state = rules.NewState(f.back)
 }
 
-// DataError reports an event with invalid data, so a retry cannot succeed.
+// DataError means that the data of an event is invalid. A retry cannot succeed.
 type DataError struct {
 	Event events.Event
 	Cause error // may quote the event
 }
 
-// Error does not quote the event's data.
+// Error returns the id and the kind of the event. It does not quote the data of the event.
 func (e *DataError) Error() string {
 	return fmt.Sprintf("event %s: the data of this %s is not of its kind", e.Event.ID, e.Event.Kind())
 }
@@ -47,8 +47,9 @@ func (e *DataError) Error() string {
 // Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Cause }
 
-// Take folds an event, which arrived at this time, and writes the new decisions. After a
-// [*DataError], nothing has changed, and the caller can continue.
+// Take applies the event e, which the tracker received at the time at, and writes the new
+// decisions. If e has invalid data, Take returns a [*DataError] and changes nothing. The caller can
+// then continue.
 func (f *Fold) Take(e events.Event, at time.Time) error {
 	decisions, err := f.state.Apply(e, f.config)
 	if f.back.err != nil {
@@ -68,7 +69,7 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	return f.save(decisions)
 }
 
-// Release ends all grace periods. Call it after the last event.
+// Release decides all failures that still wait for a success. Call it after the last event.
 func (f *Fold) Release() error {
 	decisions, err := f.state.Release(f.config)
 	if f.back.err != nil {

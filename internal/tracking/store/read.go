@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// An Order is an SQL expression for the order of issues.
+// An Order is an SQL expression by which a query sorts issues.
 type Order string
 
 // The orders of issues.
@@ -31,15 +31,15 @@ func Find(conn *sqlite.Conn, tenant, id string) (found rules.Issue, err error) {
 	return found, err
 }
 
-// EachOccurrence calls do with the event of each occurrence of an issue, in the order of event
-// times, until an error.
+// EachOccurrence calls do with the id of each event that an issue covers, in the order of event
+// times. It stops at the first error.
 func EachOccurrence(conn *sqlite.Conn, tenant, id string, do func(event string) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error { return do(stmt.ColumnText(0)) },
 		"SELECT d.event FROM touched t JOIN decision d ON d.seq = t.decision "+
 			"WHERE t.issue = ? AND d.tenant = ? AND t.occurs = 1 ORDER BY d.time, d.event", id, tenant)
 }
 
-// Effect is a stored effect on an issue.
+// Effect is a change of an issue, as stored in the database.
 type Effect struct {
 	rules.Effect
 	Event   string // id of the event that caused the effect

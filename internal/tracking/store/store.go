@@ -12,7 +12,7 @@ import (
 // Sorting is the layout of times in the database. Their order as texts is their order in time.
 const Sorting = "2006-01-02T15:04:05.000000000Z"
 
-// Sortable formats t in the layout Sorting.
+// Sortable formats t in UTC in the layout [Sorting], so that texts sort in the order of time.
 func Sortable(t time.Time) string { return t.UTC().Format(Sorting) }
 
 type stored struct {
@@ -46,7 +46,7 @@ func (s *stored) note(err error) error {
 	return err
 }
 
-// SaveChanges writes the changes of a state.
+// SaveChanges writes the changed records and timers of a [rules.State] to the database.
 func SaveChanges(conn *sqlite.Conn, c rules.Changes) error {
 	for _, r := range c.Records {
 		query, args := "DELETE FROM record WHERE tenant = ? AND kind = ? AND id = ?", []any{r.Tenant, r.Kind, r.ID}

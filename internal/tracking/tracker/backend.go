@@ -25,7 +25,7 @@ type backend interface {
 	Export(ctx context.Context) error
 }
 
-// BDDir returns the folder of the Beads CLI's workspaces.
+// BDDir returns the folder that contains the workspaces of bd, the Beads CLI.
 func BDDir(dataDir string) string { return filepath.Join(dataDir, "bd") }
 
 func (o *Options) useBackend(ctx context.Context, db *projection.DB) error {

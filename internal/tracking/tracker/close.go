@@ -31,7 +31,7 @@ type CloseRequest struct {
 	Wait          time.Duration // how long to wait for a running tracker
 }
 
-// Closing is the result of [Close].
+// Closing describes what [Close] has done.
 type Closing struct {
 	Issue  string       `json:"issue"`
 	Tenant string       `json:"tenant"`

@@ -46,11 +46,10 @@ func setEdit(e *events.Event, d events.IssueEditedData) error {
 	return e.SetData(d)
 }
 
-// RecordEdit stores a person's edit as an event in an outbox in dataDir. It redacts secrets and
-// personal data.
+// RecordEdit stores a person's edit of an issue as an event. It redacts secrets and personal data.
 //
-// The event is then on disk, and the next tracker applies it. Several processes may call RecordEdit
-// concurrently.
+// When RecordEdit returns, the event is in an outbox on disk. If no tracker is running, the next
+// one applies the edit. Several processes may call RecordEdit concurrently.
 func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEditedData) (events.Event, error) {
 	d.User = osuser.Current()
 	e, err := events.New(events.IssueEdited, editSource, d)

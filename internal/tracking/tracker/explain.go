@@ -18,7 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An Explanation explains an issue, or the decisions on an event.
+// An Explanation lists the decisions that changed an issue, or the decisions on an event, with
+// their reasons.
 type Explanation struct {
 	Subject string `json:"subject"`
 	Issue   *Issue `json:"issue,omitempty"`
@@ -29,7 +30,7 @@ type Explanation struct {
 	Unconsidered string      `json:"unconsidered,omitempty"`
 }
 
-// Reasoning is a decision with its id.
+// Reasoning is a decision together with the id of its issue.decided event.
 type Reasoning struct {
 	ID string `json:"id"` // id of the issue.decided event
 	rules.Decision
@@ -60,7 +61,8 @@ func (x *Explanation) IsEmpty() bool {
 	return x.Issue == nil && len(x.Decisions) == 0 && x.Unconsidered == ""
 }
 
-// Explain is like [Why] for a database with the tables of package store. The result may be empty.
+// Explain is like [Why], but reads from an open database. If there is no issue or event with this
+// id, the Explanation is empty.
 func Explain(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
 	x := Explanation{Subject: id, Decisions: []Reasoning{}}
 	found, err := issueOf(conn, tenant, id)
@@ -117,7 +119,7 @@ func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 	}, until, tenant, x.Subject)
 }
 
-// ConsideredKinds names the kinds of events with decisions, for use in messages.
+// ConsideredKinds is a text for messages that lists the kinds of events on which the rules decide.
 const ConsideredKinds = "considered are run events, step.finished, error, issue.edited, clock.ticked and successful results of denied tool calls"
 
 // unconsidered explains why an event has no decision. It reads the event from the ledger, because
@@ -149,7 +151,8 @@ func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, erro
 	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", oneLine(id), entry.Kind), nil
 }
 
-// NotConsidered explains an event of a kind that gets no decisions.
+// NotConsidered returns a text for a person who asks about an event on which the rules never
+// decide.
 func NotConsidered(id string, kind events.Kind) string {
 	if kind == events.IssueDecided {
 		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", oneLine(id))

@@ -17,7 +17,8 @@ import (
 // ErrNotFound means that there is no such issue or event.
 var ErrNotFound = errors.New("no such issue")
 
-// Issue is an issue in JSON results. Later versions keep its fields and may add others.
+// Issue contains an issue as the tracker's commands print it in JSON. Later versions keep its
+// fields and may add others.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`
@@ -39,8 +40,8 @@ type Issue struct {
 	Runs        []string  `json:"runs"` // first runs with an occurrence
 }
 
-// List returns the issues of a tenant in the order of creation. An empty tenant means all. Without
-// files in dataDir, there are none.
+// List returns the issues of a tenant in the order of creation. An empty tenant means all tenants.
+// If dataDir has no tracker database, the list is empty.
 func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {

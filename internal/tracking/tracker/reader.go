@@ -28,8 +28,8 @@ type reader struct {
 // Position implements [consume.Projection].
 func (r *reader) Position(ctx context.Context) (consume.Position, error) { return r.db.Position(ctx) }
 
-// Apply implements [consume.Projection]. While the backend is unavailable it fails, which stops the
-// reading.
+// Apply implements [consume.Projection]. It returns an error while the backend of the issues is
+// unavailable, so that the tracker stops reading the stream.
 func (r *reader) Apply(ctx context.Context, messages []consume.Message, next consume.Position) error {
 	if err := r.settler.lastError(); errors.Is(err, beads.ErrUnavailable) {
 		r.settler.wakeUp()

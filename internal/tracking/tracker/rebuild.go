@@ -16,7 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// ErrBeginning means that the stream has lost events that led to issues.
+// ErrBeginning means that old events, from which the tracker created issues, are no longer in the
+// stream.
 var ErrBeginning = errors.New("the stream has lost its first messages")
 
 // RebuildOptions configures [Rebuild].
@@ -28,7 +29,7 @@ type RebuildOptions struct {
 	Partial bool
 }
 
-// Rebuilt is the result of [Rebuild].
+// Rebuilt describes how [Rebuild] changed the issues.
 type Rebuilt struct {
 	Issues int      `json:"issues"`
 	Events uint64   `json:"events"`

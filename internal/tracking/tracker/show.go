@@ -40,7 +40,7 @@ type PersonEdit struct {
 	Reason string    `json:"reason"`
 }
 
-// Refusal is a change that the backend refused.
+// Refusal describes a change of an issue that Beads refused.
 type Refusal struct {
 	Op     rules.Op  `json:"op"`
 	At     time.Time `json:"at"`

@@ -20,7 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Name is the name of the tracker's consumer and outbox.
+// Name is the name of the tracker's NATS consumer and of its outbox.
 const Name = "tracker"
 
 var schema = store.Schema(beads.Schema)
@@ -92,11 +92,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run reads the stream and maintains the issues until ctx ends. It then settles pending effects for
-// at most ten seconds and returns nil. While another process uses the tracker's files, Run waits.
+// Run reads the stream and creates and updates issues until ctx ends. It then completes changes of
+// issues for at most ten seconds and returns nil. If another process uses the tracker's files, Run
+// waits for it.
 //
-// With Drain, Run handles the messages that the stream has at the start, ends the grace periods
-// that are over by the wall clock, and returns nil.
+// With Drain, Run ends after the events that are in the stream at the start. It decides each
+// failure that has waited long enough by the system clock.
 func Run(ctx context.Context, opts Options) (err error) {
 	if err := opts.Validate(); err != nil {
 		return fmt.Errorf("tracker: %w", err)

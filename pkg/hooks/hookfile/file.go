@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// Type is the type of a hook.
+// Type is the kind of a hook in a file, such as a matcher or a NATS request.
 type Type string
 
 // Types of hooks.
@@ -92,8 +92,8 @@ func Load(path string) (*File, error) {
 	return f, f.resolve(filepath.Dir(path))
 }
 
-// Parse is like [Load] for a file that was already read. name is for problems. Relative programs stay
-// relative to the working directory.
+// Parse is like [Load], for the content of a file. Error messages contain name as the file name.
+// Unlike Load, Parse leaves a relative path of a program relative to the working directory.
 func Parse(name string, data []byte) (*File, error) {
 	r := &reader{file: name}
 	f := &File{Name: name}

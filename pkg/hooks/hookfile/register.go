@@ -15,7 +15,7 @@ type Requester interface {
 	Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error)
 }
 
-// Options contains the functions of the caller that the hooks of a file need.
+// Options contains functions that hooks of a file call, and that only the caller can provide.
 type Options struct {
 	// Requester sends the requests of hooks that call a NATS service. If Requester is nil, these
 	// hooks fail.
@@ -25,14 +25,14 @@ type Options struct {
 	Own func(subject string) bool
 }
 
-// Asks reports whether f contains an enabled hook of type t.
+// Asks reports whether f contains a hook of type t that is not disabled.
 func (f *File) Asks(t Type) bool {
 	return slices.ContainsFunc(f.Hooks, func(h Hook) bool { return h.Type == t && !h.Disabled })
 }
 
 type runner = func(context.Context, hooks.Document) (*hooks.Reply, error)
 
-// Register adds the policies of f to r, and then the hooks. An error adds nothing.
+// Register adds the policies of f to r, and then the hooks of f. If it fails, it adds nothing.
 func (f *File) Register(r *hooks.Registry, opts Options) (err error) {
 	var ids []hooks.ID
 	defer func() {

@@ -119,7 +119,8 @@ func (e *expressionError) Error() string {
 	return "not an expression that is true or false: " + clip(e.message) + " (at its " + at + ")"
 }
 
-// Visit implements [ast.Visitor]. It sets c.late for variables that a matcher cannot use.
+// Visit implements [ast.Visitor]. It sets c.late if the expression uses a variable whose value is
+// not known when Match is called.
 func (c *condition) Visit(node *ast.Node) {
 	if name, ok := (*node).(*ast.IdentifierNode); ok && (lateVariables[name.Value] || name.Value == "$env") {
 		c.late = true
@@ -154,8 +155,9 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 	return yes, nil
 }
 
-// Match evaluates the expression before the hook runs, so that a false condition costs nothing. In
-// doubt, it returns true.
+// Match evaluates the expression before the hook is called, because a false result then saves the
+// call. If the expression fails or uses a variable whose value is not known yet, Match returns
+// true.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

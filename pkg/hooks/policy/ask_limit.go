@@ -12,8 +12,9 @@ import (
 // AskLimit is the policy maxAskUserPerSession. It limits how many questions an agent can ask its
 // user in one session. A denied question does not count.
 //
-// Strict counts calls of every tool that asks the user, for each tenant and session. Compat counts
-// only the tool ask_user, for each session.
+// In the strict mode, every tool that asks the user counts, and each tenant has separate sessions.
+// In the compat mode, only the tool ask_user counts, and sessions of all tenants with the same id
+// count together.
 type AskLimit struct {
 	limit int
 	opts  Options
@@ -24,8 +25,8 @@ type AskLimit struct {
 
 type session struct{ tenant, id string }
 
-// NewAskLimit returns the policy. A limit of 0 allows no questions in strict mode, and any number
-// in compat.
+// NewAskLimit returns the policy maxAskUserPerSession. In the strict mode, a limit of 0 allows no
+// questions. In the compat mode, 0 means no limit.
 func NewAskLimit(limit int, opts Options) (*AskLimit, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("maxAskUserPerSession: %w", err)
@@ -39,7 +40,7 @@ func NewAskLimit(limit int, opts Options) (*AskLimit, error) {
 // Name returns the name of the policy.
 func (*AskLimit) Name() string { return "policy.maxAskUserPerSession" }
 
-// PreToolUse denies questions above the limit.
+// PreToolUse denies a question to the user if the session has reached the limit of questions.
 func (p *AskLimit) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	if p.opts.compat() && (call.Tool != "ask_user" || p.limit == 0) || CanonicalTool(call.Tool) != ToolAsk {
 		return nil, nil
@@ -55,7 +56,7 @@ func (p *AskLimit) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.Too
 	return nil, nil
 }
 
-// SessionEnd removes the counter of the session.
+// SessionEnd removes the number of questions in the session from memory.
 func (p *AskLimit) SessionEnd(_ context.Context, meta hooks.Meta, _ events.SessionEndedData) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -30,8 +30,9 @@ type Commands struct {
 	opts     Options
 }
 
-// NewCommands returns the policy. Nil patterns mean [DefaultBlockedCommands]. An empty list blocks
-// nothing. In strict mode, each pattern must be one plain command.
+// NewCommands returns the policy blockedCommands. If patterns is nil, it uses
+// [DefaultBlockedCommands], and if patterns is empty, it blocks nothing. In the strict mode, each
+// pattern must be a single command, without operators such as "|" or "&&".
 func NewCommands(patterns []string, opts Options) (*Commands, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("blockedCommands: %w", err)

@@ -30,7 +30,8 @@ func newGuard(g guard, opts Options) (*guard, error) {
 // Name returns the name of the policy.
 func (g *guard) Name() string { return "policy." + g.name }
 
-// PreToolUse denies a call with a certain finding and asks about an uncertain one.
+// PreToolUse denies a tool call if it certainly does what the preset forbids. If this is uncertain,
+// it asks the user.
 func (g *guard) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	f := g.judge(meta, call)
 	switch {

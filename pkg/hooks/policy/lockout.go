@@ -32,7 +32,7 @@ type lock struct {
 	agents   []string
 }
 
-// NewReviewerLockout returns the policy. It contains no lockouts yet.
+// NewReviewerLockout returns the policy reviewerLockout without any lockouts.
 func NewReviewerLockout(opts Options) (*ReviewerLockout, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("reviewerLockout: %w", err)
@@ -61,8 +61,8 @@ func (p *ReviewerLockout) find(artifact string) int {
 	return slices.IndexFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
 
-// IsLockedOut reports whether agent is locked out of exactly this artifact, without parents and
-// patterns.
+// IsLockedOut reports whether agent is locked out of artifact itself. It ignores lockouts of a
+// parent directory or of a pattern.
 func (p *ReviewerLockout) IsLockedOut(artifact, agent string) bool {
 	return slices.Contains(p.LockedAgents(artifact), agent)
 }

@@ -39,8 +39,9 @@ func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	return hooks.All(matchers...), nil
 }
 
-// ForTool returns a matcher of calls by tool name, where "*" matches any characters. The
-// [CanonicalTool] also counts, so "Bash" matches the shell of every agent.
+// ForTool returns a matcher that compares the name of a tool with a pattern, where "*" matches any
+// characters. The pattern may also match the [CanonicalTool], so "Bash" matches the shell tool of
+// every agent.
 func ForTool(tool string) (hooks.Matcher, error) {
 	text, err := newText(tool)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 // AskUnlessSafe is the name of the preset that [NewAskUnlessSafe] returns.
 const AskUnlessSafe = "ask-unless-safe"
 
-// NewAskUnlessSafe returns the preset ask-unless-safe. It asks about each shell command unless all
-// of its programs are known to change nothing, and it writes only to temporary directories.
-// [Options.Undetermined] selects between ask and deny.
+// NewAskUnlessSafe returns the preset ask-unless-safe. It asks about each shell command, unless all
+// its programs are known to change nothing and it writes only to temporary directories.
+// [Options.Undetermined] selects whether the preset asks or denies.
 func NewAskUnlessSafe(opts Options) (hooks.PreToolUser, error) {
 	if opts.Undetermined == events.VerdictNone {
 		return nil, fmt.Errorf("%s: undetermined %q: the preset would have no effect", AskUnlessSafe, events.VerdictNone)

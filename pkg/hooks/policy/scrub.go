@@ -16,8 +16,9 @@ import (
 // result of a tool with markers such as "[EMAIL_REDACTED]". Numbers and the names of JSON members
 // stay unchanged.
 //
-// Strict covers everything that package redact finds in the result, the error, its stack and the
-// context. It fails if the result is not JSON. Compat replaces only e-mail addresses in the result.
+// In the strict mode, it replaces everything that package redact finds in the result, in the error
+// with its stack and in the context. It fails if the result is not JSON. In the compat mode, it
+// replaces only e-mail addresses in the result.
 type Scrubber struct {
 	name     string
 	redactor *redact.Redactor // nil to replace only e-mail addresses, for compat
@@ -51,7 +52,8 @@ func newScrubber(name string, opts Options, kinds redact.Options) (*Scrubber, er
 // Name returns the name of the policy.
 func (s *Scrubber) Name() string { return s.name }
 
-// PostToolUse returns the outcome with markers in place of findings, or nil without findings.
+// PostToolUse replaces secrets or personal data in the result of a tool with markers. It returns
+// nil if there are none.
 func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	clean := out
 	var err error

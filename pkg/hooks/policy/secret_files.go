@@ -14,7 +14,8 @@ import (
 const SecretFiles = "secret-files"
 
 // NewSecretFiles returns the preset secret-files. It denies reads of files with credentials,
-// commands that print credentials, and the environment in a request. It asks about other uploads.
+// commands that print credentials, and requests that send environment variables. It asks about all
+// other uploads.
 func NewSecretFiles(opts Options) (hooks.PreToolUser, error) {
 	return newGuard(guard{name: SecretFiles, title: "Access to secrets", script: leaks, read: readsSecret}, opts)
 }

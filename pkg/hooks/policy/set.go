@@ -77,8 +77,9 @@ func New(c Config) (*Set, error) {
 	return s, nil
 }
 
-// NewSet returns a set of policies. Each policy implements [hooks.PreToolUser],
-// [hooks.PostToolUser] or [hooks.SessionEnder]. [Set.Lockout] has no effect in this set.
+// NewSet returns a set of policies. Each policy must implement [hooks.PreToolUser],
+// [hooks.PostToolUser] or [hooks.SessionEnder]. The policy that [Set.Lockout] returns is not part
+// of this set, so it denies nothing.
 func NewSet(policies ...any) *Set {
 	return &Set{policies: slices.Clone(policies), lockout: &ReviewerLockout{}}
 }
@@ -86,7 +87,8 @@ func NewSet(policies ...any) *Set {
 // Policies returns the policies in the order in which they are called.
 func (s *Set) Policies() []any { return slices.Clone(s.policies) }
 
-// Lockout returns the policy that manages lockouts, which the configuration must enable.
+// Lockout returns the policy reviewerLockout of the set. It only has an effect if the configuration
+// enables this policy.
 func (s *Set) Lockout() *ReviewerLockout { return s.lockout }
 
 // Register registers a hook for each method of each policy, or none after an error. The failure
@@ -147,7 +149,7 @@ func (s *Set) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolD
 	return cleaned, nil
 }
 
-// SessionEnd ends the session in the policies that keep data per session.
+// SessionEnd calls SessionEnd of each policy that has this method.
 func (s *Set) SessionEnd(ctx context.Context, meta hooks.Meta, data events.SessionEndedData) error {
 	var errs []error
 	for _, p := range s.policies {

@@ -12,8 +12,8 @@ import (
 // SupplyChain is the name of the preset that [NewSupplyChain] returns.
 const SupplyChain = "supply-chain"
 
-// NewSupplyChain returns the preset supply-chain. It asks about code that was just downloaded,
-// packages that come from no registry, and publications.
+// NewSupplyChain returns the preset supply-chain. It asks before an agent runs downloaded code,
+// installs a package from outside a registry, or publishes a package.
 func NewSupplyChain(opts Options) (hooks.PreToolUser, error) {
 	return newGuard(guard{
 		name: SupplyChain, title: "Foreign code or a publication", script: func(s *script) finding {

@@ -11,9 +11,9 @@ import (
 // SystemChanges is the name of the preset that [NewSystemChanges] returns.
 const SystemChanges = "system-changes"
 
-// NewSystemChanges returns the preset system-changes. It denies writes to system files and start
-// files, programs that start again later, disabled guards, and containers with access to the
-// machine.
+// NewSystemChanges returns the preset system-changes. It denies writes to system files and to files
+// that run at the start of a shell or machine. It denies programs that start again later, commands
+// that switch off protection, and containers with access to the machine.
 func NewSystemChanges(opts Options) (hooks.PreToolUser, error) {
 	return newGuard(guard{
 		name: SystemChanges, title: "System change", write: changesSystem,

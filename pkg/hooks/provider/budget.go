@@ -35,7 +35,8 @@ type Budget struct {
 	unsaved spending   // not in the file yet
 }
 
-// NewBudget fails if the options are invalid or an existing file cannot be read.
+// NewBudget returns a Budget. It fails if the options are invalid, or if opts.File exists and
+// cannot be read.
 func NewBudget(opts BudgetOptions) (*Budget, error) {
 	if opts.DenyAt == 0 {
 		opts.DenyAt = 0.9
@@ -75,7 +76,8 @@ func (b *Budget) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, 
 	return r.Use(plain, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// SubagentStart denies a sub-agent at DenyAt, or gives it the cheaper model at CheapAt.
+// SubagentStart denies a sub-agent if the share of the budget that is spent has reached DenyAt.
+// From the share CheapAt, it gives the sub-agent the cheaper model.
 func (b *Budget) SubagentStart(_ context.Context, _ hooks.Meta, s hooks.Subagent) (*hooks.SubagentDecision, error) {
 	spent, err := b.Spent()
 	if err != nil {
@@ -99,7 +101,7 @@ func (b *Budget) SubagentStop(ctx context.Context, _ hooks.Meta, data events.Sub
 	return b.Spend(ctx, data.Model, used)
 }
 
-// SessionEnd calls the reporter of the options.
+// SessionEnd passes a report of the spending to Report of the options.
 func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.SessionEndedData) error {
 	if b.opts.Report == nil {
 		return nil
@@ -112,7 +114,8 @@ func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.Se
 	return b.opts.Report(ctx, report)
 }
 
-// Spend adds the cost of tokens. If it cannot write the file, the next call tries again.
+// Spend adds the cost of tokens to the spending and writes it to the file of the budget. If the
+// write fails, the next call of Spend repeats it.
 func (b *Budget) Spend(ctx context.Context, model string, used events.Tokens) error {
 	if used == (events.Tokens{}) {
 		return nil

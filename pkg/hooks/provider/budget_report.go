@@ -30,7 +30,7 @@ type ModelSpending struct {
 	Spent  float64       `json:"spent"`
 }
 
-// BudgetReporter receives the report at the end of a session.
+// BudgetReporter receives a report of the spending at the end of each session.
 type BudgetReporter func(context.Context, BudgetReport) error
 
 // Report returns the spending so far.

@@ -50,7 +50,8 @@ func (a all) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, erro
 
 type firstNonNil []any
 
-// Register registers a router that calls the providers in order.
+// Register registers one hook for each point, which calls the providers of f in order until one has
+// an answer.
 func (f firstNonNil) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	inner := make([]*hooks.Registry, len(f))
 	for i, p := range f {

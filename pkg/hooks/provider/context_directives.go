@@ -30,7 +30,8 @@ var standing = regexp.MustCompile(`(?i)^(?:(?:please|and|also|ok|okay|note|remem
 
 var sentenceEnd = regexp.MustCompile(`[.!?;]["')]?\s+`)
 
-// Directives returns the standing instructions in prompt. It ignores code blocks and quotations.
+// Directives returns the sentences in prompt that tell the agent what to do always or never. It
+// ignores code blocks and quotations.
 func Directives(prompt string) []string {
 	var found []string
 	code := false
@@ -72,7 +73,7 @@ func unmarked(sentence string) string {
 	return strings.TrimRight(strings.TrimLeft(sentence, "-*#0123456789.) "), ".!?; ")
 }
 
-// PromptSubmitted adds the standing instructions in prompt to the decisions.
+// PromptSubmitted adds the [Directives] in the prompt to the file with the decisions of the team.
 func (c *Context) PromptSubmitted(_ context.Context, meta hooks.Meta, prompt hooks.Prompt) (*hooks.PromptDecision, error) {
 	found := Directives(prompt.Text)
 	if len(found) == 0 || meta.TeamRoot == "" {

@@ -14,14 +14,15 @@ type Recorder struct {
 	rest  []hooks.Appender
 }
 
-// NewRecorder returns a Recorder. The Appenders in rest get each event as first returned it. If
-// first fails, they get the original event, which may contain data that first would have redacted.
+// NewRecorder returns a Recorder. It sends each event to first, and then the result of first to the
+// Appenders in rest. If first fails, the rest get the original event. This event may contain data
+// that first would have redacted.
 func NewRecorder(first hooks.Appender, rest ...hooks.Appender) *Recorder {
 	return &Recorder{first: first, rest: rest}
 }
 
-// Append sends e to each Appender in order, even after a failure. It returns the first one's event
-// and all errors.
+// Append sends e to the first Appender, and the event that this Appender returns to the others. It
+// calls all of them even after a failure. It returns the event and all errors.
 func (r *Recorder) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	stored, err := r.first.Append(ctx, e)
 	if err != nil {

@@ -50,7 +50,8 @@ func NewResilience(opts ResilienceOptions) *Resilience {
 // Name returns "resilience".
 func (*Resilience) Name() string { return "resilience" }
 
-// Register registers the hooks of r. A retry is refused even if the alert cannot be sent.
+// Register registers the hooks of r. Their failure mode is Block, so a retry is refused even if the
+// alert about it cannot be sent.
 func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	plain := struct {
 		hooks.Named
@@ -61,7 +62,8 @@ func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hook
 	return reg.Use(plain, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// ErrorOccurred decides about a retry. It returns nil for failures that r does not handle.
+// ErrorOccurred decides whether the agent may retry after a failure. It returns nil for failures
+// that r does not handle.
 func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks.Failure) (*hooks.Recovery, error) {
 	recovery, alarm := r.judge(meta.Tenant+"\x00"+meta.Run, f)
 	if !alarm || r.opts.Alert == nil {
@@ -106,7 +108,7 @@ func (r *Resilience) backoff(errors int) time.Duration {
 	return wait
 }
 
-// AfterStep resets the error count after a completed step.
+// AfterStep resets the number of errors of the run after a completed step.
 func (r *Resilience) AfterStep(_ context.Context, meta hooks.Meta, data events.StepFinishedData) error {
 	if data.StepStatus == events.StepCompleted {
 		r.forget(meta)

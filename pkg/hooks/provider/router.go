@@ -33,7 +33,7 @@ func newInner(provider any, opts hooks.Options) (*hooks.Registry, error) {
 	return r, nil
 }
 
-// Name returns the name of the router.
+// Name implements [hooks.Named].
 func (n *router) Name() string { return n.name }
 
 func decide[In, P any](ctx context.Context, n *router, point *hooks.DecisionPoint[In, P], meta hooks.Meta, in In) (*hooks.Decision[P], error) {

@@ -8,12 +8,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tenants returns a provider with separate rules for each tenant. It calls rules at the first
-// action of a tenant, and again after a failure. Without rules or without a tenant, all actions are
-// denied.
+// Tenants returns a provider with a separate provider for each tenant. To create the provider of a
+// tenant, it calls rules at the first action of that tenant, and again if rules has failed. If
+// rules fails, or if an action has no tenant, the action is denied.
 //
-// Tenants share no state such as budgets or lockouts. For the outer registry, all hooks of a tenant
-// are one hook, and share its timeout.
+// Tenants share no state such as budgets or lockouts. The outer registry has only one hook per
+// point for all hooks of a tenant, so these hooks share one timeout.
 func Tenants(rules func(tenant string) (any, error), opts hooks.Options) hooks.Registrar {
 	opts.Appender = nil // the outer registry records the events
 	return &tenants{rules: rules, opts: opts, known: map[string]*tenant{}}
@@ -35,8 +35,8 @@ type tenant struct {
 	err      error
 }
 
-// Register adds one hook at each point. The failure mode is Block, because a tenant whose rules
-// cannot be loaded must not go unguarded.
+// Register registers one hook at each point, which calls the hooks of the tenant. The failure mode
+// is Block. If the hooks of a tenant cannot be loaded, its actions are therefore denied.
 func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	n := &router{name: "tenants", route: func(ctx context.Context, meta hooks.Meta) ([]*hooks.Registry, error) {
 		own, err := t.of(ctx, meta.Tenant)

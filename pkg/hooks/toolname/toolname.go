@@ -1,5 +1,5 @@
-// Package toolname maps the names that agents give their tools to common names. It imports little,
-// because hooktrail-hook starts for each call of an agent.
+// Package toolname maps the names of agents' tools to common names. It imports few packages,
+// because the program hooktrail-hook links it and starts at each call of an agent.
 package toolname
 
 import (

@@ -46,7 +46,8 @@ type document struct {
 	Sequence    uint64 `json:"sequence,omitempty"`
 }
 
-// Append appends d to dst as JSON. event is the configured name of the point.
+// Append appends d to dst as JSON. event is the name of the hook point as configuration files write
+// it, such as PreToolUse.
 func Append(dst []byte, event string, d hooks.Document) ([]byte, error) {
 	m := &d.Meta
 	out := document{

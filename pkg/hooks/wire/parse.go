@@ -28,9 +28,12 @@ func (e *InvalidError) Error() string {
 
 func invalid(field, reason string) error { return &InvalidError{Field: field, Reason: reason} }
 
-// Parse decodes a document for hooks, or a CloudEvent whose kind is a hook point. The field event
-// names the point as in events or configuration files. Without a tool call and a payload, unknown
-// fields become the payload. Errors are [InvalidError].
+// Parse decodes the JSON document that a hook gets, or a CloudEvent whose kind is a hook point.
+// Each error is an [InvalidError].
+//
+// The field event is the name of the hook point, either as in events (tool.before) or as in
+// configuration files (PreToolUse). A document without the field payload may have unknown fields,
+// which then become the payload.
 func Parse(data []byte) (hooks.Document, error) {
 	if len(data) > MaxBytes {
 		return hooks.Document{}, invalid("", fmt.Sprintf("longer than %d bytes", MaxBytes))
@@ -196,7 +199,7 @@ func fromEvent(data []byte) (hooks.Document, error) {
 	return out, nil
 }
 
-// AboutTool reports whether documents at this point describe a tool call.
+// AboutTool reports whether a hook at this point gets a document that describes a tool call.
 func AboutTool(point events.Kind) bool {
 	switch point { //nolint:exhaustive // all others do not
 	case events.ToolBefore, events.ToolResult, events.ToolResultStore, events.Approval:

@@ -75,8 +75,9 @@ var (
 		"\ue005", "5", "\ue006", "6", "\ue007", "7", "\ue008", "8", "\ue009", "9")
 )
 
-// Normalise returns the same form for all reports of an error, one line of at most 300 characters.
-// It keeps numbers that name the error, such as exit codes.
+// Normalise returns a text that is equal for repetitions of the same error. It replaces the parts
+// that vary, such as ids and times, with "#". It keeps numbers that tell errors apart, such as exit
+// codes. The text has one line of at most 300 characters.
 func Normalise(text string) string {
 	s := deferred.Clean(colour.ReplaceAllString(cut(text, maxRaw), ""), maxRaw)
 	s = kept.ReplaceAllStringFunc(s, hide.Replace)

@@ -16,9 +16,11 @@ const (
 	Lost        = "outage" // of the machines, or of something that the class does not name
 )
 
-// Infrastructure returns the kind of an infrastructure failure, or "" if the error is about the
-// work. A class with one of the phrases in own is a kind of its own, and one with a phrase in
-// ordinary is about the work.
+// Infrastructure returns the kind of an infrastructure failure, such as a rate limit. It returns ""
+// if the failure belongs to the agent's work.
+//
+// class is the error class that the event states. A class with a phrase from ordinary belongs to
+// the work. A class with a phrase from own is infrastructure, and the class is the kind.
 func Infrastructure(class, text string, own, ordinary []string) string {
 	words := classWords(class)
 	has := func(phrase string) bool { return contains(words, phrase) }

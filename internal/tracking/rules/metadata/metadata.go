@@ -13,7 +13,8 @@ import (
 // MaxItems limits the items of one event.
 const MaxItems = 50
 
-// Number returns v as a number from 0 to 1000. Invalid numbers count as 0.
+// Number converts v to an integer from 0 to 1000. Larger numbers become 1000, and invalid ones
+// become 0.
 func Number(v any) int {
 	var x float64
 	switch v := v.(type) {
@@ -28,7 +29,8 @@ func Number(v any) int {
 	return int(min(x, 1000))
 }
 
-// Amount returns the length of v if it is a list, and Number(v) otherwise.
+// Amount returns how many items a metadata value describes. A list counts its elements, and any
+// other value is converted by [Number].
 func Amount(v any) int {
 	if list, ok := v.([]any); ok {
 		return min(len(list), 1000)
@@ -36,8 +38,8 @@ func Amount(v any) int {
 	return Number(v)
 }
 
-// Remaining returns the undone items of a partial success, and whether it is one. A partial_success
-// of false overrides the items.
+// Remaining returns the items that a partial success has left undone. partial reports whether the
+// run was a partial success. If the metadata has partial_success: false, listed items are ignored.
 func Remaining(metadata map[string]any) (items []string, partial bool) {
 	for _, name := range []string{"remaining", "remaining_items", "partial_success"} {
 		items = append(items, listed(metadata[name])...)
@@ -49,8 +51,8 @@ func Remaining(metadata map[string]any) (items []string, partial bool) {
 	return distinct(items), len(items) > 0 || truth(flag)
 }
 
-// Deferred returns the deferred work in metadata["deferred"], or in the summary if that is missing
-// or true.
+// Deferred returns the deferred work that metadata["deferred"] lists. If this value is missing, or
+// is true instead of a list, Deferred searches the summary.
 func Deferred(metadata map[string]any, summary string) []string {
 	flag, present := metadata["deferred"]
 	items := listed(flag)

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Likeness selects the properties that count in a comparison.
+// Likeness selects which properties [Canon] includes in the comparison of two outcomes.
 type Likeness struct {
 	Titles      bool
 	Transitions bool // all statuses of an issue instead of only the last one
 }
 
-// Canon returns the issues of an outcome as sorted lines without ids and times.
+// Canon returns one line for each issue of an outcome, sorted and without ids and times. Two
+// outcomes are alike if their lines are equal.
 func Canon(o Outcome, like Likeness) []string {
 	names := make(map[string]string)
 	for _, i := range o.Issues {

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Chaos returns a random history of n events without labels. Few names and big jumps of time make
-// collisions likely.
+// Chaos returns a random history of n events. It uses few names and big jumps of time, so that many
+// events affect the same issue. The history has no expected issues.
 func Chaos(seed uint64, n int) Scenario {
 	c := &chaos{rng: rand.New(rand.NewPCG(seed, 99))}
 	sc := Scenario{Name: fmt.Sprintf("C%03d", seed), Title: "chaos"}

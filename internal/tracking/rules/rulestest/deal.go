@@ -15,21 +15,22 @@ import (
 // Epoch is the time of second 0 in every scenario.
 var Epoch = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
-// Delivery is an event, or a restart of the tracker.
+// Delivery is a step of a test history. It delivers an event to the tracker, or restarts the
+// tracker.
 type Delivery struct {
 	Event   events.Event
 	Restart bool
 	IssueOf string // if set, the event edits the issue that covers this event
 }
 
-// Deal converts the events of a scenario to CloudEvents in the order of delivery. Second 0 is at
-// [Epoch].
+// Deal converts the events of a scenario to CloudEvents, in the order in which the tracker receives
+// them. Their times count in seconds from [Epoch].
 func Deal(tb testing.TB, sc Scenario) []Delivery {
 	tb.Helper()
 	return DealFrom(tb, sc, Epoch)
 }
 
-// DealFrom is like [Deal], but second 0 is at start.
+// DealFrom is like [Deal], but times count from start.
 func DealFrom(tb testing.TB, sc Scenario, start time.Time) []Delivery {
 	tb.Helper()
 	list := make([]Delivery, 0, len(sc.Events))
@@ -120,7 +121,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// Twice delivers each event twice in a row.
+// Twice returns a list in which each event is delivered twice in a row.
 func Twice(list []Delivery) []Delivery {
 	twice := make([]Delivery, 0, 2*len(list))
 	for _, d := range list {
@@ -129,7 +130,8 @@ func Twice(list []Delivery) []Delivery {
 	return twice
 }
 
-// Jitter delays each delivery by a random time below limit and so changes the order.
+// Jitter returns the deliveries in another order. Each delivery is late by a random time below
+// limit.
 func Jitter(list []Delivery, limit time.Duration, seed uint64) []Delivery {
 	type late struct {
 		Delivery

@@ -1,6 +1,7 @@
-// Package rulestest compares the decisions of the rules with labelled histories. The labels of a
-// [Scenario] are the issues that a person would have filed.
+// Package rulestest tests the rules with histories for which a person has listed the issues to
+// expect. A history with its expected issues is a [Scenario].
 //
-// [Deal] converts the history to CloudEvents, and [Run] folds them like a tracker. [Judge] compares
-// the [Outcome], which has the format of `tracker whatif --json`, with the labels.
+// [Deal] converts a scenario to CloudEvents, and [Run] applies the rules to them. [Judge] compares
+// the resulting issues with the expected ones. The result of Run has the format of `tracker whatif
+// --json`.
 package rulestest

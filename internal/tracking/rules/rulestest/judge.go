@@ -21,10 +21,10 @@ func (v *Verdict) Add(other Verdict) {
 	v.Wanted += other.Wanted
 }
 
-// Precision returns the share of right issues among all issues.
+// Precision returns how many of the created issues were expected, as a share of all created issues.
 func (v Verdict) Precision() float64 { return share(v.Right, v.Issues) }
 
-// Recall returns the share of right issues among the wanted issues.
+// Recall returns how many of the expected issues were created, as a share of all expected issues.
 func (v Verdict) Recall() float64 { return share(v.Right, v.Wanted) }
 
 func share(n, of int) float64 {
@@ -34,8 +34,8 @@ func share(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-// Judge compares an outcome with the labels of a scenario. It finds duplicates, issues that nobody
-// expects (spam) and missing ones.
+// Judge compares the issues of an outcome with the expected issues of a scenario. It finds
+// duplicates, unexpected issues (spam) and missing issues.
 func Judge(sc Scenario, o Outcome) Verdict {
 	v := Verdict{Issues: len(o.Issues)}
 	pairs := match(sc, o)

@@ -12,13 +12,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Outcome is the result of a history, in the format of the command whatif.
+// Outcome contains the issues and decisions for a history, in the JSON format of the command
+// whatif.
 type Outcome struct {
 	Issues    []Issue    `json:"issues"`
 	Decisions []Decision `json:"decisions"`
 }
 
-// Issue is an issue of an [Outcome].
+// Issue contains one issue of an [Outcome]. The fields have the JSON format of the command whatif.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`
@@ -38,7 +39,8 @@ type Transition struct {
 	Event string    `json:"event"`
 }
 
-// Decision is a decision of an [Outcome].
+// Decision contains one decision of an [Outcome]. The fields have the JSON format of the command
+// whatif.
 type Decision struct {
 	Event  string   `json:"event"`
 	Action string   `json:"action"`
@@ -47,8 +49,9 @@ type Decision struct {
 	Issues []string `json:"issues"`
 }
 
-// Events returns the events of the deliveries before normalisation. Edits name issues that exist
-// under this configuration.
+// Events returns the events of a list of deliveries, as they are before the rules change them. An
+// edit gets the id of an issue that the rules create from the earlier events under the
+// configuration c.
 func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -64,8 +67,8 @@ func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	return plain
 }
 
-// Run folds the deliveries and returns the result. Each batch of batch() deliveries, and each
-// restart, begins with a new State.
+// Run applies the rules to a list of deliveries and returns the issues and decisions. A new State
+// begins at each restart, and also after batch() deliveries if batch is not nil.
 func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outcome {
 	tb.Helper()
 	r := newRunner(tb, c)

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// Scenario is a history with labels.
+// Scenario is a history of events together with the issues that a person expects.
 type Scenario struct {
 	Name     string     `json:"name"`
 	Title    string     `json:"title"`
@@ -65,16 +65,17 @@ type Expected struct {
 	Title    string   `json:"title"`
 }
 
-// Limits contains limits for the result of a scenario. 0 means no limit.
+// Limits contains upper limits for the issues of a scenario. 0 means no limit.
 type Limits struct {
 	Transitions int `json:"max_transitions"` // of all issues together, including their creation
 	Issues      int `json:"max_issues"`
 }
 
-// Words are the values that a label allows, in a file a text or a list.
+// Words are the values that an expected issue may have in a field. In a scenario file, they are one
+// string or a list.
 type Words []string
 
-// UnmarshalJSON reads a string, a list of strings, or an object with a type.
+// UnmarshalJSON sets w from a string, a list of strings, or an object with a type.
 func (w *Words) UnmarshalJSON(data []byte) error {
 	var one string
 	if err := json.Unmarshal(data, &one); err == nil {
@@ -98,8 +99,8 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Load returns the recorded scenarios and those in testdata. With the slow race detector, it
-// returns only a fifth of testdata.
+// Load returns the recorded scenarios and the scenarios in the file testdata/scenarios.json. Under
+// the race detector, which is slow, it returns only a fifth of the file.
 func Load(tb testing.TB) []Scenario {
 	tb.Helper()
 	_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is needed
@@ -111,7 +112,8 @@ func Load(tb testing.TB) []Scenario {
 	return list
 }
 
-// Given returns the recorded scenarios. Without recordings, it skips the test.
+// Given returns the scenarios that were recorded from real runs. It skips the test if the
+// recordings are not available.
 func Given(tb testing.TB) []Scenario {
 	tb.Helper()
 	return read(tb, realdata.Path(tb, "..", "tracker-scenarios-dev.json"))

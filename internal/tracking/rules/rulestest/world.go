@@ -15,8 +15,8 @@ const (
 	hour        = 3600.0
 )
 
-// World returns a simulated day of 50 agents of four tenants. It expects one issue for each cause
-// of trouble.
+// World returns a simulated day with 50 agents of four tenants. It expects one issue for each cause
+// of failures, however many runs fail.
 func World(seed uint64) Scenario {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 50)),

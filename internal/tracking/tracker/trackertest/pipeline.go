@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A Pipeline is a NATS server and the data directory of a tracker.
+// A Pipeline contains a NATS server, and a data directory for a tracker under test.
 type Pipeline struct {
 	TB      testing.TB
 	Server  *natstest.Server

@@ -17,7 +17,8 @@ const (
 	maxDepth   = 200      // nested statements and programs
 )
 
-// Hole stands in a [Word] for text that is unknown until the command runs.
+// Hole replaces, in the text of a [Word], a part that is unknown until the command runs, such as
+// the output of a program.
 const Hole = "\x00"
 
 // HomeDir is the placeholder in a [Word] for the user's home directory.
@@ -26,7 +27,7 @@ const HomeDir = "/~"
 // TempDir is the placeholder in a [Word] for the directory in $TMPDIR.
 const TempDir = "/tmp"
 
-// Doubt is a reason why an analysis is incomplete.
+// Doubt is a reason why the [Analysis] of a shell command may be incomplete.
 type Doubt string
 
 // The doubts.
@@ -50,10 +51,10 @@ type Word struct {
 	proc bool   // contains a process substitution such as <(cmd)
 }
 
-// Known reports whether w contains no [Hole].
+// Known reports whether the whole text of w is known before the command runs.
 func (w Word) Known() bool { return !strings.Contains(w.Text, Hole) }
 
-// Command is a program or builtin that the text would run.
+// Command is a program or builtin that the analysed shell code would run.
 type Command struct {
 	Name  string // base name of the program, in lower case and without .exe
 	Path  string // the program as written, such as ./run.sh
@@ -63,7 +64,7 @@ type Command struct {
 	Input string // text on the standard input, "" if there is none or if it is unknown
 }
 
-// File is a file that the text opens.
+// File is a file that the analysed shell code would open in a redirection.
 type File struct {
 	Word
 	Dir string // working directory, "" for the initial one. It can contain [Hole]

@@ -61,7 +61,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// FindDeletes reports whether find deletes. paths are the directories in which it starts.
+// FindDeletes reports whether the program find deletes files when it is called with args. paths are
+// the directories in which find starts.
 func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	tests := false
 	for i := 0; i < len(args); i++ {

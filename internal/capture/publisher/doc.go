@@ -19,6 +19,6 @@
 //
 //	serve, server, socket, tls, peer, caller, access  the service and who calls it
 //	http*, limited, hook*, decisions, problem         the routes
-//	import*, input, formats, refusal, files, feed, follow  import
+//	import*, input, formats, refusal, files, feed, follow, contents  import
 //	pipe, await, outbox*, shared                      pipe and outboxes
 package publisher

@@ -22,6 +22,7 @@ type Counts struct {
 	Events  int `json:"events"`
 	New     int `json:"new"`               // added to the outbox
 	Known   int `json:"known"`             // stored before, so not added again
+	Changed int `json:"changed,omitempty"` // stored before with other content; added with the new content
 	Records int `json:"records,omitempty"` // of reserved kinds; skipped
 }
 
@@ -118,6 +119,8 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 		f.counts.New++
 	case errors.Is(err, publish.ErrDuplicate):
 		f.counts.Known++
+	case errors.Is(err, errChanged):
+		f.counts.Changed++
 	default:
 		return err
 	}

@@ -30,6 +30,8 @@ type format struct {
 	exts   []string
 }
 
+const hookLogFormat = "hook-log"
+
 var lineExts = []string{".jsonl"}
 
 // AutoFormat selects the format of each input by its content.
@@ -50,13 +52,16 @@ var formats = []format{
 	dialogueFormat(dialogue.Cursor, lineExts),
 	dialogueFormat(dialogue.OpenCode, []string{".json"}),
 	{name: amplifier.Source, events: amplifier.Events, detect: amplifier.Detect, exts: lineExts},
-	{name: "hook-log", events: agents.Log, detect: agents.DetectLog, exts: []string{".json", ".jsonl"}},
+	{name: hookLogFormat, events: agents.Log, detect: agents.DetectLog, exts: []string{".json", ".jsonl"}},
 	{name: ingest.CloudEventsFormat, events: ingest.CloudEventFile, detect: ingest.DetectCloudEvents, exts: []string{".json", ".jsonl", ".ndjson"}},
 }
 
 func dialogueFormat(name string, exts []string) format {
 	return format{name: name, events: dialogue.Events(name), exts: exts}
 }
+
+// isAppended reports whether programs only add lines to files of the format.
+func (f *format) isAppended() bool { return slices.Equal(f.exts, lineExts) }
 
 // ErrFormat means that the format is unknown.
 var ErrFormat = errors.New("format cannot be imported")

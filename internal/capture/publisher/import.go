@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/prices"
+	"github.com/hooktrail/hooktrail/internal/platform/buildinfo"
 	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -40,6 +41,8 @@ type ImportOptions struct {
 
 	Progress func(done, total uint64) // in bytes of input; may be nil
 	Logger   *slog.Logger
+
+	version string // for tests
 }
 
 func (o ImportOptions) withDefaults() ImportOptions {
@@ -47,6 +50,7 @@ func (o ImportOptions) withDefaults() ImportOptions {
 	o.Format = cmp.Or(o.Format, AutoFormat)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Rest = cmp.Or(o.Rest, DefaultRest)
+	o.version = cmp.Or(o.version, buildinfo.Version())
 	if o.Poll <= 0 {
 		o.Poll = 250 * time.Millisecond
 	}
@@ -91,12 +95,11 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 	if err != nil {
 		return sum, err
 	}
-	p, err := openOutbox(ctx, opts.Broker, opts.DataDir,
-		publish.Options{Name: "import", Tenant: opts.Tenant, Unique: true, Redactor: opts.Redactor, Full: publish.Block}, opts.Logger)
+	p, seen, err := openImport(ctx, opts, key)
 	if err != nil {
 		return sum, err
 	}
-	im := &importer{opts: opts, hookKey: key, sink: p, runs: map[string]struct{}{}, files: map[string]*file{}, total: found.bytes}
+	im := &importer{opts: opts, hookKey: key, sink: p, contents: seen, runs: map[string]struct{}{}, files: map[string]*file{}, total: found.bytes}
 	work, stop := lingering(ctx)
 	defer stop()
 	if opts.Follow {
@@ -109,7 +112,7 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 	if opts.Follow {
 		ctx = work
 	}
-	return sum, errors.Join(err, missing, found.unread, closeOutbox(ctx, p, outboxDir(opts.DataDir, "import")))
+	return sum, errors.Join(err, missing, found.unread, seen.close(), closeOutbox(ctx, p, outboxDir(opts.DataDir, "import")))
 }
 
 const lingerTimeout = 10 * time.Second
@@ -129,7 +132,8 @@ func lingering(ctx context.Context) (work context.Context, stop context.CancelFu
 type importer struct {
 	opts        ImportOptions
 	hookKey     []byte // of [hookid.Key]
-	sink        sink
+	sink        republisher
+	contents    *contents
 	runs        map[string]struct{}
 	files       map[string]*file // by path
 	order       []*file
@@ -144,6 +148,7 @@ type file struct {
 	format string
 	feed   feed // result of the latest read
 	fresh  int  // new events of all reads
+	edited int  // changed events of all reads
 
 	recorded bool
 	state    followed
@@ -195,7 +200,7 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 	if format == nil {
 		return err
 	}
-	feed := feed{sink: im.sink, runs: im.runs}
+	feed := feed{sink: comparing{im.sink, im.contents, format}, runs: im.runs}
 	err = feed.take(work, in.path, format.events(work, im.counted(o), ingest.Options{
 		File: inputName(in.path), Tenant: im.opts.Tenant, Now: o.now, Open: open, HookKey: im.hookKey, Prices: im.opts.Prices,
 	}))
@@ -252,6 +257,7 @@ func (im *importer) record(in input, format string, read feed) {
 	}
 	f.input, f.format, f.feed = in, format, read
 	f.fresh += read.counts.New
+	f.edited += read.counts.Changed
 }
 
 func (im *importer) counted(r io.Reader) io.Reader {

@@ -33,7 +33,8 @@ func (im *importer) summarise(sum *ImportSummary) {
 		s := FileSummary{
 			File: inputName(f.path), Format: f.format, Counts: f.feed.counts, Contents: f.feed.contents, Malformed: f.feed.malformed,
 		}
-		s.New, s.Known = f.fresh, max(0, s.Known+s.New-f.fresh)
+		s.New, s.Changed, s.Known = f.fresh, f.edited, max(0, s.Known+s.New+s.Changed-f.fresh-f.edited)
+		sum.Changed += s.Changed
 		sum.Events, sum.New, sum.Known, sum.Records = sum.Events+s.Events, sum.New+s.New, sum.Known+s.Known, sum.Records+s.Records
 		sum.Malformed += s.Malformed
 		sum.Files = append(sum.Files, s)

@@ -21,9 +21,13 @@ func printImport(cmd *cobra.Command, shared *cli.Shared, sum publisher.ImportSum
 }
 
 func writeImport(w io.Writer, sum publisher.ImportSummary) {
-	fmt.Fprintf(w, "imported %s, %s: %s (%d new, %d already known)\n",
+	fmt.Fprintf(w, "imported %s, %s: %s (%s)\n",
 		count(len(sum.Files), "file", "files"), count(len(sum.Runs), "run", "runs"),
-		count(sum.Events, "event", "events"), sum.New, sum.Known)
+		count(sum.Events, "event", "events"), counted(sum.Counts))
+	if sum.Changed > 0 {
+		fmt.Fprintf(w, "changed: %s other content than at an earlier import; the ledger keeps both, and auditor verify names them\n",
+			count(sum.Changed, "event has", "events have"))
+	}
 	printFiles(w, sum.Files)
 	printMalformed(w, sum.Malformed, sum.Lines)
 	if n := len(sum.Unrecognised); n > 0 {
@@ -34,6 +38,14 @@ func writeImport(w io.Writer, sum publisher.ImportSummary) {
 		fmt.Fprintf(w, "not imported: %s of sub-agents next to a given file; import the folder %s as well\n",
 			count(len(sum.Skipped), "file", "files"), termtext.Printable(termtext.ShellQuote(filepath.Dir(sum.Skipped[0]))))
 	}
+}
+
+func counted(c publisher.Counts) string {
+	text := fmt.Sprintf("%d new", c.New)
+	if c.Changed > 0 {
+		text += fmt.Sprintf(", %d changed", c.Changed)
+	}
+	return text + fmt.Sprintf(", %d already known", c.Known)
 }
 
 func printFiles(w io.Writer, files []publisher.FileSummary) {

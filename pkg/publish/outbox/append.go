@@ -51,8 +51,8 @@ type intake struct {
 	isClosed bool // guarded by outbox.mu
 }
 
-func (in *intake) append(ctx context.Context, batch []*events.Event) error {
-	log, ordinal, err := in.enter(ctx, batch)
+func (in *intake) append(ctx context.Context, batch []*events.Event, again bool) error {
+	log, ordinal, err := in.enter(ctx, batch, again)
 	if err != nil {
 		return err
 	}
@@ -62,9 +62,9 @@ func (in *intake) append(ctx context.Context, batch []*events.Event) error {
 	return nil
 }
 
-func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, err error) {
+func (in *intake) enter(ctx context.Context, batch []*events.Event, again bool) (log *segment.Log, ordinal uint64, err error) {
 	for {
-		log, ordinal, changed, err := in.tryEnter(ctx, batch)
+		log, ordinal, changed, err := in.tryEnter(ctx, batch, again)
 		if changed == nil {
 			return log, ordinal, err
 		}
@@ -76,7 +76,7 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event) (log *segmen
 
 // tryEnter appends batch if the outbox has room. Otherwise, it returns a channel that is closed at
 // the next change of the outbox.
-func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
+func (in *intake) tryEnter(ctx context.Context, batch []*events.Event, again bool) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {
 		return nil, 0, nil, err
@@ -85,7 +85,7 @@ func (in *intake) tryEnter(ctx context.Context, batch []*events.Event) (log *seg
 	if in.isClosed {
 		return nil, 0, nil, ErrClosed
 	}
-	if o.isKnown(batch[len(batch)-1]) {
+	if !again && o.isKnown(batch[len(batch)-1]) {
 		return nil, 0, nil, ErrDuplicate
 	}
 	err = in.admit(batch)

@@ -112,9 +112,19 @@ func (p *Publisher) run(ctx context.Context) {
 // except perhaps after a failed sync with [DiskDurability]. With [ErrShed], the returned event has
 // its lost number.
 func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, error) {
+	return p.append(ctx, e, false)
+}
+
+// AppendChanged is like [Publisher.Append], but ignores [Options.Unique]. Use it for an event whose
+// id was accepted with other content, so that the stream has both.
+func (p *Publisher) AppendChanged(ctx context.Context, e events.Event) (events.Event, error) {
+	return p.append(ctx, e, true)
+}
+
+func (p *Publisher) append(ctx context.Context, e events.Event, again bool) (events.Event, error) {
 	batch, err := prepare(p.opts, p.outbox.producer(), &e)
 	if err == nil {
-		err = p.intake.append(ctx, batch)
+		err = p.intake.append(ctx, batch, again)
 	}
 	switch {
 	case errors.Is(err, ErrShed):

@@ -82,7 +82,7 @@ func appendShared(ctx context.Context, opts Options, list []events.Event) (store
 	}
 	o := newOutbox(opts)
 	o.shared = &sharing{outbox: o, lock: lock}
-	err = (&intake{outbox: o}).append(ctx, batch)
+	err = (&intake{outbox: o}).append(ctx, batch, false)
 	if err != nil && !errors.Is(err, ErrShed) {
 		stored = nil
 	}

@@ -18,6 +18,7 @@ type (
 	Stats         = outbox.Stats
 	State         = outbox.State
 	Gap           = outbox.Gap
+	Settled       = outbox.Settled
 	Missing       = outbox.Missing
 	Issuer        = outbox.Issuer
 )

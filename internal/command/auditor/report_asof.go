@@ -101,6 +101,7 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 		}
 		texts = append(texts, text)
 	}
+	texts = append(texts, unwrittenTexts(a, uses)...)
 	for _, m := range a.Missing {
 		state := "is gone"
 		if m.Damaged {
@@ -111,6 +112,20 @@ func waitingTexts(a verifier.AsOf, uses bool) (texts []string) {
 			text += fmt.Sprintf(" (last known number %d)", m.Last)
 		}
 		texts = append(texts, text)
+	}
+	return texts
+}
+
+func unwrittenTexts(a verifier.AsOf, uses bool) (texts []string) {
+	for _, w := range a.Unwritten {
+		text := plural(int64(w.Events), "event", "events")
+		switch {
+		case w.Uses && !uses:
+			continue
+		case w.Uses:
+			text = plural(int64(w.Events), "record of use", "records of use")
+		}
+		texts = append(texts, text+" of outbox "+w.Outbox+" in the stream (write them with auditor serve --drain)")
 	}
 	return texts
 }

@@ -54,11 +54,13 @@ func Ask(ctx context.Context, o Options) *Question {
 	deadline := time.Now().Add(o.Wait)
 	q.outboxes.await(ctx, deadline)
 	if o.JetStream == nil {
+		q.awaitWritten(ctx, deadline)
 		return q
 	}
 	end, err := askStream(ctx, o)
 	if err != nil {
 		q.notAsked = err.Error()
+		q.awaitWritten(ctx, deadline)
 		return q
 	}
 	q.end = end
@@ -106,6 +108,11 @@ func (q *Question) Answer(ctx context.Context, c ledger.Checkpoint) verifier.AsO
 	a.Missing = q.outboxes.missing(q.opts.DataDir)
 	a.Outboxes, a.Unread = q.outboxes.waiting()
 	if q.end == nil {
+		unwritten, err := q.outboxes.unwritten(ctx, q.opts.Ledger, c.Position)
+		if err != nil {
+			a.NotAsked += ", " + err.Error()
+		}
+		a.Unwritten = unwritten
 		return a
 	}
 	a.OtherStream = q.end.isOther(c.Position)

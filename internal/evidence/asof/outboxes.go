@@ -21,6 +21,7 @@ import (
 type outboxes struct {
 	tenant string
 	list   []outbox
+	sent   []sent
 	err    error
 }
 
@@ -46,9 +47,11 @@ func inspect(o Options) outboxes {
 			continue
 		}
 		box := outbox{dir: filepath.Join(folder, entry.Name())}
-		if err := box.inspect(o.Tenant); err != nil {
+		s, err := box.inspect(o.Tenant)
+		if err != nil {
 			all.err = errors.Join(all.err, err)
 		}
+		all.noteSent(box, s)
 		if box.counts() {
 			all.list = append(all.list, box)
 		}
@@ -59,14 +62,14 @@ func inspect(o Options) outboxes {
 
 func (b *outbox) counts() bool { return b.now.Events+b.now.Lost+b.now.Damaged > 0 }
 
-func (b *outbox) inspect(tenant string) error {
+func (b *outbox) inspect(tenant string) (publish.State, error) {
 	name := filepath.Base(b.dir)
 	s, err := publish.Inspect(b.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it is just being created
+		return publish.State{}, nil // it is just being created
 	}
 	if err != nil {
-		return fmt.Errorf("outbox %s: %w", name, err)
+		return publish.State{}, fmt.Errorf("outbox %s: %w", name, err)
 	}
 	waiting, numbers := s.Tenants[tenant], s.Numbers[tenant]
 	switch {
@@ -86,14 +89,14 @@ func (b *outbox) inspect(tenant string) error {
 		}
 	}
 	b.sent = s.Forwarding
-	return nil
+	return s, nil
 }
 
 func (o *outboxes) await(ctx context.Context, deadline time.Time) {
 	for i := range o.list {
 		b := &o.list[i]
 		for b.sent && b.counts() && pause(ctx, deadline) {
-			if err := b.inspect(o.tenant); err != nil {
+			if _, err := b.inspect(o.tenant); err != nil {
 				o.err = errors.Join(o.err, err)
 				break
 			}

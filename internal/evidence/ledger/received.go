@@ -9,6 +9,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+// LastNumber returns the highest number of a producer's events and manifests in the ledger, or 0.
+func (a Activity) LastNumber(ctx context.Context, producer string) (last uint64, err error) {
+	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `SELECT max(coalesce((SELECT max(sequence) FROM leaves WHERE leaves.producer = p.producer), 0),
+				coalesce((SELECT max(sequence) FROM seen WHERE seen.producer = p.producer), 0))
+			FROM producers p WHERE name = ?1`, &sqlitex.ExecOptions{
+			Args:       []any{producer},
+			ResultFunc: func(stmt *sqlite.Stmt) error { last = uint64(stmt.ColumnInt64(0)); return nil },
+		})
+	})
+	return last, err
+}
+
 // Received reports whether a message of the stream has reached the ledger. For a manifest, sequence
 // is its last listed number.
 func (r *Reader) Received(ctx context.Context, producer string, sequence uint64, hash events.Hash) (ok bool, err error) {

@@ -31,18 +31,25 @@ type State struct {
 	Numbers map[string]events.Range // first and last unsent number by tenant
 	Size    int64                   // size of all records on disk
 
-	Gaps       []Gap    // losses that the stream does not know yet
-	Damaged    uint64   // unsent records that cannot be read
-	Quarantine []string // copies of damaged segments
-	Expected   []string // tenants in which the producer announced that it is open
-	Forwarding bool     // a process forwards the events
-	Process    int      // id of that process, 0 if unknown
+	Gaps       []Gap              // losses that the stream does not know yet
+	Damaged    uint64             // unsent records that cannot be read
+	Quarantine []string           // copies of damaged segments
+	Expected   []string           // tenants in which the producer announced that it is open
+	Settled    map[string]Settled // end of the acknowledged events by tenant
+	Forwarding bool               // a process forwards the events
+	Process    int                // id of that process, 0 if unknown
 
 	chains []cursor.Chain
 }
 
 // OwesGrant reports whether the outbox still has to send the newest grant of issuer.
 func (s State) OwesGrant(issuer *Issuer) bool { return slices.ContainsFunc(s.chains, issuer.owesGrant) }
+
+// Settled is the end of a tenant's events that the stream has acknowledged.
+type Settled struct {
+	Last     uint64 // last number, which can be a lost one
+	Position uint64 // stream sequence of the last manifest
+}
 
 // Gap is a range of a tenant's numbers that will never arrive, with the reason.
 type Gap struct {
@@ -72,7 +79,7 @@ func inspect(dir string) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	s := State{Producer: id.Producer, Name: id.Producer, Tenants: map[string]uint64{}, Numbers: map[string]events.Range{}}
+	s := State{Producer: id.Producer, Name: id.Producer, Tenants: map[string]uint64{}, Numbers: map[string]events.Range{}, Settled: map[string]Settled{}}
 	if i := strings.LastIndexByte(s.Name, '-'); i > 0 {
 		s.Name = s.Name[:i]
 	}
@@ -101,6 +108,7 @@ func inspect(dir string) (State, error) {
 
 func (s *State) addChains(c *cursor.Cursor) {
 	for tenant, ch := range c.Chains() {
+		s.Settled[tenant] = Settled{Last: ch.Last, Position: ch.Fence}
 		if ch.State != "" {
 			s.chains = append(s.chains, *ch)
 		}

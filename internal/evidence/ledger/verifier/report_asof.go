@@ -2,6 +2,7 @@ package verifier
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
@@ -21,6 +22,7 @@ type AsOf struct {
 	// OtherStream is true if the asked stream is not the one that the ledger has read.
 	OtherStream bool      `json:"other_stream,omitempty"`
 	Outboxes    []Waiting `json:"outboxes"`                // outboxes with unsent events
+	Unwritten   []Waiting `json:"unwritten,omitempty"`     // outboxes with sent events that the ledger lacks, if the stream was not asked
 	Unread      string    `json:"unread_outbox,omitempty"` // why an outbox could not be read
 
 	Missing []MissingOutbox `json:"missing_outboxes,omitempty"` // outboxes that are gone or damaged
@@ -49,7 +51,7 @@ func (l Later) Any() bool { return l.Events > 0 || l.AtLeast }
 // Waiting counts the unsent events of the tenant in one outbox.
 type Waiting struct {
 	Outbox  string `json:"outbox"`            // name in the data directory
-	Events  uint64 `json:"events"`            // events of the tenant that the stream does not have
+	Events  uint64 `json:"events"`            // events of the tenant that the stream or the ledger does not have
 	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
 	// Uses means that the events only record uses of the evidence. The ledger then does not count
@@ -67,7 +69,7 @@ func (a AsOf) Behind() bool {
 	if a.OtherStream || a.Later != nil && a.Later.Any() || len(a.Missing) > 0 {
 		return true
 	}
-	for _, w := range a.Outboxes {
+	for _, w := range slices.Concat(a.Outboxes, a.Unwritten) {
 		if w.Lost+w.Damaged > 0 || !w.Uses && w.Events > 0 {
 			return true
 		}

@@ -60,7 +60,7 @@ func editCodex(c *Change, opts Options, hooks []byte, edit func(f *tomlFile, hea
 	if bytes.Equal(bytes.TrimSpace(change.after), bytes.TrimSpace(change.before)) {
 		change.after = change.before
 	}
-	change.removed = change.exists && len(change.after) == 0 && len(change.before) > 0
+	change.removed = len(change.after) == 0 && (len(change.before) > 0 || !change.exists)
 	return []*Change{change}, nil
 }
 

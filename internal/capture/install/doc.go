@@ -4,6 +4,6 @@
 // writes it. An edit works in place, and all other settings stay unchanged byte for byte.
 // Installing a second time changes nothing. Plan rejects a file that it cannot parse.
 //
-// Uninstalling restores the file. It removes lists, objects and files that become
-// empty.
+// Uninstalling restores the file. It removes lists, objects, files and folders of a
+// project that become empty.
 package install

@@ -40,6 +40,7 @@ type Change struct {
 
 	before, after   []byte // nil if the file does not exist
 	removed, exists bool
+	project         string // see Options
 }
 
 // Action is the effect of a change on its file.
@@ -87,7 +88,7 @@ func Plan(name string, opts Options) (*Change, error) {
 	if opts.Getenv == nil {
 		opts.Getenv = func(string) string { return "" }
 	}
-	c := &Change{Tool: t.name, File: t.user(opts.Home, opts.Getenv)}
+	c := &Change{Tool: t.name, File: t.user(opts.Home, opts.Getenv), project: opts.Project}
 	if opts.Project != "" {
 		if info, err := os.Stat(opts.Project); err != nil || !info.IsDir() {
 			return nil, fmt.Errorf("project %s: not a folder", opts.Project)

@@ -94,6 +94,31 @@ func TestPlanTrust_Codex(t *testing.T) {
 	}
 }
 
+// Uninstalling removes only files and folders that installing created.
+func TestPlanTrust_CodexNeverTrusted(t *testing.T) {
+	opts := options(t)
+	apply(t, "codex", opts)
+	opts.Uninstall = true
+	c, err := Plan("codex", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust, err := PlanTrust(c, opts)
+	if err != nil || len(trust) != 1 || trust[0].Action() != Unchanged || trust[0].Diff() != "" {
+		t.Errorf("got %v, %v", trust, err)
+	}
+	for _, c := range append(trust, c) {
+		if err := c.Apply(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, folder := range []string{opts.Home, opts.Project} {
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("left %v, %v", left, err)
+		}
+	}
+}
+
 //guarantee:install-trust
 func TestPlanTrust_Folder(t *testing.T) {
 	for tool, tt := range map[string]struct{ file, before, want string }{

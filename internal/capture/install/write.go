@@ -35,6 +35,7 @@ func (c *Change) Apply() error {
 		if err := os.Remove(file); err != nil {
 			return fmt.Errorf("remove configuration: %w", err)
 		}
+		c.removeFolders()
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
@@ -44,6 +45,19 @@ func (c *Change) Apply() error {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil
+}
+
+// removeFolders removes the folders of a project that became empty.
+func (c *Change) removeFolders() {
+	if c.project == "" {
+		return
+	}
+	for folder := filepath.Dir(c.File); folder != filepath.Clean(c.project); folder = filepath.Dir(folder) {
+		info, err := os.Lstat(folder)
+		if err != nil || !info.IsDir() || os.Remove(folder) != nil { // not empty, or a link
+			return
+		}
+	}
 }
 
 const maxLinks = 40

@@ -76,6 +76,19 @@ func TestChange_ApplyDanglingLink(t *testing.T) {
 	}
 }
 
+// Uninstalling removes the folders of a project that became empty.
+func TestChange_ApplyRemovesFolders(t *testing.T) {
+	opts := options(t)
+	mine := filepath.Join(opts.Project, ".github", "mine")
+	write(t, mine, "x")
+	apply(t, "copilot-cli", opts)
+	opts.Uninstall = true
+	apply(t, "copilot-cli", opts)
+	if _, err := os.Stat(filepath.Join(opts.Project, ".github", "hooks")); !errors.Is(err, os.ErrNotExist) || read(t, mine) != "x" {
+		t.Errorf("the empty folder is there: %v", err)
+	}
+}
+
 func TestChange_ApplyReadOnly(t *testing.T) {
 	opts := options(t)
 	file := fileOf(t, "claude-code", opts)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,8 +64,15 @@ func (p page) writeNotes(indent string, r *runtree.Row) {
 	for _, alarm := range alarms(r) {
 		fmt.Fprintf(p.w, "%s%s\n", indent, p.paint.Bad(alarm))
 	}
-	for _, line := range wrapped(termtext.Printable(runtree.OneLine(cmp.Or(refusal(r), failure(r))))) {
-		fmt.Fprintf(p.w, "%s%s\n", indent, p.paint.Bad(line))
+	if r.Verdict == events.VerdictAsk && !r.Denied() {
+		p.writeNote(indent, strings.TrimSuffix("hooks asked a person: "+r.Reason, ": "), p.paint.Warn)
+	}
+	p.writeNote(indent, cmp.Or(refusal(r), failure(r)), p.paint.Bad)
+}
+
+func (p page) writeNote(indent, text string, paint func(string) string) {
+	for _, line := range wrapped(termtext.Printable(strings.Join(strings.Fields(text), " "))) {
+		fmt.Fprintf(p.w, "%s%s\n", indent, paint(line))
 	}
 }
 
@@ -119,7 +127,8 @@ var exitLine = regexp.MustCompile(`(?i)^\s*(error:\s*)?(command failed with )?ex
 
 const (
 	noteWidth = 88
-	noteLines = 4
+	noteStart = 2 // lines at the beginning of a long text
+	noteEnd   = 3 // lines at its end, which often tell the cause
 )
 
 func wrapped(text string) (lines []string) {
@@ -130,10 +139,10 @@ func wrapped(text string) (lines []string) {
 			line += " " + words[0]
 			words = words[1:]
 		}
-		if lines = append(lines, line); len(lines) == noteLines && len(words) > 0 {
-			lines[noteLines-1] = termtext.Fit(line+" "+words[0]+strings.Repeat(" ", noteWidth), noteWidth)
-			break
-		}
+		lines = append(lines, line)
+	}
+	if len(lines) > noteStart+1+noteEnd {
+		lines = slices.Replace(lines, noteStart, len(lines)-noteEnd, "…")
 	}
 	return lines
 }

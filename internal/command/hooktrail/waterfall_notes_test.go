@@ -54,6 +54,32 @@ func TestWaterfall_WhoAndWhy(t *testing.T) {
 	}
 }
 
+// The end of a long error, which often tells the cause, is shown too.
+func TestWaterfall_EndOfFailure(t *testing.T) {
+	l := newTimeline(t)
+	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Bash"})
+	l.add(events.ToolResult, "s", "c1", events.ToolResultData{Status: events.ToolError, Error: &events.Failure{
+		Message: "lint starts\n" + strings.Repeat("日本語 is fine\n", 1000) + "5 issues: ireturn",
+	}})
+	if text := strings.Join(strings.Fields(l.waterfall()), " "); !strings.Contains(text, " lint starts ") || !strings.HasSuffix(text, " 5 issues: ireturn") {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
+// A row says that hooks asked a person, unless it says who refused.
+func TestWaterfall_Asked(t *testing.T) {
+	l := newTimeline(t)
+	ask := events.ToolBeforeData{Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictAsk, Reason: "is it Friday?"}}
+	l.add(events.ToolBefore, "s", "c1", ask)
+	l.add(events.ToolBefore, "s", "c2", ask)
+	l.add(events.ToolResult, "s", "c2", events.ToolResultData{Status: events.ToolDenied, DeniedBy: events.DeniedByUser})
+	text := l.waterfall()
+	wantLines(t, text, "      hooks asked a person: is it Friday?", "      refused by the user")
+	if strings.Count(text, "asked a person") != 1 {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
 func TestWaterfall_Undecided(t *testing.T) {
 	const note = "      no hook decided on this call, because the hook command got no answer"
 	l := newTimeline(t)
@@ -119,7 +145,8 @@ func TestWrapped(t *testing.T) {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}
-	if lines := wrapped(strings.Repeat("word ", 500)); len(lines) != noteLines || !strings.HasSuffix(lines[noteLines-1], "…") {
+	lines := wrapped("first " + strings.Repeat("word ", 500) + "last")
+	if len(lines) != noteStart+1+noteEnd || !strings.HasPrefix(lines[0], "first ") || lines[noteStart] != "…" || !strings.HasSuffix(lines[noteStart+noteEnd], " last") {
 		t.Errorf("got %q", lines)
 	}
 	if lines := wrapped(""); lines != nil {

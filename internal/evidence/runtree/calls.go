@@ -58,7 +58,7 @@ func (r *Row) mark(x *fact) {
 }
 
 func reasonOf(c call) string {
-	if c.verdict == events.VerdictDeny {
+	if c.verdict == events.VerdictDeny || c.verdict == events.VerdictAsk {
 		return c.reason
 	}
 	return ""
@@ -137,17 +137,27 @@ func (t *tracer) undecided(x *fact) {
 	}
 }
 
+// Hooks and a transcript can report the same start of a sub-agent, which is one row.
 func (t *tracer) delegated(x *fact) {
 	p, _ := x.data.(subagent)
+	run := t.subRun(x, p.id)
 	row := t.calls[x.call]
 	if row == nil || x.call == "" {
 		if x.kind == events.SubagentStopped {
 			return
 		}
-		row = t.row(x, Row{Name: p.kind, Detail: p.name, start: true})
+		key := startKey{t.stepOf(x), run}
+		if row = t.starts[key]; row == nil || p.id == "" {
+			row = t.row(x, Row{start: true})
+			t.starts[key] = row
+		}
+		row.mark(x)
+		row.Name, row.Detail = cmp.Or(row.Name, p.kind), cmp.Or(row.Detail, p.name)
 	}
-	row.Run = t.subRun(x, p.id)
+	row.Run = run
 }
+
+type startKey struct{ step, run string }
 
 func (t *tracer) subRun(x *fact, id string) string {
 	below := x.session + "/" + id

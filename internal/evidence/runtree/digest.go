@@ -107,7 +107,16 @@ func short(f *events.Failure) *events.Failure {
 	if f == nil {
 		return nil
 	}
-	return &events.Failure{Message: Clip(f.Message, maxFailure), Class: f.Class}
+	return &events.Failure{Message: ends(f.Message, maxFailure), Class: f.Class}
+}
+
+// ends keeps the beginning and the end of a text, because the cause of a failure can be in both.
+func ends(s string, width int) string {
+	r := []rune(s)
+	if len(r) <= width {
+		return s
+	}
+	return string(r[:width/2]) + " … " + string(r[len(r)-width/2:])
 }
 
 const (

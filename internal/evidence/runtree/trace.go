@@ -124,7 +124,7 @@ type Row struct {
 	DeniedBy   events.DeniedBy   `json:"denied_by,omitempty"` // source of a refusal that is not of our hooks
 	Verdict    events.Verdict    `json:"verdict,omitempty"`   // deny, ask, allow or none, absent if no hook decided
 	Hook       string            `json:"hook,omitempty"`      // that denied the call
-	Reason     string            `json:"reason,omitempty"`    // of a denial
+	Reason     string            `json:"reason,omitempty"`    // of a denial or a question
 	Failure    *events.Failure   `json:"failure,omitempty"`
 	Run        string            `json:"run,omitempty"`     // of the sub-agent that the call started
 	NoRun      bool              `json:"no_run,omitempty"`  // the ledger has no events of Run

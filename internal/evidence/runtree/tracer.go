@@ -15,7 +15,8 @@ type tracer struct {
 	steps     map[string]*Step
 	prompts   []*fact // begin a step; sorted by time
 	calls     map[string]*Row
-	denied    map[string]bool // by call
+	starts    map[startKey]*Row // of sub-agents, without a call
+	denied    map[string]bool   // by call
 	succeeded map[string]bool
 	alike     map[likeness]*unanswered
 	responses map[string]*fact
@@ -28,7 +29,7 @@ func newTracer(all *Fold, id string) *tracer {
 	return &tracer{
 		all:   all,
 		trace: Trace{Run: id, Tenant: all.Tenant, Tools: map[string]int{}, Steps: []*Step{}},
-		steps: map[string]*Step{}, calls: map[string]*Row{}, alike: map[likeness]*unanswered{}, denied: map[string]bool{}, succeeded: map[string]bool{}, responses: map[string]*fact{},
+		steps: map[string]*Step{}, calls: map[string]*Row{}, starts: map[startKey]*Row{}, alike: map[likeness]*unanswered{}, denied: map[string]bool{}, succeeded: map[string]bool{}, responses: map[string]*fact{},
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 // Log yields the events of a file with stored hook payloads. The file contains a JSON array or a
 // sequence of objects.
 //
-// If opts has the key of the data directory, most events get the same ids as the hook gave them.
-// The outbox then drops them as duplicates.
+// The events may have been recorded before, when the hooks were called. If opts has the key of the
+// data directory, most events get the same ids again, and the outbox drops them as duplicates.
 func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}, calls: map[string]bool{}, runs: map[string]*loggedRun{}}

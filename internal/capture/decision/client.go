@@ -53,7 +53,7 @@ func (c Client) Request(ctx context.Context, tenant, subject string, document []
 	return answer.Data, nil
 }
 
-// Own reports whether subject is a decision subject in the subject space of c.
+// Own reports whether this Hooktrail installation answers decision requests on the NATS subject.
 func (c Client) Own(subject string) bool {
 	_, err := c.Space.DecisionTenant(subject)
 	return err == nil

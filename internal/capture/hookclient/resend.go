@@ -23,8 +23,8 @@ type ResendOptions struct {
 	Parts                             Parts
 }
 
-// Resend sends the events that hook commands have spooled in a data directory to the publisher. The
-// publisher drops duplicates.
+// Resend sends the events in the spool files of a data directory to the publisher. Hook commands
+// write a spool file if they cannot reach the publisher. The publisher drops duplicates.
 func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
 	r := &recorder{dataDir: opts.DataDir, tenant: opts.Tenant, publisher: &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir, parts: opts.Parts}}
 	for {

@@ -54,8 +54,9 @@ func spool(dataDir string, list []events.Event) error {
 	return os.Rename(file, file+spoolSuffix)
 }
 
-// Sweep moves all events in the spool files of a data directory into the shared outbox. It
-// continues after a damaged file. Several processes can call Sweep at the same time.
+// Sweep moves events from the spool files of a data directory to the shared outbox. Hook commands
+// write a spool file while the outbox is blocked. Sweep continues after a damaged file. Several
+// processes can call Sweep at the same time.
 func Sweep(ctx context.Context, dataDir string) error {
 	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {

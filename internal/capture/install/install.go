@@ -54,7 +54,7 @@ const (
 	Removed   Action = "removed"
 )
 
-// Action returns what Apply would do to the file, such as Created.
+// Action returns what [Change.Apply] would do to the file, such as Created.
 func (c *Change) Action() Action {
 	switch {
 	case c.removed && c.exists:

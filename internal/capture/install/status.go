@@ -46,8 +46,8 @@ type Status struct {
 	Took     time.Duration `json:"took_ns,omitempty"`
 }
 
-// Works reports whether an agent runs the installed hooks, and whether the hooks can record events
-// and deny calls.
+// Works reports whether an agent runs the installed hooks, and the hooks record events and deny
+// calls.
 func (s *Status) Works() bool {
 	return s.Installed && s.Denied && s.Recorded && (s.Trust != NotTrusted && s.Trust != TrustUnknown)
 }

@@ -20,8 +20,8 @@ type trust struct {
 	withdraw func(c *Change, opts Options) ([]*Change, error)
 }
 
-// PlanTrust returns changes to the agent's own files that make the agent run the hooks in c. For an
-// uninstall, the changes withdraw this permission.
+// PlanTrust returns changes to the agent's own files that permit the agent to run the hooks in c.
+// For an uninstall, the changes withdraw this permission.
 func PlanTrust(c *Change, opts Options) ([]*Change, error) {
 	t, err := named(c.Tool)
 	if err != nil {

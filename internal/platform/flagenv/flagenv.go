@@ -45,8 +45,8 @@ func Name(flag string) string {
 	return "HOOKTRAIL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// NameOf returns the name of the environment variable of f. Unlike [Name], it considers a name from
-// [Own].
+// NameOf returns the name of the environment variable of f. It differs from [Name] only if [Own]
+// has set another name.
 func NameOf(f *pflag.Flag) string {
 	if own := f.Annotations[ownAnnotation]; len(own) > 0 {
 		return Name(own[0])
@@ -80,8 +80,8 @@ const (
 // IsSet reports whether a variable has set f.
 func IsSet(f *pflag.Flag) bool { return f.Annotations[setAnnotation] != nil }
 
-// Set sets flags from environment variables. A flag on the command line has precedence, also over
-// the variables of flags that it excludes.
+// Set sets flags from environment variables. It skips a flag that is on the command line, and a
+// flag that cannot be combined with one on the command line.
 func Set(flags *pflag.FlagSet, warn func(string)) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
@@ -144,9 +144,10 @@ func annotate(flags *pflag.FlagSet, annotation string, names []string) {
 	}
 }
 
-// Own makes a flag use the environment variable of the name in name, because a flag of the same
-// name has another meaning in another command. The old variable still works if its value is one of
-// accepted.
+// Own gives a flag the environment variable of another flag name. Use it for a flag whose name has
+// another meaning in another command.
+//
+// The variable of the flag's own name still works if its value is one of accepted.
 func Own(flags *pflag.FlagSet, flag, name string, accepted ...string) {
 	_ = flags.SetAnnotation(flag, ownAnnotation, []string{name})
 	_ = flags.SetAnnotation(flag, acceptAnnotation, accepted)

@@ -24,8 +24,8 @@ const keyBytes = 32
 // creates the secret if it is missing. Without a secret, a client could predict the id of an event
 // and send another event with this id first.
 //
-// Call Key before an outbox or a ledger is created. If one exists without a secret, an earlier
-// version created it, and Key returns nil.
+// Call Key before an outbox or a ledger is created. If an outbox or a ledger exists without a
+// secret, it comes from an earlier version. Key then returns nil.
 func Key(dataDir string) ([]byte, error) {
 	path := filepath.Join(dataDir, fileName)
 	data, err := os.ReadFile(path)

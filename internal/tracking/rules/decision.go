@@ -6,7 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Action is the most important thing that a decision does to an issue, such as creating it.
+// Action is the most important change that a decision makes to an issue, such as create.
 type Action string
 
 // The actions, weakest first.
@@ -57,7 +57,7 @@ func (d Decision) Data() events.IssueDecidedData {
 	}
 }
 
-// Op is what an effect does to an issue.
+// Op is the kind of change that an effect makes to an issue, such as create or label.
 type Op string
 
 // Operations on issues.

@@ -23,7 +23,8 @@ type Erasure struct {
 
 // Record returns a copy of a record without the erased texts, or nil if the record must be deleted.
 //
-// Pass the index of words after all follow-ups, because Record removes erased words from the index.
+// Pass all records of follow-ups before the records of the word index. Record removes the erased
+// follow-ups from the index, so it must know them.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil

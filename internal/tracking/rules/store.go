@@ -44,8 +44,7 @@ type Stored struct {
 }
 
 // Changes contains the records and timers of a State that have changed. Store them in one
-// transaction with the position in the stream. After a crash, the tracker then continues with the
-// next event.
+// transaction with the position in the stream, so that a crash loses no change.
 type Changes struct {
 	Records []Stored
 	Set     []Timer // new timers. They replace timers with the same id

@@ -13,9 +13,9 @@ import (
 // AskUnlessSafe is the name of the preset that [NewAskUnlessSafe] returns.
 const AskUnlessSafe = "ask-unless-safe"
 
-// NewAskUnlessSafe returns the preset ask-unless-safe. It asks about each shell command, unless all
-// its programs are known to change nothing and it writes only to temporary directories.
-// [Options.Undetermined] selects whether the preset asks or denies.
+// NewAskUnlessSafe returns the preset ask-unless-safe. It asks about each shell command that is not
+// known to be safe. A safe command only runs programs that change nothing, and writes only to
+// temporary directories. With [Options.Undetermined], the preset can deny instead of asking.
 func NewAskUnlessSafe(opts Options) (hooks.PreToolUser, error) {
 	if opts.Undetermined == events.VerdictNone {
 		return nil, fmt.Errorf("%s: undetermined %q: the preset would have no effect", AskUnlessSafe, events.VerdictNone)

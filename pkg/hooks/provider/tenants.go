@@ -8,9 +8,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tenants returns a provider with a separate provider for each tenant. To create the provider of a
-// tenant, it calls rules at the first action of that tenant, and again if rules has failed. If
-// rules fails, or if an action has no tenant, the action is denied.
+// Tenants returns a provider that uses a separate provider for each tenant. It calls rules to
+// create the provider of a tenant, at the first action of that tenant. If rules fails, or if an
+// action has no tenant, the action is denied. After a failure, the next action calls rules again.
 //
 // Tenants share no state such as budgets or lockouts. The outer registry has only one hook per
 // point for all hooks of a tenant, so these hooks share one timeout.

@@ -12,8 +12,9 @@ import (
 // Outcome returns the status of a tool call that Claude Code reports as an error. For a denied
 // call, by says who denied it. kind is the field toolDenialKind, which older versions do not write.
 //
-// Without a kind, the status depends on the text. Text from a command or an MCP server always means
-// ToolError, because the agent can influence such text and could imitate a denial.
+// Without a kind, the status depends on the text of the error. If a command or an MCP server has
+// written the text, the status is always ToolError. The agent can influence such text, so it could
+// imitate a denial.
 func Outcome(tool, kind, text string) (status events.ToolStatus, by events.DeniedBy) {
 	first, _, _ := strings.Cut(text, "\n")
 	switch {

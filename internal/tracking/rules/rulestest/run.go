@@ -49,9 +49,9 @@ type Decision struct {
 	Issues []string `json:"issues"`
 }
 
-// Events returns the events of a list of deliveries, as they are before the rules change them. An
-// edit gets the id of an issue that the rules create from the earlier events under the
-// configuration c.
+// Events returns the events of a list of deliveries as they were sent. For an edit, Events looks up
+// the id of the edited issue. Under the configuration c, the rules create this issue from the
+// earlier events.
 func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	tb.Helper()
 	r := newRunner(tb, c)

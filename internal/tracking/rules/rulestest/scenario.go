@@ -75,7 +75,7 @@ type Limits struct {
 // string or a list.
 type Words []string
 
-// UnmarshalJSON sets w from a string, a list of strings, or an object with a type.
+// UnmarshalJSON decodes a string, a list of strings, or an object with the member "type".
 func (w *Words) UnmarshalJSON(data []byte) error {
 	var one string
 	if err := json.Unmarshal(data, &one); err == nil {

@@ -17,6 +17,21 @@ func TestPayload_LongLists(t *testing.T) {
 	}
 }
 
+// Metadata with too many values loses members, also if it comes in several members of one name.
+func TestPayload_LongMetadata(t *testing.T) {
+	many := strings.Repeat(`{"x":",[{\\\""},`, 500) + `1`
+	data := fmt.Appendf(nil, `{"metadata":{"a":1, "long":[%s,%[1]s,%[1]s],"b":"x" ,"short":[%[1]s]},"Metadata":{"c":[%[1]s],"d":2}}`, many)
+	d, err := Payload[StepFinishedData](Event{Type: StepFinished.Type(), Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"a": true, "long": false, "b": true, "short": true, "c": false, "d": true} {
+		if _, got := d.Metadata[name]; got != want {
+			t.Errorf("%s: %t, want %t", name, got, want)
+		}
+	}
+}
+
 // FuzzElements compares Elements, SameEscapes and withShortLists with encoding/json.
 func FuzzElements(f *testing.F) {
 	for _, data := range []string{`[]`, `[1,"a",{"b":[2]}]`, `{"a":"\u0061\n\/\"\\","b":"x"}`, `"\ud83d\ude00"`, `[ 1 , 2 ]`, `[1,]`, `null`, ``, `["\u2028<&>\u007f"]`} {

@@ -126,7 +126,7 @@ func eventSchema(r *generate.Reflector) *generate.Schema {
 	return s
 }
 
-func payloadIsRequired(k Kind) bool { return shapes()[k].required != 0 }
+func payloadIsRequired(k Kind) bool { return shapeOfKind(k).required != 0 }
 
 func indent(t *testing.T, v any) []byte {
 	t.Helper()

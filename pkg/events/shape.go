@@ -46,13 +46,31 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[RunStatus]():  {string(RunCompleted), string(RunFailed), string(RunInterrupted), string(RunUnknown)},
 }
 
-var shapes = sync.OnceValue(func() map[Kind]*shape {
-	m := make(map[Kind]*shape, len(registry))
-	for _, r := range registry {
-		m[r.kind] = shapeOf(reflect.TypeOf(r.payload()).Elem())
+// lazyShape is made at its first use, because a hook command needs only the shapes of a few kinds.
+type lazyShape struct {
+	once    sync.Once // guards shape
+	shape   *shape
+	payload func() any
+}
+
+var shapes = sync.OnceValue(func() map[Kind]*lazyShape {
+	list, m := make([]lazyShape, len(registry)), make(map[Kind]*lazyShape, len(registry))
+	for i, r := range registry {
+		list[i].payload = r.payload
+		m[r.kind] = &list[i]
 	}
 	return m
 })
+
+// shapeOfKind returns nil for an unknown kind.
+func shapeOfKind(k Kind) *shape {
+	l := shapes()[k]
+	if l == nil {
+		return nil
+	}
+	l.once.Do(func() { l.shape = shapeOf(reflect.TypeOf(l.payload()).Elem()) })
+	return l.shape
+}
 
 var forms = map[reflect.Kind]form{
 	reflect.String: formText, reflect.Bool: formBool, reflect.Int: formInteger, reflect.Int64: formInteger,

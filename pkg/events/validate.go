@@ -127,8 +127,8 @@ func (e *Event) matchData() (matcher, error) {
 	m := matcher{scan: scanner{data: e.Data}}
 	sh := &anything
 	kind, own := e.ownKind()
-	if own && shapes()[kind] != nil {
-		sh = shapes()[kind]
+	if own && shapeOfKind(kind) != nil {
+		sh = shapeOfKind(kind)
 	}
 	if done, err := e.withoutData(sh); done || err != nil {
 		return m, err

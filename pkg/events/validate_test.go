@@ -179,7 +179,7 @@ func TestEvent_ValidateNeverQuotesValues(t *testing.T) {
 
 func TestShapes(t *testing.T) {
 	for _, k := range Kinds() {
-		s := shapes()[k]
+		s := shapeOfKind(k)
 		if s == nil || len(s.fields) > 64 {
 			t.Fatalf("%s has no shape, or one that is too large", k)
 		}

@@ -60,8 +60,9 @@ type agentTest struct {
 	breaks    func() // runs before the first call; may be nil
 }
 
-// newAgentTest makes the folders of a test below dir. The commands of the calls end in tail.
-func newAgentTest(t *testing.T, a *agents.Agent, modules, dir, tail string) *agentTest {
+// newAgentTest makes the folders of a test below dir. Without turns, the model asks for two commands,
+// which end in tail.
+func newAgentTest(t testing.TB, a *agents.Agent, modules, dir, tail string, turns ...agents.Turn) *agentTest {
 	t.Helper()
 	at := &agentTest{data: filepath.Join(dir, "data"), hooks: filepath.Join(dir, "hooks.yaml")}
 	first := func() {
@@ -69,7 +70,10 @@ func newAgentTest(t *testing.T, a *agents.Agent, modules, dir, tail string) *age
 			at.breaks()
 		}
 	}
-	at.model = agents.NewModel(t, agents.Turn{Command: "touch allowed" + tail, Before: first}, agents.Turn{Command: "touch denied" + tail})
+	if turns == nil {
+		turns = []agents.Turn{{Command: "touch allowed" + tail, Before: first}, {Command: "touch denied" + tail}}
+	}
+	at.model = agents.NewModel(t, turns...)
 	at.Box = agents.NewBox(t, a, modules, dir, at.model)
 	built, err := programs()
 	if err != nil {
@@ -91,7 +95,7 @@ func newAgentTest(t *testing.T, a *agents.Agent, modules, dir, tail string) *age
 }
 
 // command runs publisher as a user of the agent does.
-func (at *agentTest) command(t *testing.T, want int, args ...string) string {
+func (at *agentTest) command(t testing.TB, want int, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(at.Bin, "publisher"), args...)
 	cmd.Env, cmd.Dir = at.Env, at.Project
@@ -105,12 +109,12 @@ func (at *agentTest) command(t *testing.T, want int, args ...string) string {
 	return string(out)
 }
 
-func (at *agentTest) install(t *testing.T, more ...string) {
+func (at *agentTest) install(t testing.TB, more ...string) {
 	t.Helper()
 	at.command(t, 0, append([]string{"install", at.Agent.Name, "--project", at.Project, "--data-dir", at.data}, more...)...)
 }
 
-func (at *agentTest) serve(t *testing.T) {
+func (at *agentTest) serve(t testing.TB) {
 	t.Helper()
 	at.publisher = serving(t, at.data, "--hooks", at.hooks)
 }

@@ -4,7 +4,6 @@ package disk
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -60,8 +59,3 @@ func Preallocate(path string, size int) (*os.File, error) {
 	}
 	return os.OpenFile(path, os.O_RDWR, 0o600)
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// Checksum returns the CRC-32C of b.
-func Checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }

@@ -78,6 +78,9 @@ func (l *Losses) Reread() (lost []Gap, err error) {
 func parseLoss(b []byte) Gap {
 	le := binary.LittleEndian
 	n := int(le.Uint16(b[16:]))
+	if le.Uint64(b) == 0 {
+		return Gap{} // free
+	}
 	if disk.Checksum(b[:lossSlot-4]) != le.Uint32(b[lossSlot-4:]) || 18+n > lossSlot-4 {
 		return Gap{} // never written, or torn
 	}

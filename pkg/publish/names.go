@@ -7,20 +7,31 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/outbox"
 )
 
-// Publisher and the other types are documented in package outbox.
 type (
-	Publisher     = outbox.Publisher
-	Options       = outbox.Options
+	// Publisher appends events to an outbox on disk and forwards them, see [outbox.Publisher].
+	Publisher = outbox.Publisher
+	// Options configure a [Publisher], see [outbox.Options].
+	Options = outbox.Options
+	// SharedOptions configure [AppendShared], see [outbox.SharedOptions].
 	SharedOptions = outbox.SharedOptions
-	Durability    = outbox.Durability
-	FullPolicy    = outbox.FullPolicy
-	Redactor      = outbox.Redactor
-	Stats         = outbox.Stats
-	State         = outbox.State
-	Gap           = outbox.Gap
-	Settled       = outbox.Settled
-	Missing       = outbox.Missing
-	Issuer        = outbox.Issuer
+	// Durability determines what an event survives, see [outbox.Durability].
+	Durability = outbox.Durability
+	// FullPolicy determines what happens if the outbox has no room, see [outbox.FullPolicy].
+	FullPolicy = outbox.FullPolicy
+	// Redactor removes sensitive data from events, see [outbox.Redactor].
+	Redactor = outbox.Redactor
+	// Stats are counts since Open, see [outbox.Stats].
+	Stats = outbox.Stats
+	// State describes an outbox on disk, see [outbox.State].
+	State = outbox.State
+	// Gap is a range of numbers that will never arrive, see [outbox.Gap].
+	Gap = outbox.Gap
+	// Settled is the end of the events that the stream acknowledged, see [outbox.Settled].
+	Settled = outbox.Settled
+	// Missing is a producer whose outbox is gone, see [outbox.Missing].
+	Missing = outbox.Missing
+	// Issuer signs the grants that enrol producers, see [outbox.Issuer].
+	Issuer = outbox.Issuer
 )
 
 // Values of [Durability] and [FullPolicy].

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"strings"
 )
 
 // Members yields the members of a JSON object in their order, with repeated names. Values share
@@ -94,7 +95,7 @@ func unquoted(value json.RawMessage) (text []byte, ok bool) {
 }
 
 // Denies reports whether e denies its action. Any member "verdict" with the value "deny" is enough,
-// even beside others.
+// even beside others. The case of letters does not matter.
 func (e Event) Denies() bool { return says(e.Data, "verdict", string(VerdictDeny)) }
 
 // DeniesCall reports whether e denies its tool call, in any form that [Event.Denies] finds.
@@ -103,13 +104,14 @@ func (e Event) DeniesCall() bool {
 	return (k == ToolBefore || k == Approval) && e.Denies()
 }
 
-// CallSucceeded reports whether e is a tool result with any member "status" that is "success".
+// CallSucceeded reports whether e is a tool result with any member "status" that is "success". The
+// case of letters does not matter.
 func (e Event) CallSucceeded() bool {
 	return e.Kind() == ToolResult && says(e.Data, "status", string(ToolSuccess))
 }
 
 func says(data json.RawMessage, name, value string) bool {
-	if !bytes.Contains(data, []byte(value)) && !bytes.Contains(data, []byte(`\u`)) {
+	if !containsFold(data, value) && !bytes.Contains(data, []byte(`\u`)) {
 		return false // most payloads need no reading
 	}
 	found := false
@@ -121,7 +123,7 @@ func says(data json.RawMessage, name, value string) bool {
 			return err
 		}
 		if len(n) >= len(name) && bytes.EqualFold(n, []byte(name)) {
-			if text, _ := unquoted(s.data[start:s.pos]); string(text) == value {
+			if text, _ := unquoted(s.data[start:s.pos]); len(text) == len(value) && strings.EqualFold(string(text), value) {
 				found = true
 				return s.fail("found")
 			}
@@ -129,4 +131,19 @@ func says(data json.RawMessage, name, value string) bool {
 		return nil
 	})
 	return found
+}
+
+// containsFold reports whether data contains text, which has only lower-case letters, in any case.
+func containsFold(data []byte, text string) bool {
+	letters := text[:1] + strings.ToUpper(text[:1])
+	for {
+		i := bytes.IndexAny(data, letters)
+		if i < 0 || len(data)-i < len(text) {
+			return false
+		}
+		if bytes.EqualFold(data[i:i+len(text)], []byte(text)) {
+			return true
+		}
+		data = data[i+1:]
+	}
 }

@@ -17,6 +17,7 @@ func (d *ToolResultData) settle(e Event) {
 	if e.CallSucceeded() {
 		d.Status = ToolSuccess
 	}
+	d.Status = knownStatus(d.Status, d.Status)
 }
 
 func (d *StepFinishedData) settle(Event) { d.StepStatus = knownStatus(d.StepStatus, StepUnknown) }

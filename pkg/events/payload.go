@@ -36,6 +36,30 @@ type Cost struct {
 	Prices    string `json:"prices,omitempty"` // date of the price table of an estimate
 }
 
+// The largest count and cost that readers accept, so that sums do not overflow.
+const (
+	maxTokens = 1 << 40
+	maxUSD    = 1e9
+)
+
+// UnmarshalJSON reads counts. A negative count becomes 0, and a larger one than 2^40 becomes 2^40.
+func (t *Tokens) UnmarshalJSON(data []byte) error {
+	type plain Tokens
+	err := json.Unmarshal(data, (*plain)(t))
+	for _, n := range []*int64{&t.Input, &t.Output, &t.CacheCreation, &t.CacheRead} {
+		*n = min(max(*n, 0), maxTokens)
+	}
+	return err
+}
+
+// UnmarshalJSON reads a cost. A negative amount becomes 0, and one above 1e9 becomes 1e9.
+func (c *Cost) UnmarshalJSON(data []byte) error {
+	type plain Cost
+	err := json.Unmarshal(data, (*plain)(c))
+	c.USD = min(max(c.USD, 0), maxUSD)
+	return err
+}
+
 // Failure describes an error. Class names an infrastructure failure such as "timeout", because
 // messages vary.
 type Failure struct {

@@ -23,7 +23,8 @@ type runFold struct {
 	results   map[string]events.ToolStatus
 	denied    map[string]bool // calls that hooks denied
 	end       *events.RunEnd
-	active    time.Time // of the latest event that is not an end
+	billed    *events.RunEnd // the latest end with a cost
+	active    time.Time      // of the latest event that is not an end
 	anonymous int
 	subagents map[string]bool
 	prompted  time.Time // when Prompt was submitted
@@ -183,6 +184,9 @@ func (f *runFold) sessionStart(_ events.Event, d events.SessionStartData) {
 
 func (f *runFold) runFinished(e events.Event, d events.RunFinishedData) {
 	end := &events.RunEnd{ID: e.ID, Time: e.Time, Data: d}
+	if d.Cost != nil && (f.billed == nil || end.Compare(*f.billed) > 0) {
+		f.billed = end
+	}
 	if f.end == nil || end.Compare(*f.end) > 0 {
 		f.end, f.sum.Finished = end, &d
 	}

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -121,4 +122,38 @@ func readerOf(t *testing.T, f *ledgertest.Feed) *ledger.Reader {
 		}
 	})
 	return r
+}
+
+// One client's cost does not break `run list --json` and `run show --json` of the tenant.
+func TestSummary_CostIsJSON(t *testing.T) {
+	f := ledgertest.NewFeed("acme")
+	f.Open("p", time.Hour)
+	for _, id := range []string{"a", "b"} {
+		f.Publish("p", ledgertest.Form{Kind: events.ResponseCompleted, Data: `{"message_id":"` + id + `","cost":{"usd":1.7e308}}`}.Event(id))
+	}
+	f.Manifest("p")
+	s, err := readerOf(t, f).Summary(t.Context(), "r9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := json.Marshal(s); err != nil {
+		t.Error(err)
+	}
+}
+
+// A later end without a cost, such as that of a hook, does not remove the cost that an import told.
+// run show keeps it.
+func TestSummary_CostStays(t *testing.T) {
+	f := ledgertest.NewFeed("acme")
+	f.Open("p", time.Hour)
+	f.Publish("p", ledgertest.Form{Kind: events.RunFinished, Data: `{"success":true,"cost":{"usd":2}}`}.Event(""))
+	f.Publish("p", ledgertest.Form{Kind: events.RunFinished, Data: `{"success":true}`}.Event(""))
+	f.Manifest("p")
+	s, err := readerOf(t, f).Summary(t.Context(), "r9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Cost == nil || s.Cost.USD != 2 {
+		t.Errorf("cost %+v, want 2", s.Cost)
+	}
 }

@@ -69,8 +69,8 @@ func (f *runFold) spent() (sum events.Tokens) {
 // estimate if it covers all responses.
 func (f *runFold) paid() *events.Cost {
 	var total *events.Cost
-	if f.sum.Finished != nil {
-		total = f.sum.Finished.Cost
+	if f.billed != nil {
+		total = f.billed.Data.Cost
 	}
 	var told, others float64
 	for _, key := range slices.Sorted(maps.Keys(f.costs)) { // a sum of fractions depends on their order

@@ -136,7 +136,7 @@ func TestReading_Same(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	pieces := []string{
-		`"verdict"`, `"Verdict"`, `"deny"`, `"status"`, `"statuſ"`, `"success"`, "null", "true", "0", "-0", "1", "1e3", "1.0", "{}", "[]", `{"a":`, ",", ":", "}", "]",
+		`"verdict"`, `"Verdict"`, `"deny"`, `"Deny"`, `"status"`, `"statuſ"`, `"success"`, `"SUCCESS"`, `"ſuccess"`, "null", "true", "0", "-0", "1", "1e3", "1.0", "{}", "[]", `{"a":`, ",", ":", "}", "]",
 		`"`, `\`, `\u0061`, `\ud800`, `\ude00`, " ", "\n", "\x00", "\xff", "é", `"x":1,`, `"last":`, `"producer":"p",`, `"sequence":"7",`,
 	}
 	for range race.Size(4000, 1000) {

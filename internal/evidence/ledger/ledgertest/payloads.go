@@ -26,7 +26,7 @@ func (f Form) Event(call string) events.Event {
 func Denials() []Form {
 	return formsOf(events.ToolBefore,
 		`{"tool":"Bash","verdict":"deny"}`, `{"tool":"Bash","Verdict":"deny"}`, `{"VERDICT":"deny","verdict":"allow"}`,
-		`{"verdict":"deny","Verdict":null}`, `{"verdict":"deny","verdict":"none"}`, `{"verdict":"d\u0065ny"}`,
+		`{"verdict":"deny","Verdict":null}`, `{"verdict":"deny","verdict":"none"}`, `{"verdict":"d\u0065ny"}`, `{"verdict":"Deny"}`,
 		`{"verd\u0069ct":"deny"}`, `{"verdict":"deny","hookı":"deny"}`, `{"verdict":"deny","ſ":1}`, `{"verdict":"deny","executions":5}`,
 		`{"verdict":"deny","executions":[{"duration_ms":"x"}]}`, `{"verdict":"deny","tool":[1e999]}`,
 	)
@@ -37,7 +37,7 @@ func Successes() []Form {
 	return formsOf(events.ToolResult,
 		`{"tool":"Bash","status":"success"}`, `{"tool":"Bash","Status":"success"}`, `{"statuſ":"success"}`, `{"ſtatuſ":"success"}`,
 		`{"status":"success","duration_ms":"x"}`, `{"status":"success","duration_ms":1e2}`, `{"status":"success","duration_ms":-1}`,
-		`{"status":"success","status":"error"}`, `{"status":"s\u0075ccess"}`, `{"st\u0061tus":"success"}`, `{"status":"success","tool":{}}`,
+		`{"status":"success","status":"error"}`, `{"status":"s\u0075ccess"}`, `{"status":"SUCCESS"}`, `{"st\u0061tus":"success"}`, `{"status":"success","tool":{}}`,
 		`{"status":"error","exit_code":9223372036854775808,"STATUS":"success"}`,
 	)
 }

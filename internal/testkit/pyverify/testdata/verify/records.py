@@ -113,8 +113,9 @@ def read_event(data):
 # Payloads
 
 def says(e, name, value):
-    """Whether a member has this value. The case of its name and all other members do not matter."""
-    return isinstance(e["data"], tuple) and any(len(n) == len(name) and n.casefold() == name and v == value for n, v in e["data"])
+    """Whether a member has this value. The case of both and all other members do not matter."""
+    return isinstance(e["data"], tuple) and any(
+        len(n) == len(name) and n.casefold() == name and isinstance(v, str) and v.isascii() and v.lower() == value for n, v in e["data"])
 
 
 def denies(e):

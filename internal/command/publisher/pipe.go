@@ -17,7 +17,7 @@ import (
 type strictness struct{ strict, lenient bool }
 
 func (s *strictness) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&s.lenient, "lenient", true, "report malformed lines and exit with 0")
+	cmd.Flags().BoolVar(&s.lenient, "lenient", true, "report malformed lines and exit with 0; pipe exits with 1 if all are malformed")
 	cmd.Flags().BoolVar(&s.strict, "strict", false, "report malformed lines and exit with 1; the other lines are still taken")
 	cmd.MarkFlagsMutuallyExclusive("strict", "lenient")
 }
@@ -62,6 +62,9 @@ func pipeCommand(shared *cli.Shared) *cobra.Command {
 					sum.Audited = wait.await(cmd, b, sum.Sent)
 				}
 				err = errors.Join(err, printPipe(cmd, shared, sum))
+				if err == nil && sum.Malformed > 0 && sum.Events+sum.Records == 0 {
+					return fmt.Errorf("took nothing, because no line is an event: %s malformed", count(sum.Malformed, "line is", "lines are"))
+				}
 				return lines.check(err, sum.Malformed)
 			})
 		},

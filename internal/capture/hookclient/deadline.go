@@ -66,7 +66,7 @@ func giveUp(opts Options, f fallback, err error) Result {
 	r := Result{Reply: f.reply, Problems: []string{err.Error()}}
 	list := problemEvent(opts.Tenant, f.about, f.undecided, r.Problems, nil)
 	written := make(chan error, 1)
-	go func() { written <- spool(opts.DataDir, list) }()
+	go func() { written <- spool(opts.DataDir, opts.Publisher, list) }()
 	timer := time.NewTimer(reportTimeout)
 	defer timer.Stop()
 	select {

@@ -130,7 +130,7 @@ func TestSweep_NoFile(t *testing.T) {
 // It is not an error if another process removes a file while Sweep locks it.
 func TestSweep_TakenMeanwhile(t *testing.T) {
 	dir := t.TempDir()
-	if err := spool(dir, problemEvent("", events.Event{}, false, nil, nil)); err != nil {
+	if err := spool(dir, "", problemEvent("", events.Event{}, false, nil, nil)); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(SpoolDir(dir), "*"))

@@ -61,8 +61,11 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 		// publisher drops duplicates.
 		warnings = append(warnings, fmt.Errorf("events stay here: %w", err))
 	}
-	if r.publisher.url != "" && spoolHasRoom(r.dataDir) {
-		return warnings, spool(r.dataDir, list) // a later call sends the file to the publisher
+	if r.publisher.url != "" {
+		if !spoolHasRoom(r.dataDir) {
+			return warnings, errSpoolFull
+		}
+		return warnings, spool(r.dataDir, r.publisher.url, list) // a later call sends the file to the publisher
 	}
 	swept, err := r.store(ctx, list)
 	if swept != nil {
@@ -79,7 +82,7 @@ func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err
 	opts := outbox.SharedOptions{Tenant: orDefault(r.tenant), Full: outbox.Shed, Redactor: outbox.NoRedaction, Journal: outbox.JournalDir(r.dataDir)}
 	_, err = outbox.AppendShared(ctx, SharedOutbox(r.dataDir), opts, list...)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = spool(r.dataDir, list)
+		err = spool(r.dataDir, "", list)
 	} else if err == nil {
 		warning = Sweep(ctx, r.dataDir)
 		if errors.Is(warning, context.DeadlineExceeded) {

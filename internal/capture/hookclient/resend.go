@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
@@ -23,12 +24,12 @@ type ResendOptions struct {
 	Parts                             Parts
 }
 
-// Resend sends the events in the spool files of a data directory to the publisher. Hook commands
-// write a spool file if they cannot reach the publisher. The publisher drops duplicates.
+// Resend sends the events in the spool files of a data directory that are for the publisher, and
+// those of earlier versions, which name no publisher. The publisher drops duplicates.
 func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
 	r := &recorder{dataDir: opts.DataDir, tenant: opts.Tenant, publisher: &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir, parts: opts.Parts}}
 	for {
-		n, err := r.sendSpool(ctx)
+		n, err := r.sendSpool(ctx, remoteSuffix(opts.Publisher), spoolSuffix)
 		files += n
 		if err != nil || n == 0 {
 			return files, err
@@ -39,20 +40,21 @@ func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
 func (r *recorder) resend(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	_, err := r.sendSpool(ctx)
+	_, err := r.sendSpool(ctx, remoteSuffix(r.publisher.url))
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errSilent) {
 		return nil
 	}
 	return err
 }
 
-func (r *recorder) sendSpool(ctx context.Context) (sent int, err error) {
+func (r *recorder) sendSpool(ctx context.Context, suffixes ...string) (sent int, err error) {
 	entries, err := os.ReadDir(SpoolDir(r.dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), spoolSuffix) || !entry.Type().IsRegular() {
+		isOurs := func(suffix string) bool { return strings.HasSuffix(entry.Name(), suffix) }
+		if !slices.ContainsFunc(suffixes, isOurs) || !entry.Type().IsRegular() {
 			continue
 		}
 		if sent == maxResend || err != nil {

@@ -38,12 +38,16 @@ func spoolHasRoom(dataDir string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) < maxSpooled
 }
 
-func spool(dataDir string, list []events.Event) error {
+// spool writes a file for the local outbox, or for a publisher at a URL.
+func spool(dataDir, url string, list []events.Event) error {
 	dir := SpoolDir(dataDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	var text []byte
+	suffix, text := spoolSuffix, []byte(nil)
+	if _, err := parseURL(url); err == nil { // events about an invalid URL stay here
+		suffix, text = remoteSuffix(url), append([]byte(address(url)), '\n')
+	}
 	for _, e := range list {
 		text = append(e.Append(text), '\n')
 	}
@@ -51,7 +55,7 @@ func spool(dataDir string, list []events.Event) error {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return fmt.Errorf("spool: %w", errors.Join(err, os.Remove(file)))
 	}
-	return os.Rename(file, file+spoolSuffix)
+	return os.Rename(file, file+suffix)
 }
 
 // Sweep moves events from the spool files of a data directory to the shared outbox. Hook commands
@@ -102,6 +106,9 @@ func spooled(path string) (list []events.Event, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	if strings.HasSuffix(path, remoteEnding) {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
 	for line := range bytes.Lines(text) {
 		e, err := events.Decode(bytes.TrimSpace(line))

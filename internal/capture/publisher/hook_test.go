@@ -158,8 +158,11 @@ func TestHook_Remote(t *testing.T) {
 	if got := answerHook(t, hookclienttest.Removals[0], opts); got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "connection refused") {
 		t.Errorf("got %+v", got)
 	}
-	if got := recorded(t, dir); len(got) == 0 {
-		t.Error("nothing was kept")
+	if kept, err := hookclient.Waiting(dir); err != nil || len(kept) != 1 || kept[0].Publisher != srv.URL || kept[0].Events == 0 {
+		t.Errorf("kept %v, %v, want events for %s", kept, err, srv.URL)
+	}
+	if got := recorded(t, dir); len(got) != 0 {
+		t.Errorf("the outbox has %d events for another publisher", len(got))
 	}
 }
 

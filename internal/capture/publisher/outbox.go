@@ -13,8 +13,11 @@ import (
 
 // Outbox is the state of an outbox.
 type Outbox struct {
-	Name     string            `json:"name"`
-	Producer string            `json:"producer"`          // id under which it sends
+	Name     string `json:"name"`
+	Producer string `json:"producer"` // id under which it sends
+	// Destination is the URL of the publisher that spooled events of hooks are for.
+	Destination string `json:"destination,omitempty"`
+
 	Shared   bool              `json:"shared"`            // hook commands append to it too
 	Waiting  uint64            `json:"waiting"`           // events that the stream has not acknowledged
 	Bytes    int64             `json:"bytes"`             // size of the waiting events

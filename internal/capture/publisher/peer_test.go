@@ -90,7 +90,10 @@ func TestRun_SpoolIsResent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := hookclient.Options{DataDir: t.TempDir(), Tool: tool, Timeout: hookclient.DefaultTimeout, Publisher: "unix://" + path + ".away"}
+	opts := hookclient.Options{DataDir: t.TempDir(), Tool: tool, Timeout: hookclient.DefaultTimeout, Publisher: "unix://" + path}
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
 	payload := func(id string) string {
 		return `{"session_id":"s1","cwd":"/p","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"` + id + `"}`
 	}
@@ -100,12 +103,19 @@ func TestRun_SpoolIsResent(t *testing.T) {
 	if p := answer("t1"); len(p) == 0 || !strings.Contains(p[0], "no such file") {
 		t.Errorf("without a publisher: problems %q", p)
 	}
-	refused := filepath.Join(hookclient.SpoolDir(opts.DataDir), "0.jsonl")
-	if err := os.WriteFile(refused, []byte(`{"specversion":"1.0","id":"e","source":"s","type":"hooktrail.issue.edited"}`+"\n"), 0o600); err != nil {
+	spooled, err := os.ReadDir(hookclient.SpoolDir(opts.DataDir))
+	if err != nil || len(spooled) == 0 {
+		t.Fatalf("spooled %v, %v", spooled, err)
+	}
+	_, suffix, _ := strings.Cut(spooled[0].Name(), ".")
+	refused := filepath.Join(hookclient.SpoolDir(opts.DataDir), "0."+suffix)
+	if err := os.WriteFile(refused, []byte(opts.Publisher+"\n"+`{"specversion":"1.0","id":"e","source":"s","type":"hooktrail.issue.edited"}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	opts.Publisher = "unix://" + path
-	if p := answer("t2"); len(p) != 1 || !strings.Contains(p[0], "0.jsonl.refused") {
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	if p := answer("t2"); len(p) != 1 || !strings.Contains(p[0], filepath.Base(refused)+".refused") {
 		t.Errorf("an event that is refused: problems %q", p)
 	}
 	if _, err := hookclient.Resend(t.Context(), hookclient.ResendOptions{DataDir: opts.DataDir, Publisher: opts.Publisher}); err != nil {

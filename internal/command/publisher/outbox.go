@@ -32,12 +32,15 @@ func statusCommand(shared *cli.Shared) *cobra.Command {
 		Short: "Show the events that wait in the outboxes",
 		Long: "status reads the outboxes of the data directory without disturbing the processes that use them.\n" +
 			"It shows the number and age of waiting events, losses, damage, and the process that forwards. It\n" +
-			"fails if an outbox is missing and its loss is not on record.",
+			"fails if an outbox is missing and its loss is not on record. hook-spool has events of hooks, with the\n" +
+			"publisher that they are for.",
 		Example: "  publisher outbox status\n  publisher outbox status shared --json",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := publisher.Outboxes(shared.DataDir, args...)
 			err = errors.Join(err, publisher.CheckMissing(shared.DataDir, args...))
+			spooled, unread := spooledOutboxes(shared.DataDir, args)
+			found, err = append(found, spooled...), errors.Join(err, unread)
 			printed := cli.Print(cmd, shared, found, func(out io.Writer) {
 				if len(found) == 0 && err == nil {
 					fmt.Fprintf(out, "no outbox in %s\n", termtext.Printable(shared.DataDir))
@@ -79,6 +82,7 @@ func flushCommand(shared *cli.Shared) *cobra.Command {
 				result := map[string]any{"sent": sent, "complete": err == nil}
 				return errors.Join(err, cli.Print(cmd, shared, result, func(out io.Writer) {
 					fmt.Fprintf(out, "sent %s\n", count(int(sent), "event", "events"))
+					printRemote(out, shared.DataDir)
 				}))
 			})
 		},
@@ -131,6 +135,10 @@ func rekeyCommand(shared *cli.Shared) *cobra.Command {
 
 func printOutboxes(w io.Writer, list []publisher.Outbox) {
 	for _, o := range list {
+		if o.Name == spoolName {
+			printSpooled(w, o)
+			continue
+		}
 		fmt.Fprintf(w, "%s: %s, %d bytes", termtext.Printable(o.Name), count(int(o.Waiting), "event waits", "events wait"), o.Bytes)
 		if o.Oldest != nil {
 			fmt.Fprintf(w, ", the oldest of %s", o.Oldest.UTC().Format(time.RFC3339))

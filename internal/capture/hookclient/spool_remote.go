@@ -1,0 +1,92 @@
+package hookclient
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// A spool file for a publisher at a URL has the URL in its first line, and the hash of the URL in
+// its name. Only a call with the same URL sends it.
+
+const remoteEnding = ".remote"
+
+var errSpoolFull = errors.New("spool: the folder is full")
+
+func remoteSuffix(text string) string {
+	sum := sha256.Sum256([]byte(address(text)))
+	return "." + hex.EncodeToString(sum[:6]) + remoteEnding
+}
+
+// address returns a URL without its password and query, which can be secret.
+func address(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return strings.TrimSuffix(u.String(), "/")
+}
+
+// Spooled describes the spool files of a data directory with one destination.
+type Spooled struct {
+	Publisher string // address of the publisher, or empty for the outbox of the data directory
+	Events    uint64
+	Bytes     int64
+	Oldest    time.Time // time of the oldest event
+}
+
+// Waiting lists the spooled events by destination. It counts no damaged or refused ones.
+func Waiting(dataDir string) (list []*Spooled, err error) {
+	entries, err := os.ReadDir(SpoolDir(dataDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	found := map[string]*Spooled{}
+	for _, entry := range entries {
+		remote := strings.HasSuffix(entry.Name(), remoteEnding)
+		if !entry.Type().IsRegular() || !remote && !strings.HasSuffix(entry.Name(), spoolSuffix) {
+			continue
+		}
+		text, failed := os.ReadFile(filepath.Join(SpoolDir(dataDir), entry.Name()))
+		switch {
+		case errors.Is(failed, fs.ErrNotExist):
+			continue
+		case failed != nil:
+			err = errors.Join(err, fmt.Errorf("spool: %w", failed))
+			continue
+		}
+		to := ""
+		if remote {
+			first, rest, _ := bytes.Cut(text, []byte("\n"))
+			to, text = string(first), rest
+		}
+		s := found[to]
+		if s == nil {
+			s = &Spooled{Publisher: to}
+			found[to], list = s, append(list, s)
+		}
+		s.add(text)
+	}
+	return list, err
+}
+
+func (s *Spooled) add(text []byte) {
+	s.Bytes += int64(len(text))
+	for line := range bytes.Lines(text) {
+		s.Events++
+		if e, err := events.Decode(bytes.TrimSpace(line)); err == nil && (s.Oldest.IsZero() || e.Time.Before(s.Oldest)) {
+			s.Oldest = e.Time
+		}
+	}
+}

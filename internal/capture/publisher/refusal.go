@@ -53,6 +53,12 @@ var foreign = []struct {
 	{"OTLP", "send it to /v1/traces or /v1/logs of publisher serve", func(head []byte, _ string) bool {
 		return anyMember(head, "resourceSpans", "resourceLogs", "resourceMetrics")
 	}},
+	{"an export of Langfuse", "send the OTLP of the agent to /v1/traces of publisher serve", func(head []byte, _ string) bool {
+		return anyMember(head, "trace") && bytes.Contains(head, []byte(`"projectId"`))
+	}},
+	{"OpenTelemetry in another form than OTLP", "send OTLP to /v1/traces or /v1/logs of publisher serve", func(head []byte, _ string) bool {
+		return anyMember(head, "scopeSpans", "scopeLogs", "scopeMetrics", "traceId", "trace_id")
+	}},
 	{"the database of OpenCode", "import the output of opencode export SESSION", database("opencode")},
 	{"a part of the storage of OpenCode", "import the output of opencode export SESSION", func(head []byte, base string) bool {
 		return anyMember(head, "sessionID", "messageID") || strings.HasPrefix(base, "ses_")

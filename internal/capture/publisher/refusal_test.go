@@ -12,6 +12,9 @@ import (
 func TestImport_RefusesByName(t *testing.T) {
 	_, b := open(t)
 	for file, tt := range map[string]struct{ text, want string }{
+		"langfuse.json": {`{"trace": {"id": "1", "projectId": "secret"}, "observations": []}`, "an export of Langfuse, which import does not read; send the OTLP of the agent to /v1/traces of publisher serve"},
+		"span.json":     {`[{"traceId":"secret","spanId":"1","name":"x"}]`, "OpenTelemetry in another form than OTLP, which import does not read; send OTLP to /v1/traces or /v1/logs of publisher serve"},
+		"scope.json":    {`{"scopeSpans":[{"spans":[]}]}`, "OpenTelemetry in another form than OTLP, which import does not read; send OTLP to /v1/traces or /v1/logs of publisher serve"},
 		"trace.json":    {`{"resourceSpans":[{"secret":1}]}`, "OTLP, which import does not read; send it to /v1/traces or /v1/logs of publisher serve"},
 		"logs.jsonl":    {`{"resourceLogs":[]}`, "OTLP, "},
 		"opencode.db":   {"SQLite format 3\x00", "the database of OpenCode, which import does not read; import the output of opencode export SESSION"},

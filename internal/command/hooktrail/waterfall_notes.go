@@ -22,8 +22,10 @@ func origin(t runtree.Trace) (parts []string) {
 	return parts
 }
 
-// madeUp matches ids that an import derived from a step's place in the file, such as "message-1f".
-var madeUp = regexp.MustCompile(`^(message|line|step)-[0-9a-f]+$`)
+// madeUp matches ids of steps that tell a person nothing, such as places in a file, numbers and ids
+// of messages.
+var madeUp = regexp.MustCompile(`^(message|line|step|item|turn)-[0-9a-f]+(-[0-9]+)?$|^[0-9]*(-[0-9]+)?$` +
+	`|(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^(chatcmpl|gen|msg|resp|req)[-_][0-9a-zA-Z_-]{12,}$`)
 
 func (p page) title(s *runtree.Step) string {
 	switch {

@@ -80,6 +80,27 @@ func TestWaterfall_Asked(t *testing.T) {
 	}
 }
 
+// A step without a prompt has a name only if its id tells a person something.
+func TestTitle_MadeUp(t *testing.T) {
+	for _, id := range []string{
+		"item-3", "7", "9-2", "turn-12", "message-4", "line-0123456789abcdef-2", "", "cc432c40-914a-4c1a-a972-0103199a736a",
+		"chatcmpl-9aXyZ01234567", "msg_01ABCdefGHIjkl",
+	} {
+		p := page{prompt: "fix the tests"}
+		if got := p.title(&runtree.Step{ID: id}); got != "… fix the tests" {
+			t.Errorf("%s: got %q", id, got)
+		}
+		if got := p.title(&runtree.Step{ID: id, Output: "fixed"}); got != "fixed" {
+			t.Errorf("%s: got %q", id, got)
+		}
+	}
+	for _, id := range []string{"plan", "build-2", "dead", "s", "review-abc"} {
+		if got := (page{}).title(&runtree.Step{ID: id}); got != id {
+			t.Errorf("%s: got %q", id, got)
+		}
+	}
+}
+
 func TestWaterfall_Undecided(t *testing.T) {
 	const note = "      no hook decided on this call, because the hook command got no answer"
 	l := newTimeline(t)

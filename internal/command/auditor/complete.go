@@ -31,26 +31,50 @@ const maxLeaves = 5000
 
 // ToolValues lists the tools that runs have called lately.
 func ToolValues(shared *cli.Shared) cli.Values {
+	return fromEvents(shared, func(e events.Event) []string {
+		d, err := events.Payload[events.ToolBeforeData](e)
+		if e.Kind() != events.ToolBefore || err != nil {
+			return nil
+		}
+		return []string{d.Tool}
+	})
+}
+
+// AgentValues lists the agents of the latest events, without sub-agents.
+func AgentValues(shared *cli.Shared) cli.Values {
+	return fromEvents(shared, func(e events.Event) []string {
+		switch {
+		case e.Run == "" || ledger.IsServiceRecord(e.Kind()):
+			return nil
+		case e.ParentRun != "":
+			return []string{e.Source}
+		}
+		return []string{e.Source, e.Agent}
+	})
+}
+
+func fromEvents(shared *cli.Shared, pick func(events.Event) []string) cli.Values {
 	return fromLedger(shared, func(ctx context.Context, r *ledger.Reader) []string {
 		newest, err := r.Newest(ctx)
 		if err != nil {
 			return nil
 		}
-		tools := make(map[string]bool)
+		words := make(map[string]bool)
 		for entry, err := range r.After(ctx, newest.Size-maxLeaves) {
 			if err != nil {
-				break // the tools found so far are still useful
+				break // the words found so far are still useful
 			}
-			if entry.Kind != events.ToolBefore || entry.Class != ledger.ClassEvent || entry.Removal.Done() {
+			if entry.Class != ledger.ClassEvent || entry.Removal.Done() {
 				continue
 			}
 			if e, err := entry.Event(); err == nil {
-				if d, err := events.Payload[events.ToolBeforeData](e); err == nil {
-					tools[d.Tool] = true
+				for _, word := range pick(e) {
+					words[word] = true
 				}
 			}
 		}
-		return slices.Sorted(maps.Keys(tools))
+		delete(words, "")
+		return slices.Sorted(maps.Keys(words))
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	auditorcmd "github.com/hooktrail/hooktrail/internal/command/auditor"
 	"github.com/hooktrail/hooktrail/internal/command/service"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
@@ -32,7 +31,7 @@ func Command() *cobra.Command {
 	cmd.Example = "  hooktrail demo\n  hooktrail up --hooks hooks.yaml"
 	shared.Register(cmd)
 	shared.CompleteFlags(cmd, map[string]cli.Values{
-		"tenant": service.TenantValues(shared), "agent": cli.Words(agents.Names()...), "tool": auditorcmd.ToolValues(shared),
+		"tenant": service.TenantValues(shared), "agent": auditorcmd.AgentValues(shared), "tool": auditorcmd.ToolValues(shared),
 		"state": cli.Words(append(stateWords(), sealedWord, unsealedWord)...),
 	})
 	return cmd

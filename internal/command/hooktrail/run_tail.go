@@ -66,7 +66,7 @@ an altered one is marked, and the command exits with 40.`,
 	flags.IntVar(&f.lines, "lines", defaultLines, "print the newest `N` lines of the past; -1 prints all, and is the default with --since")
 	cli.LineOnly(cmd, "agent", "tool", "state", "since", "lines")
 	cli.SeveralTenants(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("state", shared.Completion(cli.Words(tailStates...)))
+	_ = cmd.RegisterFlagCompletionFunc("state", shared.ListCompletion(cli.Words(tailStates...)))
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -33,6 +34,19 @@ func (s *Shared) Completion(values Values) cobra.CompletionFunc {
 		}
 		return list
 	})
+}
+
+// ListCompletion is like [Shared.Completion] for a flag with a list, whose values commas separate.
+func (s *Shared) ListCompletion(values Values) cobra.CompletionFunc {
+	one := s.Completion(values)
+	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := prefix[:strings.LastIndexByte(prefix, ',')+1]
+		fitting, directive := one(cmd, args, prefix[len(before):])
+		for i := range fitting {
+			fitting[i] = before + fitting[i]
+		}
+		return fitting, directive
+	}
 }
 
 func completion(values func(context.Context) []Described) cobra.CompletionFunc {
@@ -81,11 +95,16 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 func (s *Shared) CompleteFlags(cmd *cobra.Command, flags map[string]Values) {
 	eachCommand(cmd, func(cmd *cobra.Command) {
 		for name, values := range flags {
-			if cmd.Flags().Lookup(name) == nil && cmd.PersistentFlags().Lookup(name) == nil {
+			flag := cmp.Or(cmd.Flags().Lookup(name), cmd.PersistentFlags().Lookup(name))
+			if flag == nil {
 				continue
 			}
+			complete := s.Completion(values)
+			if flag.Value.Type() == "stringSlice" {
+				complete = s.ListCompletion(values)
+			}
 			// Ignore the error, because it only means that the command itself completes the flag.
-			_ = cmd.RegisterFlagCompletionFunc(name, s.Completion(values))
+			_ = cmd.RegisterFlagCompletionFunc(name, complete)
 		}
 	})
 }

@@ -48,6 +48,23 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// A flag with a list completes the value after the last comma.
+func TestCompletion_List(t *testing.T) {
+	shared, cmd := new(Shared), &cobra.Command{Use: "list"}
+	cmd.Flags().StringSlice("state", nil, "")
+	shared.CompleteFlags(cmd, map[string]Values{"state": Words("failed", "denied", "finished")})
+	cmd.SetContext(t.Context())
+	complete, _ := cmd.GetFlagCompletionFunc("state")
+	for prefix, want := range map[string][]string{
+		"f": {"failed", "finished"}, "failed,": {"failed,failed", "failed,denied", "failed,finished"}, "failed,denied,fi": {"failed,denied,finished"}, "x,y": nil,
+	} {
+		got, _ := complete(cmd, nil, prefix)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", prefix, diff)
+		}
+	}
+}
+
 // A description stays on its line, and cannot control the terminal.
 func TestCompletion_Described(t *testing.T) {
 	shared := new(Shared)

@@ -34,6 +34,7 @@ type Options struct {
 
 	Hooks      string // path of a hooks file, empty for no local hooks
 	Timeout    time.Duration
+	Unanswered bool            // the publisher has had its time, so it is not asked again
 	FailClosed bool            // deny a call that cannot be decided or recorded
 	Publisher  string          // URL of a publisher, empty for the socket in DataDir, see [CheckURL]
 	Token      string          // bearer token for Publisher
@@ -84,7 +85,7 @@ type call struct {
 }
 
 func newCall(opts Options) *call {
-	p := &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir, parts: opts.Parts}
+	p := &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir, parts: opts.Parts, unanswered: opts.Unanswered}
 	r := &recorder{publisher: p, dataDir: opts.DataDir, tenant: opts.Tenant, redactor: opts.Redactor}
 	c := &call{Options: opts, publisher: p, recorder: r, problems: opts.Problems}
 	if isSocket(opts.Publisher) && opts.Hooks != "" {

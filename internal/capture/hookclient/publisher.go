@@ -24,7 +24,10 @@ const (
 	statusMultiple = 300
 )
 
-var errSilent = errors.New("publisher does not answer")
+var (
+	errUnfinished = errors.New("publisher did not decide in time")
+	errSilent     = errors.New("publisher does not answer")
+)
 
 // publisherClient is safe for concurrent use.
 type publisherClient struct {
@@ -33,6 +36,7 @@ type publisherClient struct {
 	dataDir string
 	parts   Parts
 
+	unanswered  bool        // it has had its time, see [hooksocket.UnansweredFlag]
 	unreachable atomic.Bool // a request got no response
 }
 
@@ -84,7 +88,7 @@ func (p *publisherClient) do(ctx context.Context, req hooksocket.Request, wait t
 	}
 	b := hooksocket.BreakerOf(p.dataDir, p.url)
 	decision, start := wait > quickResponse, time.Now()
-	if wait, err = b.Wait(wait); err != nil {
+	if wait, err = p.limit(b, wait); err != nil {
 		p.unreachable.Store(true)
 		return hooksocket.Response{}, fmt.Errorf("ask a publisher: %w", err)
 	}
@@ -114,6 +118,13 @@ func (p *publisherClient) do(ctx context.Context, req hooksocket.Request, wait t
 		return resp, fmt.Errorf("ask a publisher: %w", &statusError{resp.Code, resp.Status})
 	}
 	return resp, nil
+}
+
+func (p *publisherClient) limit(b hooksocket.Breaker, wait time.Duration) (time.Duration, error) {
+	if p.unanswered {
+		return 0, errUnfinished
+	}
+	return b.Wait(wait)
 }
 
 func isHang(ctx context.Context) bool {

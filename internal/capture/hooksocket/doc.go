@@ -18,6 +18,11 @@ const (
 	MaxPayload = 16 << 20
 )
 
+// UnansweredFlag is a flag of the hook command. hooktrail-hook adds it for the next program if a
+// publisher began to answer and did not end in time. The next program then does not wait for the
+// publisher again.
+const UnansweredFlag = "unanswered"
+
 // Headers of a request with a hook payload, and of its response.
 const (
 	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
 	"github.com/hooktrail/hooktrail/internal/platform/flagenv"
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/publish/outbox"
@@ -41,6 +42,7 @@ type Flags struct {
 	Timeout    time.Duration
 	Publisher  string
 	NoRedact   bool
+	Unanswered bool
 }
 
 // Register adds the flags to a set.
@@ -50,6 +52,9 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.Timeout, "timeout", hookclient.DefaultTimeout, "time limit of a decision")
 	flags.StringVar(&f.Publisher, "publisher", "", "`URL` of a publisher that decides and takes the events, such as unix:///run/hooktrail/publisher.sock; its token comes from "+TokenVariable)
 	flags.BoolVar(&f.NoRedact, "no-redact", false, "store secrets and personal data unchanged")
+	flags.BoolVar(&f.Unanswered, hooksocket.UnansweredFlag, false, "do not ask the publisher, which has had its time")
+	_ = flags.MarkHidden(hooksocket.UnansweredFlag) // it exists
+	flagenv.LineOnly(flags, hooksocket.UnansweredFlag)
 }
 
 // Validate checks the flags for an installation. The hook command itself replaces invalid values.
@@ -110,7 +115,7 @@ func (c *Command) options() hookclient.Options {
 		c.Invalid = errors.Join(c.Invalid, errors.New("--data-dir: empty, want a folder"))
 	}
 	opts := hookclient.Options{
-		DataDir: c.DataDir, Tenant: c.Tenant, Hooks: c.Flags.Hooks, Timeout: c.Flags.Timeout, FailClosed: c.Flags.FailClosed,
+		DataDir: c.DataDir, Tenant: c.Tenant, Hooks: c.Flags.Hooks, Timeout: c.Flags.Timeout, FailClosed: c.Flags.FailClosed, Unanswered: c.Flags.Unanswered,
 		Publisher: c.Flags.Publisher, Token: os.Getenv(TokenVariable), Parts: c.Parts, Invalid: c.Invalid,
 	}
 	if c.Flags.NoRedact {

@@ -32,6 +32,9 @@ func Run(args []string) int {
 	}
 	payload, answer, err := l.ask(new(unixsocket.FD))
 	if err != nil {
+		if errors.Is(err, errUnfinished) {
+			args = append(args, "--"+hooksocket.UnansweredFlag)
+		}
 		return replace(programs, args, payload)
 	}
 	if _, err := os.Stdout.Write(answer.stdout); err != nil {
@@ -51,14 +54,16 @@ type answer struct {
 	exit   int
 }
 
-var errNoAnswer = errors.New("no answer of a publisher")
+var (
+	errNoAnswer   = errors.New("no answer of a publisher")
+	errUnfinished = errors.New("a publisher began to answer and did not end in time")
+)
 
 // ask sends the payload from stdin to the publisher. On an error, payload is what was read from
 // stdin, or nil.
 func (l *line) ask(stdin *unixsocket.FD) (payload []byte, a answer, err error) {
-	breaker := hooksocket.BreakerOf(l.dataDir, l.publisher)
 	key, ok := l.idKey()
-	if !ok || breaker.IsOpen() {
+	if !ok || hooksocket.BreakerOf(l.dataDir, l.publisher).IsOpen() {
 		return nil, a, errNoAnswer
 	}
 	until := time.Now().Add(l.timeout + hooksocket.Grace)
@@ -71,7 +76,7 @@ func (l *line) ask(stdin *unixsocket.FD) (payload []byte, a answer, err error) {
 	if payload, err = read(stdin); err != nil {
 		return payload, a, err
 	}
-	resp, err := l.post(conn, key, payload, until, breaker)
+	resp, err := l.post(conn, key, payload, until)
 	if err != nil {
 		return payload, a, err
 	}
@@ -112,7 +117,7 @@ func read(stdin io.Reader) ([]byte, error) {
 
 // post fails early if the publisher does not begin a response. The program that runs next waits
 // longer, and decides whether the publisher hangs.
-func (l *line) post(conn *unixsocket.FD, key string, payload []byte, until time.Time, b hooksocket.Breaker) (hooksocket.Response, error) {
+func (l *line) post(conn *unixsocket.FD, key string, payload []byte, until time.Time) (hooksocket.Response, error) {
 	now, wait := time.Now(), min(l.timeout, hooksocket.QuickResponse)
 	if end := now.Add(l.timeout); end.Before(until) {
 		until = end
@@ -144,7 +149,8 @@ func (l *line) post(conn *unixsocket.FD, key string, payload []byte, until time.
 		conn.SetDeadline(until)
 	})
 	if begun && errors.Is(err, os.ErrDeadlineExceeded) {
-		b.Hung() // the next program does not wait again
+		// The publisher works, so later calls must ask it. Only this call does not wait again.
+		err = errors.Join(errUnfinished, err)
 	}
 	return resp, err
 }

@@ -222,3 +222,38 @@ func TestMain_Killed(t *testing.T) {
 		t.Errorf("recorded %+v", calls)
 	}
 }
+
+// A command that takes too many steps to judge is denied, and the next plain one as well.
+func TestMain_LongCommand(t *testing.T) {
+	const policies = "policies:\n  blockedCommands: [\"git reset --hard\"]\n  presets: [destructive-commands, secret-files, system-changes, supply-chain]\n"
+	path, dir := programFolder(t, "hooktrail-capture", "publisher"), t.TempDir()
+	serve(t, path, dir, "--hooks", hookclienttest.HooksFile(t, policies))
+	for id, command := range []string{"git reset --hard", strings.Repeat("env ", 30_000) + "rm -rf /opt/x", "git reset --hard"} {
+		payload := strings.Replace(hookclienttest.Removals[0].Payload, "rm -rf build/x", command, 1)
+		if got := hooked(t, path, payload, "claude-code", "--data-dir", dir, "--timeout", "30s"); !strings.Contains(got.Stdout, `"deny"`) {
+			t.Errorf("call %d: got %+v", id, got)
+		}
+	}
+}
+
+// A publisher that begins to answer and is slow works, so the next call asks it.
+func TestMain_SlowPublisher(t *testing.T) {
+	path, dir := programFolder(t, "hooktrail-capture", "publisher"), t.TempDir()
+	hooks := "hooks:\n  PreToolUse:\n    - {type: command, command: [/bin/sh, -c, 'case \"$(/bin/cat)\" in *build/slow*) /bin/sleep 20;; esac; echo no >&2; exit 2']}\n"
+	serve(t, path, dir, "--hooks", hookclienttest.HooksFile(t, hooks))
+	call := func(file string, flags ...string) hookclienttest.Output {
+		payload := strings.Replace(hookclienttest.Removals[0].Payload, "build/x", "build/"+file, 1)
+		return hooked(t, path, payload, append([]string{"claude-code", "--data-dir", dir}, flags...)...)
+	}
+	call("first") // it makes the key for ids, so the next call is short
+	began := time.Now()
+	if got := call("slow", "--timeout", "1s", "--fail-closed"); !strings.Contains(got.Stdout, "did not decide in time") {
+		t.Errorf("the slow call: got %+v after %v", got, time.Since(began))
+	}
+	if hooksocket.BreakerOf(dir, "").IsOpen() {
+		t.Error("the breaker is open")
+	}
+	if got := call("next", "--timeout", "30s"); !strings.Contains(got.Stdout, `"deny"`) {
+		t.Errorf("the next call: got %+v", got)
+	}
+}

@@ -34,12 +34,8 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// commandsOf returns the commands in args. ok is false if there is none, or if one is not text.
-func commandsOf(args hooks.JSON) (texts []string, ok bool) {
-	m, err := args.Map()
-	if err != nil {
-		return nil, false
-	}
+// commandsOf returns the commands in the arguments m. ok is false if there is none, or if one is not text.
+func commandsOf(m map[string]any) (texts []string, ok bool) {
 	ok = true
 	var behind strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -63,13 +59,12 @@ func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	return texts, ok && len(texts) > 0
 }
 
-func dirOf(args hooks.JSON) string {
-	m, err := args.Map()
-	if err != nil {
-		return ""
-	}
+func dirOf(m map[string]any) string {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if dir, ok := m[key].(string); ok && dir != "" && dirKeys[squash(key)] {
+			if len(dir) > shell.MaxPath {
+				return shell.Hole
+			}
 			return homed(slashed(slashes(dir)))
 		}
 	}
@@ -123,11 +118,7 @@ func writes(call hooks.ToolCall) bool {
 	return false
 }
 
-func pathsOf(args hooks.JSON) []string {
-	m, err := args.Map()
-	if err != nil {
-		return nil
-	}
+func pathsOf(m map[string]any) []string {
 	var paths []string
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if patchKeys[squash(key)] {
@@ -184,6 +175,7 @@ var (
 
 func patchedFiles(patch string) []string {
 	var paths []string
+	found := map[string]bool{}
 	marks := diffMarks
 	if slices.ContainsFunc(patchMarks, func(mark string) bool { return strings.Contains(patch, mark) }) {
 		marks = patchMarks
@@ -199,7 +191,8 @@ func patchedFiles(patch string) []string {
 				continue
 			}
 			name, _, _ = strings.Cut(name, "\t")
-			if name = strings.TrimSpace(name); name != "/dev/null" && !slices.Contains(paths, name) {
+			if name = strings.TrimSpace(name); name != "/dev/null" && !found[name] {
+				found[name] = true
 				paths = append(paths, name)
 			}
 			break

@@ -72,6 +72,9 @@ func (p *Commands) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.Too
 		return nil, nil
 	}
 	scripts, known := p.opts.scripts(meta, call)
+	if d := tooLong(scripts); d != nil {
+		return d, nil
+	}
 	var doubt shell.Doubt
 	for _, a := range scripts {
 		if blocked, ok := p.blocks(a.Analysis); ok {

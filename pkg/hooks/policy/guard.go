@@ -13,6 +13,7 @@ import (
 type guard struct {
 	name, title string
 	opts        Options
+	asks        bool // the guard never denies a shell command
 
 	script func(s *script) finding
 	read   func(file shell.File, root string) finding // a file that a tool reads, nil to ignore it
@@ -49,6 +50,9 @@ func (g *guard) judge(meta hooks.Meta, call hooks.ToolCall) finding {
 	case g.opts.isShell(call):
 		var worst finding
 		scripts, _ := g.opts.scripts(meta, call)
+		if tooLong(scripts) != nil {
+			return finding{what: string(shell.DoubtTooLong), unknown: g.asks}
+		}
 		for _, s := range scripts {
 			worst = worst.or(g.script(s))
 			if g.write != nil {
@@ -59,17 +63,25 @@ func (g *guard) judge(meta hooks.Meta, call hooks.ToolCall) finding {
 		}
 		return worst
 	case g.write != nil && g.opts.isWrite(call):
-		return eachPath(call, root, g.write)
-	case g.read != nil && isRead(call):
-		return eachPath(call, root, g.read)
+		return eachPath(g.opts.members(call.Args), root, g.write)
+	case g.read != nil && g.opts.isRead(call):
+		return eachPath(g.opts.members(call.Args), root, g.read)
 	}
 	return finding{}
 }
 
-func eachPath(call hooks.ToolCall, root string, judge func(shell.File, string) finding) finding {
+// maxPaths limits the paths of one call. A call with more is denied, because judging it takes too
+// long.
+const maxPaths = 20_000
+
+func eachPath(args map[string]any, root string, judge func(shell.File, string) finding) finding {
+	paths, dir := pathsOf(args), dirOf(args)
+	if len(paths) > maxPaths {
+		return blocked("the list of files is too long to judge")
+	}
 	var worst finding
-	for _, name := range pathsOf(call.Args) {
-		worst = worst.or(judge(shell.File{Word: shell.Word{Text: homed(slashes(name))}, Dir: dirOf(call.Args)}, root))
+	for _, name := range paths {
+		worst = worst.or(judge(shell.File{Word: shell.Word{Text: homed(slashes(name))}, Dir: dir}, root))
 	}
 	return worst
 }

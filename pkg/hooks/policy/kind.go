@@ -18,7 +18,7 @@ func (o Options) isShell(call hooks.ToolCall) bool {
 	if named(o.ShellTools, call.Tool) {
 		return true
 	}
-	return !isCanonical[call.Tool] && !named(o.WriteTools, call.Tool) && looksLike(call.Tool, shellNouns) && hasText(call.Args, commandKeys)
+	return !isCanonical[call.Tool] && !named(o.WriteTools, call.Tool) && looksLike(call.Tool, shellNouns) && hasText(o.members(call.Args), commandKeys)
 }
 
 func (o Options) isWrite(call hooks.ToolCall) bool {
@@ -28,15 +28,15 @@ func (o Options) isWrite(call hooks.ToolCall) bool {
 	if CanonicalTool(call.Tool) != call.Tool || isCanonical[call.Tool] || named(o.ShellTools, call.Tool) {
 		return false
 	}
-	return looksLike(call.Tool, writeVerbs) && hasText(call.Args, pathKeys) && hasText(call.Args, contentKeys)
+	return looksLike(call.Tool, writeVerbs) && hasText(o.members(call.Args), pathKeys) && hasText(o.members(call.Args), contentKeys)
 }
 
 // isRead reports whether call reads files and shows their content.
-func isRead(call hooks.ToolCall) bool {
+func (o Options) isRead(call hooks.ToolCall) bool {
 	if CanonicalTool(call.Tool) == ToolRead {
 		return true
 	}
-	return CanonicalTool(call.Tool) == call.Tool && looksLike(call.Tool, readVerbs) && hasText(call.Args, pathKeys)
+	return CanonicalTool(call.Tool) == call.Tool && looksLike(call.Tool, readVerbs) && hasText(o.members(call.Args), pathKeys)
 }
 
 var isCanonical = words("Bash Write Edit Task AskUserQuestion Read WebFetch WebSearch TodoWrite")
@@ -80,11 +80,7 @@ func nameParts(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(b.String()), func(r rune) bool { return r == '_' || r == '-' || r == ' ' })
 }
 
-func hasText(args hooks.JSON, keys map[string]bool) bool {
-	m, err := args.Map()
-	if err != nil {
-		return false
-	}
+func hasText(m map[string]any, keys map[string]bool) bool {
 	for key, v := range m {
 		if keys[squash(key)] && v != nil {
 			return true

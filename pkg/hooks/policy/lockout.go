@@ -96,6 +96,14 @@ func (*ReviewerLockout) Name() string { return "policy.reviewerLockout" }
 
 // PreToolUse denies a call that writes an artifact from which the agent is locked out.
 func (p *ReviewerLockout) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
+	if p.empty() {
+		return nil, nil
+	}
+	if !p.opts.compat() && p.opts.isShell(call) {
+		if scripts, _ := p.opts.scripts(meta, call); tooLong(scripts) != nil {
+			return tooLong(scripts), nil
+		}
+	}
 	artifact, locked := p.lockedBy(meta, call)
 	if !locked {
 		return nil, nil
@@ -105,9 +113,6 @@ func (p *ReviewerLockout) PreToolUse(_ context.Context, meta hooks.Meta, call ho
 }
 
 func (p *ReviewerLockout) lockedBy(meta hooks.Meta, call hooks.ToolCall) (string, bool) {
-	if p.empty() {
-		return "", false
-	}
 	root := p.opts.root(meta)
 	paths := p.paths(meta, call)
 	p.mu.RLock()
@@ -140,7 +145,7 @@ func (p *ReviewerLockout) paths(meta hooks.Meta, call hooks.ToolCall) []string {
 	}
 	switch {
 	case p.opts.isWrite(call):
-		return pathsOf(call.Args)
+		return pathsOf(p.opts.members(call.Args))
 	case p.opts.isShell(call):
 		scripts, _ := p.opts.scripts(meta, call)
 		paths := patchedByCommand(scripts)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
 // Mode selects how a rule is interpreted. The package documentation compares the modes.
@@ -29,7 +30,7 @@ type Options struct {
 	ShellTools []string
 	WriteTools []string
 
-	last *lastScript // shared by the policies of a set
+	last *lastCall // shared by the policies of a set
 }
 
 func (o Options) validate() error {
@@ -56,7 +57,7 @@ func (o Options) root(meta hooks.Meta) string {
 	if root == "" {
 		root = meta.TeamRoot
 	}
-	if root = slashed(root); !path.IsAbs(root) {
+	if root = slashed(root); !path.IsAbs(root) || len(root) > shell.MaxPath {
 		return ""
 	}
 	return path.Clean(root)

@@ -53,6 +53,9 @@ func (p *Destructive) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.
 		return nil, nil
 	}
 	scripts, known := p.opts.scripts(meta, call)
+	if d := tooLong(scripts); d != nil {
+		return d, nil
+	}
 	var doubt *hooks.ToolDecision
 	for _, s := range scripts {
 		d := p.judge(s)

@@ -20,7 +20,7 @@ func NewAskUnlessSafe(opts Options) (hooks.PreToolUser, error) {
 	if opts.Undetermined == events.VerdictNone {
 		return nil, fmt.Errorf("%s: undetermined %q: the preset would have no effect", AskUnlessSafe, events.VerdictNone)
 	}
-	return newGuard(guard{name: AskUnlessSafe, title: "Shell command", script: notSafe}, opts)
+	return newGuard(guard{name: AskUnlessSafe, title: "Shell command", asks: true, script: notSafe}, opts)
 }
 
 func notSafe(s *script) finding {

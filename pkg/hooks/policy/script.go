@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -11,27 +13,67 @@ import (
 type script struct {
 	*shell.Analysis
 	text, start, root string
+
+	writeOnce sync.Once
+	writeList []shell.File
 }
 
-// lastScript caches the analysis of the latest command, because all policies of a set judge the
-// same tool call.
-type lastScript struct{ at atomic.Pointer[script] }
+// lastCall caches the arguments and the commands of the latest call, because all policies of a set
+// judge the same tool call.
+type lastCall struct {
+	args    atomic.Pointer[decoded]
+	scripts atomic.Pointer[scriptList]
+}
+
+type decoded struct {
+	args    hooks.JSON
+	members map[string]any // nil if args is not an object
+}
+
+type scriptList struct {
+	args  hooks.JSON
+	root  string
+	found []*script
+	known bool
+}
+
+// members decodes args. Callers must not change the result, which is nil if args is not an object.
+func (o Options) members(args hooks.JSON) map[string]any {
+	if o.last != nil {
+		if d := o.last.args.Load(); d != nil && d.args == args {
+			return d.members
+		}
+	}
+	m, err := args.Map()
+	if err != nil {
+		m = nil
+	}
+	if o.last != nil {
+		o.last.args.Store(&decoded{args, m})
+	}
+	return m
+}
 
 func (o Options) scripts(meta hooks.Meta, call hooks.ToolCall) (found []*script, known bool) {
-	texts, known := commandsOf(call.Args)
-	start, root := dirOf(call.Args), o.root(meta)
+	root := o.root(meta)
+	if o.last != nil {
+		if l := o.last.scripts.Load(); l != nil && l.args == call.Args && l.root == root {
+			return l.found, l.known
+		}
+	}
+	m := o.members(call.Args)
+	texts, known := commandsOf(m)
+	start := dirOf(m)
 	for _, text := range texts {
-		found = append(found, o.script(text, start, root))
+		found = append(found, newScript(text, start, root))
+	}
+	if o.last != nil {
+		o.last.scripts.Store(&scriptList{call.Args, root, found, known})
 	}
 	return found, known
 }
 
-func (o Options) script(text, start, root string) *script {
-	if o.last != nil {
-		if s := o.last.at.Load(); s != nil && s.text == text && s.start == start && s.root == root {
-			return s
-		}
-	}
+func newScript(text, start, root string) *script {
 	s := &script{Analysis: shell.Analyze(text), text: text, start: start, root: root}
 	for i := range s.Commands {
 		s.Commands[i].Dir = startedIn(start, s.Commands[i].Dir, root)
@@ -41,8 +83,18 @@ func (o Options) script(text, start, root string) *script {
 			files[i].Dir = startedIn(start, files[i].Dir, root)
 		}
 	}
-	if o.last != nil {
-		o.last.at.Store(s)
-	}
 	return s
+}
+
+// tooLong returns a denial if a command needs too many steps. It can hide a part that no policy
+// has judged, so a question would not show a person what to look at.
+func tooLong(scripts []*script) *hooks.ToolDecision {
+	if slices.ContainsFunc(scripts, func(s *script) bool { return s.Has(shell.DoubtTooLong) }) {
+		return hooks.DenyTool(longReason("Shell command", string(shell.DoubtTooLong)))
+	}
+	return nil
+}
+
+func longReason(title, what string) string {
+	return title + " blocked: " + what + ". Use several shorter calls."
 }

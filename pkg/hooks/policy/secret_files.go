@@ -102,8 +102,12 @@ func readsFiles(cmd shell.Command) finding {
 	if copies[cmd.Name] && len(args) > 1 {
 		args = args[:len(args)-1] // the destination
 	}
+	pattern := -1 // the index of the pattern that cmd searches for
+	if searches[cmd.Name] {
+		pattern = slices.IndexFunc(cmd.Args, func(a shell.Word) bool { return !strings.HasPrefix(a.Text, "-") })
+	}
 	for i := range args {
-		if quietSearch(cmd, i) || !namesSecret(args[i], cmd.Dir) {
+		if i == pattern || excluded(cmd.Args, i) || !namesSecret(args[i], cmd.Dir) {
 			continue
 		}
 		if readers[cmd.Name] {
@@ -126,14 +130,8 @@ func namesSecret(a shell.Word, dir string) bool {
 	return slices.ContainsFunc(namesIn(a), func(w shell.Word) bool { return isSecret(shell.File{Word: w, Dir: dir}) })
 }
 
-func quietSearch(cmd shell.Command, i int) bool {
-	if excludes(cmd.Args[i].Text) || i > 0 && (excludes(cmd.Args[i-1].Text) || patternOptions[cmd.Args[i-1].Text]) {
-		return true
-	}
-	if !searches[cmd.Name] {
-		return false
-	}
-	return i == slices.IndexFunc(cmd.Args, func(a shell.Word) bool { return !strings.HasPrefix(a.Text, "-") })
+func excluded(args []shell.Word, i int) bool {
+	return excludes(args[i].Text) || i > 0 && (excludes(args[i-1].Text) || patternOptions[args[i-1].Text])
 }
 
 func excludes(text string) bool {

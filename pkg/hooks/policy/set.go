@@ -39,7 +39,7 @@ type Set struct {
 func New(c Config) (*Set, error) {
 	opts := Options{
 		Mode: c.Mode, Root: c.Root, Undetermined: c.Undetermined, ShellTools: c.ShellTools, WriteTools: c.WriteTools,
-		last: &lastScript{},
+		last: &lastCall{},
 	}
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("policies: %w", err)

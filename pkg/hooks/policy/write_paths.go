@@ -59,13 +59,19 @@ func (p *WritePaths) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.T
 	root := p.opts.root(meta)
 	switch {
 	case p.opts.isWrite(call):
-		paths := pathsOf(call.Args)
-		if len(paths) == 0 {
+		paths := pathsOf(p.opts.members(call.Args))
+		switch {
+		case len(paths) == 0:
 			return p.denied("unknown"), nil
+		case len(paths) > maxPaths:
+			return hooks.DenyTool(longReason("File write", "the list of files is too long to judge")), nil
 		}
 		return p.judge(paths, root), nil
 	case p.opts.isShell(call):
 		scripts, _ := p.opts.scripts(meta, call)
+		if d := tooLong(scripts); d != nil {
+			return d, nil
+		}
 		if d := p.judge(patchedByCommand(scripts), root); d != nil {
 			return d, nil
 		}

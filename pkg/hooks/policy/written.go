@@ -12,6 +12,11 @@ import (
 // written returns the files that the commands of s write, including targets of links that s
 // creates. It misses most files that other scripts or programs in other languages write.
 func (s *script) written() []shell.File {
+	s.writeOnce.Do(func() { s.writeList = s.findWritten() })
+	return s.writeList
+}
+
+func (s *script) findWritten() []shell.File {
 	files := slices.Clone(s.Writes)
 	links, created := map[string]shell.File{}, []shell.File{}
 	for _, cmd := range s.Commands {
@@ -41,11 +46,17 @@ func (s *script) written() []shell.File {
 func throughLinks(files []shell.File, links map[string]shell.File) []shell.File {
 	var targets []shell.File
 	for _, file := range files {
+		if len(links) == 0 || len(file.Text) > shell.MaxPath {
+			continue
+		}
 		full := fullPath(file.Text, file.Dir)
-		for name, target := range links {
-			if rest, ok := below(full, name); ok {
-				target.Text = path.Join(target.Text, rest)
+		for name := full; ; name = path.Dir(name) { // each directory above the file can be a link
+			if target, ok := links[name]; ok {
+				target.Text = path.Join(target.Text, strings.TrimPrefix(full, name))
 				targets = append(targets, target)
+			}
+			if name == path.Dir(name) {
+				break
 			}
 		}
 	}

@@ -15,11 +15,19 @@ const (
 	maxBytes   = 1 << 20  // bytes expanded and parsed
 	maxNesting = 500      // nested parentheses
 	maxDepth   = 200      // nested statements and programs
+
+	maxWork     = 150_000 // words to judge, and other work in units of about one word. More adds [DoubtTooLong]
+	textPerWork = 32      // bytes of one word
+	varsPerWork = 16      // variables that are copied
+	codePerWork = 4       // bytes of code in another language, which many expressions search
 )
 
 // Hole replaces, in the text of a [Word], a part that is unknown until the command runs, such as
 // the output of a program.
 const Hole = "\x00"
+
+// MaxPath is the longest path that an operating system accepts, in bytes.
+const MaxPath = 4096
 
 // HomeDir is the placeholder in a [Word] for the user's home directory.
 const HomeDir = "/~"
@@ -36,6 +44,7 @@ const (
 	DoubtTooLarge Doubt = "the text is too large or nested too deeply"
 	DoubtProgram  Doubt = "a program's name is only known when it runs"
 	DoubtCode     Doubt = "code that runs is only known when it runs"
+	DoubtTooLong  Doubt = "the command is too long to judge"
 	DoubtRepeat   Doubt = "the same commands start again and again"
 	DoubtInput    Doubt = "each line of input is run as code"
 )
@@ -77,6 +86,7 @@ type Analysis struct {
 	Reads    []File    // files that are redirected to an input
 	Code     []string  // code in other languages, such as the value of "python -c"
 	Doubts   []Doubt   // each doubt once, in the order of discovery
+	Work     int       // steps of the analysis, which have a limit
 }
 
 // Dynamic reports whether the analysis is incomplete.
@@ -96,6 +106,7 @@ func (a *Analysis) doubt(d Doubt) {
 func Analyze(text string) *Analysis {
 	w := newWalker()
 	w.script(text, newState())
+	w.out.Work = w.work.work
 	return w.out
 }
 

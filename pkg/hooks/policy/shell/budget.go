@@ -5,11 +5,15 @@ type budget struct {
 	depth int // current nesting of scripts, statements and programs
 	steps int
 	bytes int
+	work  int
 }
 
 // enter returns false if the analysis has reached a limit. After true, the caller must call leave.
 func (b *budget) enter() bool {
 	b.steps++
+	if b.work > maxWork {
+		return false
+	}
 	if b.exhausted() || b.depth >= maxDepth {
 		b.out.doubt(DoubtTooLarge)
 		return false
@@ -18,9 +22,31 @@ func (b *budget) enter() bool {
 	return true
 }
 
+// enterProgram counts the words of a program like enter. Each policy judges all of them, also for
+// programs such as env that only start another program.
+func (b *budget) enterProgram(argv []Word, st *state) bool {
+	n := 1
+	for _, word := range argv {
+		n += 1 + len(word.Text)/textPerWork
+	}
+	return b.charge(n) && b.chargeVars(st) && b.enter()
+}
+
 func (b *budget) leave() { b.depth-- }
 
-func (b *budget) exhausted() bool { return b.steps > maxSteps }
+func (b *budget) exhausted() bool { return b.steps > maxSteps || b.work > maxWork }
+
+// charge counts work that grows with the text. It returns false above the limit.
+func (b *budget) charge(n int) bool {
+	if b.work += n; b.work > maxWork {
+		b.out.doubt(DoubtTooLong)
+		return false
+	}
+	return true
+}
+
+// chargeVars counts the variables of a state that is copied or compared.
+func (b *budget) chargeVars(st *state) bool { return b.charge(1 + len(st.vars)/varsPerWork) }
 
 func (b *budget) spend(n int) bool {
 	if b.bytes += n; b.bytes > maxBytes {

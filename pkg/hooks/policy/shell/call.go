@@ -139,8 +139,10 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 		return formats(args)
 	case "cat":
 		scratch := newWalker() // w itself reports the redirections of s
-		scratch.work.depth, scratch.work.steps, scratch.work.bytes = w.work.depth, w.work.steps, w.work.bytes
-		if in = scratch.redirects(s.Redirs, st, in); len(args) == 0 && in.kind == inputText {
+		scratch.work = w.work
+		scratch.work.out = scratch.out
+		in = scratch.redirects(s.Redirs, st, in)
+		if w.work.work = scratch.work.work; len(args) == 0 && in.kind == inputText {
 			return in
 		}
 	}
@@ -217,7 +219,7 @@ func (w *walker) call(c *syntax.CallExpr, st *state, in input) {
 }
 
 func (w *walker) run(argv []Word, st *state, in input) {
-	if len(argv) == 0 || !w.work.enter() {
+	if len(argv) == 0 || !w.work.enterProgram(argv, st) {
 		return
 	}
 	defer w.work.leave()

@@ -25,8 +25,9 @@ func startsUnknown(code string) bool {
 	return startsBare.MatchString(code)
 }
 
-// composed matches a string literal that the code extends, as in "rm " + name.
-var composed = regexp.MustCompile("^[rbuRBU]{0,2}(?:'[^'\n]*'|\"[^\"\n]*\"|`[^`]*`)\\s*(?:\\+|%|\\.(?:format|join|concat)|\\. ?\\$)|^`[^`]*\\$\\{")
+// composed matches a string literal that the code extends, as in "rm " + name. The single "^" lets
+// the search end behind the literal.
+var composed = regexp.MustCompile("^(?:[rbuRBU]{0,2}(?:'[^'\n]*'|\"[^\"\n]*\"|`[^`]*`)\\s*(?:\\+|%|\\.(?:format|join|concat)|\\. ?\\$)|`[^`]*\\$\\{)")
 
 // startsBare matches Perl, Ruby and awk code that runs the value of a variable. It also matches a
 // loop that forks.

@@ -12,5 +12,6 @@
 // assumes that every branch runs and that every function is called.
 //
 // All functions are pure and can be called concurrently. The size, the nesting and the loops of one
-// analysis have limits. Text longer than [MaxText] adds a doubt.
+// analysis have limits. Text longer than [MaxText] adds a doubt. A text that needs too
+// many steps gets [DoubtTooLong], and then most of it is not analysed.
 package shell

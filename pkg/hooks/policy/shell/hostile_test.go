@@ -2,6 +2,7 @@ package shell
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -65,6 +66,35 @@ func TestAnalyze_HiddenDoubts(t *testing.T) {
 	} {
 		if got := Analyze(text); got.Dynamic() {
 			t.Errorf("%s: got %q, want no doubt", text, got.Doubts)
+		}
+	}
+}
+
+// The work on a command grows like its length, and never beyond the limit.
+func TestAnalyze_Work(t *testing.T) {
+	for _, tt := range []struct{ begin, repeat, end, close string }{
+		{"", "env ", "ls", ""},
+		{"", "sudo -u x ", "ls", ""},
+		{"", "ssh h ", "ls", ""},
+		{"", "for i in 1 2 3; do ", "ls", "; done"},
+		{"", "while a; do ", "ls", "; done"},
+		{"", "a=1 ", "; ls" + strings.Repeat("|ls", 500), ""},
+		{"f() { ls; }; ", "f; ", "ls", ""},
+		{"python -c '", `os.system("ls -l") ; `, "'", ""},
+		{"cd " + strings.Repeat("a/", 2000), "; cat a b c", "", ""},
+		{"", "x ", "", ""},
+	} {
+		work := func(n int) int {
+			a := Analyze(tt.begin + strings.Repeat(tt.repeat, n) + tt.end + strings.Repeat(tt.close, n))
+			return a.Work
+		}
+		short, long := work(1_000), work(2_000)
+		most := maxWork + 40_000 // the last step can be a large one
+		if short > most || long > most {
+			t.Errorf("%q: work %d and %d", tt.repeat, short, long)
+		}
+		if a := Analyze(tt.begin + strings.Repeat(tt.repeat, 5_000) + tt.end); a.Work > most {
+			t.Errorf("%q: work %d", tt.repeat, a.Work)
 		}
 	}
 }

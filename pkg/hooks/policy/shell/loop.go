@@ -7,7 +7,7 @@ const maxRounds = 8
 // loop analyses the body of a for loop once for each word of its list. For a very long list, it
 // analyses the body once with an unknown word.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
-	forgetChanged(c, st)
+	w.forgetChanged(c, st)
 	iter, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
 		w.substitutions(c.Loop, st)
@@ -35,8 +35,11 @@ func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 
 // forgetChanged marks the variables that the loop assigns as unknown, because each iteration can
 // change their values.
-func forgetChanged(loop syntax.Node, st *state) {
+func (w *walker) forgetChanged(loop syntax.Node, st *state) {
 	syntax.Walk(loop, func(n syntax.Node) bool {
+		if !w.work.charge(1) {
+			return false
+		}
 		switch n := n.(type) {
 		case *syntax.Assign:
 			if n.Name != nil {

@@ -45,6 +45,9 @@ func (s search) foreign(code string) {
 		s.w.out.doubt(DoubtTooLarge)
 		return
 	}
+	if !s.w.work.charge(len(code) / codePerWork) {
+		return
+	}
 	s.w.out.Code = append(s.w.out.Code, code)
 	if removesTrees.MatchString(code) || startsUnknown(code) {
 		s.w.out.doubt(DoubtCode)
@@ -68,7 +71,7 @@ func (s search) foreign(code string) {
 }
 
 func (s search) command(text string) {
-	if !strings.Contains(text, " ") {
+	if !strings.Contains(text, " ") || !s.w.work.charge(len(text)/textPerWork) {
 		return
 	}
 	if file, ok := parse(fill(text)); ok {

@@ -173,8 +173,11 @@ func within(base, dir string) string {
 	case strings.Contains(base, Hole) && strings.Contains(dir, ".."):
 		return Hole
 	}
-	if dir = path.Join(base, dir); dir == "." {
+	switch dir = path.Join(base, dir); {
+	case dir == ".":
 		return ""
+	case len(dir) > MaxPath: // no system opens such a directory, and each file name would be joined to it
+		return Hole
 	}
 	return dir
 }

@@ -71,6 +71,9 @@ func (w *walker) stmt(s *syntax.Stmt, st *state, in input) {
 		return
 	}
 	defer w.work.leave()
+	if !w.work.chargeVars(st) {
+		return
+	}
 	in = w.redirects(s.Redirs, st, in)
 	if s.Background || s.Coprocess {
 		st = st.clone()
@@ -115,7 +118,7 @@ func (w *walker) compound(cmd syntax.Command, st *state, in input) {
 		if endless(cmd) {
 			w.out.doubt(DoubtRepeat)
 		}
-		forgetChanged(cmd, st)
+		w.forgetChanged(cmd, st)
 		w.stmts(cmd.Cond, st, in)
 		body := st.clone()
 		w.stmts(cmd.Do, body, in)

@@ -32,6 +32,7 @@ type HookService struct {
 	idKey    []byte
 	to       Appender
 	opts     Options
+	owed     owed
 }
 
 // NewHookService returns a service with the hooks of the file, which may be nil. The Appender
@@ -53,6 +54,9 @@ func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookServic
 func (s *HookService) close(ctx context.Context) {
 	if err := s.registry.Close(ctx); err != nil {
 		s.opts.Logger.WarnContext(ctx, "hooks did not end in time", "error", err)
+	}
+	if err := s.owed.settle(ctx, s.to); err != nil {
+		s.opts.Logger.ErrorContext(ctx, "denials lost", "error", err)
 	}
 }
 
@@ -126,7 +130,8 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 			return
 		}
 		// The denial could not be recorded. Send it anyway, because the agent would continue after
-		// an error response.
+		// an error response. Record it as soon as there is room.
+		s.owe(ctx, list)
 		s.opts.Logger.ErrorContext(ctx, "denial not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
 	}
 	w.Header().Set(hooksocket.ExitHeader, strconv.Itoa(reply.Exit))
@@ -154,7 +159,17 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 			return fmt.Errorf("record event %s: %w", e.ID, err)
 		}
 	}
+	if err := s.owed.settle(ctx, s.to); err != nil {
+		s.opts.Logger.WarnContext(ctx, "earlier denials still not recorded", "error", err)
+	}
 	return nil
+}
+
+func (s *HookService) owe(ctx context.Context, list []events.Event) {
+	for i := range list {
+		setUser(ctx, &list[i])
+	}
+	s.owed.add(list)
 }
 
 // serveDocument sends the headers at once, so that the client can tell a slow hook from a hanging

@@ -19,7 +19,7 @@ func (l lines) setApart(r verifier.Report) {
 		text += fmt.Sprintf(", %s the id, number or subject of another one", plural(r.Contradictions, "claims", "claim"))
 	}
 	if r.RecordedTwice > 0 {
-		text += fmt.Sprintf(", %s a hook payload again, with other executions of hooks", plural(r.RecordedTwice, "records", "record"))
+		text += fmt.Sprintf(", %s an event again, with other executions of hooks or another estimate", plural(r.RecordedTwice, "records", "record"))
 	}
 	l.print("Set apart", "", text)
 	findings := slices.DeleteFunc(slices.Clone(r.Findings), func(f verifier.FindingAt) bool { return f.RecordedTwice })

@@ -10,6 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/testkit/pyverify"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -131,26 +132,58 @@ func TestVerifier_FormsOfRecordings(t *testing.T) {
 		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":null}`:                                                        false,
 		`{"tool":"Bash","args":{"a":1,"b":"<é"},"verdict":false}`:                                                       false,
 	} {
-		f := ledgertest.NewFeed("acme")
-		for i, data := range []string{first, second} {
-			e := ledgertest.Form{Kind: events.ToolBefore, Data: data}.Event("c")
-			e.ID = "one"
-			f.Publish(fmt.Sprint("p", i), e)
-			f.Manifest(fmt.Sprint("p", i))
-		}
-		path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
-		r := ledgertest.Verify(t, path, key, verifier.Options{Tenant: "acme"})
-		if (r.RecordedTwice == 1) != isSame || (r.Contradictions == 0) != isSame {
-			t.Errorf("%s: recorded twice %d, contradictions %d", second, r.RecordedTwice, r.Contradictions)
-		}
-		v.Compare(t, pyverify.Request{Path: path, Key: key.Public(), Tenant: "acme"}, r)
-		file := export(t, key, path, ledger.Selection{}, false)
-		b, err := bundle.Check(t.Context(), file, bundle.CheckOptions{Key: ledgertest.VerifierOf(key)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		v.Compare(t, pyverify.Request{Path: file, Key: key.Public()}, b.Report)
+		compareRecordings(t, v, key, events.ToolBefore, first, second, isSame)
 	}
+}
+
+// Both verifiers agree that two imports can differ in what the source does not state.
+func TestVerifier_FormsOfUnstatedMembers(t *testing.T) {
+	v, key := start(t), ledgertest.NewKey(t)
+	const first, untimed = `{"success":true,"cost":{"usd":1.5,"estimated":true,"prices":"a"}}`, `{"success":true,"untimed":true}`
+	for second, isSame := range map[string]bool{
+		`{"success":true,"cost":{"usd":2,"estimated":true,"prices":"b"}}`: true,
+		`{"success":true}`:                true,
+		`{"untimed":true,"success":true}`: true,
+		`{"success":false,"cost":{"usd":1.5,"estimated":true,"prices":"a"}}`:   false,
+		`{"success":true,"cost":{"usd":2}}`:                                    false,
+		`{"success":true,"cost":{"usd":2,"estimated":false}}`:                  false,
+		`{"success":true,"cost":{"usd":2,"estimated":1}}`:                      false,
+		`{"success":true,"cost":{"usd":2,"estimated":true,"Estimated":false}}`: false,
+		`{"success":true,"cost":{"usd":2,"eſtimated":true}}`:                   false,
+		`{"success":true,"cost":[["estimated",true]]}`:                         false,
+		`{"success":true,"Cost":{"usd":2,"estimated":true}}`:                   false,
+		`{"success":true,"cost":{"usd":2,"estimated":true},"coſt":{"usd":2}}`:  false,
+		`{"success":true,"untimed":1}`:                                         false,
+		`{"success":true,"untimed":"true"}`:                                    false,
+		`{"success":true,"untimed":true,"untimed":true}`:                       false,
+	} {
+		compareRecordings(t, v, key, events.RunFinished, first, second, isSame)
+	}
+	compareRecordings(t, v, key, events.RunFinished, untimed, first, true)
+	compareRecordings(t, v, key, events.StepFinished, `{"cost":{"estimated":true,"usd":1}}`, `{"cost":{"estimated":true,"usd":2}}`, false)
+}
+
+func compareRecordings(t *testing.T, v *pyverify.Verifier, key *writer.Key, kind events.Kind, first, second string, isSame bool) {
+	t.Helper()
+	f := ledgertest.NewFeed("acme")
+	for i, data := range []string{first, second} {
+		e := ledgertest.Form{Kind: kind, Data: data}.Event("c")
+		e.ID = "one"
+		f.Publish(fmt.Sprint("p", i), e)
+		f.Manifest(fmt.Sprint("p", i))
+	}
+	path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
+	r := ledgertest.Verify(t, path, key, verifier.Options{Tenant: "acme"})
+	if (r.RecordedTwice == 1) != isSame || (r.Contradictions == 0) != isSame {
+		t.Errorf("%s: recorded twice %d, contradictions %d", second, r.RecordedTwice, r.Contradictions)
+	}
+	v.Compare(t, pyverify.Request{Path: path, Key: key.Public(), Tenant: "acme"}, r)
+	file := export(t, key, path, ledger.Selection{}, false)
+	b, err := bundle.Check(t.Context(), file, bundle.CheckOptions{Key: ledgertest.VerifierOf(key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Compare(t, pyverify.Request{Path: file, Key: key.Public()}, b.Report)
 }
 
 // The finding about an unproven producer has one id in the ledger, for a run and in its bundle, so

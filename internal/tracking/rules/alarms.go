@@ -94,9 +94,8 @@ func (a *alarms) denied(tool string) {
 func (a *alarms) compare() {
 	d := a.draft
 	id := markID(d.records, d.event.ID, d.event.Source)
-	sum, stepless := contentOf(d.event), d.event
-	stepless.Step = "" // earlier versions recorded the ends of some hooked turns without their step
-	if m := marks.get(d.records, id); m.Sum == "" || m.Sum == sum || m.Sum == contentOf(stepless) || slices.Contains(m.Others, sum) || len(m.Others) >= maxOthers {
+	sum := contentOf(d.event)
+	if m := marks.get(d.records, id); m.Sum == "" || m.Sum == sum || slices.Contains(earlierContents(d.event), m.Sum) || slices.Contains(m.Others, sum) || len(m.Others) >= maxOthers {
 		return
 	}
 	m := marks.edit(d.records, id)
@@ -132,9 +131,17 @@ func (a *alarms) raise(issue Issue) (id, digest string, entry int) {
 // maxOthers limits the stored hashes of other events that have the same id.
 const maxOthers = 8
 
-func contentOf(e events.Event) string {
+func contentOf(e events.Event) string { return contentWithout(e, "", e.Unstated()) }
+
+// earlierContents returns what earlier versions stored. They recorded the ends of some hooked turns
+// without their step.
+func earlierContents(e events.Event) []string {
+	return []string{contentWithout(e, e.Step, nil), contentWithout(e, "", nil)}
+}
+
+func contentWithout(e events.Event, step string, unstated map[string]bool) string {
 	h := sha256.New()
-	for _, part := range [][]byte{[]byte(e.Type), []byte(e.Run), []byte(e.Step), []byte(e.ToolCall), withoutHooks(e.Data), e.Binary} {
+	for _, part := range [][]byte{[]byte(e.Type), []byte(e.Run), []byte(step), []byte(e.ToolCall), withoutHooks(e.Data, unstated), e.Binary} {
 		fmt.Fprintf(h, "%d:", len(part))
 		h.Write(part)
 	}
@@ -145,11 +152,13 @@ func contentOf(e events.Event) string {
 // would take too long.
 const maxSorted = 256
 
-func withoutHooks(data json.RawMessage) []byte {
+func withoutHooks(data json.RawMessage, unstated map[string]bool) []byte {
 	sorted := make(map[string]json.RawMessage)
 	var text []byte
 	for name, value := range events.Members(data) {
 		switch {
+		case unstated[name]:
+			continue
 		case name == "executions" || name == "verdict" && string(value) == `"`+string(events.VerdictNone)+`"`:
 			delete(sorted, name)
 			continue

@@ -1,7 +1,9 @@
 package rules_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -228,6 +230,30 @@ func TestAlarm_IDReused(t *testing.T) {
 		t.Errorf("%d decisions with %d ids, %d of them about the id", len(decisions), len(ids), named)
 	}
 	sameAfterRestarts(t, list, s)
+}
+
+// Imports of the same input by two versions, or with other prices, are no alarm.
+//
+//guarantee:id-taken
+func TestAlarm_ImportedWithOtherPrices(t *testing.T) {
+	h := newHistory(t, "REVIEW").start(nil).step("s", events.StepCompleted, "", nil).end(true, nil)
+	again := func(n int, step, data string) events.Event {
+		e := h.list[n]
+		e.Step, e.Data = step, json.RawMessage(data)
+		return e
+	}
+	h.list[2].Data = json.RawMessage(`{"success":true,"cost":{"usd":1,"estimated":true}}`)
+	list := append(slices.Clone(h.list),
+		again(1, "other", string(h.list[1].Data)),
+		again(2, "", `{"success":true,"cost":{"usd":2,"estimated":true}}`), again(2, "", `{"success":true,"untimed":true}`))
+	s, _ := fold(t, list)
+	if found := alarmsOf(s); len(found) != 0 {
+		t.Errorf("got %+v", found)
+	}
+	s, _ = fold(t, append(list, again(2, "", `{"success":true,"cost":{"usd":1}}`)))
+	if found := alarmsOf(s); len(found) != 1 {
+		t.Errorf("another cost: got %+v", found)
+	}
 }
 
 func sameAfterRestarts(t *testing.T, list []events.Event, s *rules.State) {

@@ -63,7 +63,7 @@ func commonOf(e events.Event) (text []byte, ok bool) {
 		return nil, false
 	}
 	var verdict, stricter events.Verdict
-	seen := make(map[string]bool)
+	seen, unstated := make(map[string]bool), e.Unstated()
 	for name, value := range events.Members(e.Data) {
 		if !isUnambiguous(name, seen) {
 			return nil, false
@@ -78,7 +78,7 @@ func commonOf(e events.Event) (text []byte, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		if name != "executions" && (name != "verdict" || verdict != events.VerdictNone) {
+		if !unstated[name] && !isOfHooks(name, verdict) {
 			text = append(strconv.AppendQuote(text, name), ':')
 			text = append(append(text, events.SameEscapes(value)...), ' ')
 		}
@@ -87,6 +87,10 @@ func commonOf(e events.Event) (text []byte, ok bool) {
 		stricter = ""
 	}
 	return fmt.Appendf(text, "\n%q %q %q %q", e.Type, e.Run, e.ToolCall, stricter), true
+}
+
+func isOfHooks(name string, verdict events.Verdict) bool {
+	return name == "executions" || name == "verdict" && verdict == events.VerdictNone
 }
 
 // isUnambiguous rejects a repeated "verdict" and names such as "Verdict", which JSON libraries

@@ -169,6 +169,19 @@ def finding(kind, *facts):
 
 # Records that contradict others
 
+def only(members, name):
+    """The value of a member that is there once in any case of its name, or None."""
+    named = [(n, v) for n, v in members if len(n) == len(name) and n.casefold() == name]
+    return named[0][1] if len(named) == 1 and named[0][0] == name else None
+
+
+def unstated(e):
+    """Members that the source of an event does not state, so that two imports can differ in them."""
+    cost = only(e["data"], "cost") if e["kind"] == "run.finished" else None
+    names = {"untimed"} if only(e["data"], "untimed") is True else set()
+    return names | ({"cost"} if isinstance(cost, tuple) and only(cost, "estimated") is True else set())
+
+
 def recording(r):
     """What two recordings of one hook payload have in common, or None."""
     e, strict = r.event, ["", "ask", "deny"]
@@ -184,7 +197,7 @@ def recording(r):
         return None
     said = [v for x in executions for n, v in x if len(n) == len("verdict") and n.casefold() == "verdict" and isinstance(v, str) and v in strict]
     stricter = max([s for s in said if verdict not in strict[strict.index(s):]], key=strict.index, default="")
-    rest = [(n, v) for n, v in e["data"] if n != "executions" and not (n == "verdict" and v == "none")]
+    rest = [(n, v) for n, v in e["data"] if n != "executions" and not (n == "verdict" and v == "none") and n not in unstated(e)]
     return e["type"], e["runid"], e["toolcall"], stricter, rest
 
 

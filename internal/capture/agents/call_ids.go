@@ -7,11 +7,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// CallIDs assigns ids to tool calls if an agent sends none. A call and its result get the same id,
-// in whichever order they arrive. The methods are safe for concurrent use.
+// CallIDs assigns ids to tool calls if an agent sends none, and stores other facts about a session
+// that several payloads tell. A call and its result get the same id, in whichever order they
+// arrive. The methods are safe for concurrent use.
 type CallIDs interface {
 	callPairs
 	promptSteps
+	sessionMarks
 }
 
 type callPairs interface {
@@ -34,6 +36,24 @@ type promptSteps interface {
 	Began(session, step string)
 	// Step returns the latest step of the session, or the empty string.
 	Step(session string) string
+}
+
+type sessionMarks interface {
+	// Mark records a fact about a session.
+	Mark(session string, m Mark)
+	// IsMarked reports whether the fact was recorded.
+	IsMarked(session string, m Mark) bool
+}
+
+// Mark is a fact about a session, such as the end of a turn.
+type Mark struct {
+	Fact    string // what is true
+	Subject string // of what, such as the id of the turn
+}
+
+// key is a name that no call has. Files of earlier versions have it too.
+func (m Mark) key(session string) Key {
+	return Key{Session: session, Call: "\x00" + m.Fact + " " + m.Subject}
 }
 
 // Key identifies equal calls or prompts. A call and its result have the same key.
@@ -103,6 +123,13 @@ func (c *calls) denied(k Key, id string) {
 		}
 	}
 	*c = append(*c, slot{Has: hasCall, Denied: true})
+}
+
+// mark stores a mark like a denied call, as earlier versions did.
+func (c *calls) mark(k Key) {
+	if !c.isDenied() {
+		c.denied(k, "")
+	}
 }
 
 func (c *calls) isDenied() bool {

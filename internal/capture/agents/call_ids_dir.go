@@ -46,6 +46,18 @@ func (f *folder) IsDenied(k Key) bool {
 	return err == nil && json.Unmarshal(data, &c) == nil && c.isDenied()
 }
 
+// Mark implements [CallIDs].
+func (f *folder) Mark(session string, m Mark) {
+	k := m.key(session)
+	if f.IsDenied(k) {
+		return
+	}
+	_ = f.update(k, func(c *calls) { c.mark(k) }) // best effort: an error must not stop the agent
+}
+
+// IsMarked implements [CallIDs].
+func (f *folder) IsMarked(session string, m Mark) bool { return f.IsDenied(m.key(session)) }
+
 func (f *folder) path(k Key) string {
 	session, call := Key{Session: k.Session}.hash(), k.hash()
 	return filepath.Join(f.dir, hex.EncodeToString(session[:12]), hex.EncodeToString(call[:12]))

@@ -75,6 +75,17 @@ func (m *memory) IsDenied(k Key) bool {
 	return m.of(k).isDenied()
 }
 
+// Mark implements [CallIDs].
+func (m *memory) Mark(session string, mark Mark) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := mark.key(session)
+	m.of(k).mark(k)
+}
+
+// IsMarked implements [CallIDs].
+func (m *memory) IsMarked(session string, mark Mark) bool { return m.IsDenied(mark.key(session)) }
+
 // Prompt implements [CallIDs].
 func (m *memory) Prompt(k Key, identity string) string {
 	m.mu.Lock()

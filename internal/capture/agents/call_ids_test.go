@@ -193,3 +193,35 @@ func BenchmarkSharedCallIDs(b *testing.B) {
 		callIDs.Call(agents.Key{Session: "s", Call: fmt.Sprint(i)}, "b")
 	}
 }
+
+// A mark holds for its session and subject. The files of earlier versions, which stored it as a denied
+// call, are read.
+func TestCallIDs_Marks(t *testing.T) {
+	old := []byte(`[{"h":1,"d":true}]`)
+	mark, dir := agents.Mark{Fact: "turn ended", Subject: "p1"}, t.TempDir()
+	for name, ids := range map[string]agents.CallIDs{"memory": agents.NewCallIDs(), "folder": agents.SharedCallIDs(dir)} {
+		if ids.IsMarked("s", mark) {
+			t.Errorf("%s: marked before", name)
+		}
+		ids.Mark("s", mark)
+		ids.Mark("s", mark)
+		for _, other := range []agents.Mark{{Fact: "turn left", Subject: "p1"}, {Fact: "turn ended", Subject: "p2"}} {
+			if !ids.IsMarked("s", mark) || ids.IsMarked("s", other) || ids.IsMarked("t", mark) {
+				t.Errorf("%s: got another mark than %v", name, mark)
+			}
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("got %v, %v", files, err)
+	}
+	if data, err := os.ReadFile(files[0]); err != nil || string(data) != string(old) {
+		t.Errorf("got %s, %v, want %s", data, err, old)
+	}
+	key := agents.Key{Session: "old", Call: "\x00turn ended p1"}
+	ids := agents.SharedCallIDs(dir)
+	ids.Denied(key, "")
+	if !ids.IsMarked("old", mark) {
+		t.Error("the mark of an earlier version is not read")
+	}
+}

@@ -10,21 +10,19 @@ type turn struct {
 	step string
 }
 
-// CallIDs stores these facts about a turn in the same way as denied calls.
+// The facts about a turn.
 const (
-	turnEnded = "\x00turn ended "
-	turnLeft  = "\x00turn left " // the session ended first
+	turnEnded = "turn ended"
+	turnLeft  = "turn left" // the session ended first
 )
 
-func (t turn) key(fact string) Key { return Key{Session: t.b.session(), Call: fact + t.step} }
-
 func (t turn) is(fact string) bool {
-	return t.b.context.CallIDs != nil && t.step != "" && t.b.context.CallIDs.IsDenied(t.key(fact))
+	return t.b.context.CallIDs != nil && t.step != "" && t.b.context.CallIDs.IsMarked(t.b.session(), Mark{fact, t.step})
 }
 
 func (t turn) note(fact string) {
-	if t.b.context.CallIDs != nil && t.step != "" && !t.is(fact) {
-		t.b.context.CallIDs.Denied(t.key(fact), "")
+	if t.b.context.CallIDs != nil && t.step != "" {
+		t.b.context.CallIDs.Mark(t.b.session(), Mark{fact, t.step})
 	}
 }
 

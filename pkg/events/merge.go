@@ -39,9 +39,17 @@ func (d ToolBeforeData) CallArgs() json.RawMessage {
 
 // RunEnd is an end of a run. A run has several if several sources report it, or if it continues.
 type RunEnd struct {
-	ID   string // of the event
-	Time time.Time
-	Data RunFinishedData
+	ID     string // of the event
+	Source string // of the event
+	Time   time.Time
+	Data   RunFinishedData
+}
+
+// GoesOn reports whether the run continued after r, if its latest event that is neither an end nor a
+// custom event has the time active. The hooks of OpenCode end a run with each turn, and events of
+// the turn can arrive later, so they do not count.
+func (r RunEnd) GoesOn(active time.Time) bool {
+	return r.Data.IsPause() && r.Source != "opencode" && active.After(r.Time)
 }
 
 // Compare returns a positive number if r counts more than s. An end that a source reports counts more

@@ -137,7 +137,7 @@ func (f *runFold) activity(k events.Kind, at time.Time) {
 
 // lastEnd returns nil if the run goes on.
 func (f *runFold) lastEnd() *events.RunFinishedData {
-	if f.end == nil || f.end.Data.IsPause() && f.active.After(f.end.Time) {
+	if f.end == nil || f.end.GoesOn(f.active) {
 		return nil
 	}
 	return f.sum.Finished
@@ -183,7 +183,7 @@ func (f *runFold) sessionStart(_ events.Event, d events.SessionStartData) {
 }
 
 func (f *runFold) runFinished(e events.Event, d events.RunFinishedData) {
-	end := &events.RunEnd{ID: e.ID, Time: e.Time, Data: d}
+	end := &events.RunEnd{ID: e.ID, Source: e.Source, Time: e.Time, Data: d}
 	if d.Cost != nil && (f.billed == nil || end.Compare(*f.billed) > 0) {
 		f.billed = end
 	}

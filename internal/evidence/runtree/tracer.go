@@ -164,7 +164,7 @@ func (t *tracer) runFinished(x *fact) {
 	if !ok {
 		return
 	}
-	end := &events.RunEnd{ID: x.id, Time: x.at, Data: p}
+	end := &events.RunEnd{ID: x.id, Source: x.source, Time: x.at, Data: p}
 	if p.Cost != nil && (t.paid == nil || end.Compare(*t.paid) > 0) {
 		t.paid, t.trace.Cost = end, p.Cost
 	}
@@ -175,7 +175,7 @@ func (t *tracer) runFinished(x *fact) {
 
 // endRun needs all ends of the run.
 func (t *tracer) endRun() {
-	if t.end == nil || t.end.Data.IsPause() && t.active.After(t.end.Time) {
+	if t.end == nil || t.end.GoesOn(t.active) {
 		return
 	}
 	status := t.end.Data.Status()

@@ -49,7 +49,8 @@ tracker have no line. Calls and prompts that an import repeats are printed once,
 The command reads the files of the ledgers. It needs no server, and continues after a
 restart of the auditor and a rebuild of the ledger. It says on stderr that it waits if
 no auditor runs. It does not verify the ledger, but compares each record with its leaf:
-an altered one is marked, and the command exits with 40.`,
+an altered one is marked, also if a filter is set, and the command exits with 40 at its
+end. Without RUN it ends only at Ctrl-C.`,
 		Example: `  hooktrail run tail
   hooktrail run tail 5e6c1d2a
   hooktrail run tail --state denied,failed --since 1h

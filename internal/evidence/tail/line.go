@@ -125,7 +125,8 @@ func decoded[T any](add func(*Line, T)) func(*Line, events.Event) {
 	}
 }
 
-// Filter selects lines. The zero value selects all lines.
+// Filter selects lines. The zero value selects all lines. A line of an altered record always matches,
+// because its content cannot be compared.
 type Filter struct {
 	Agent                       string // [Line.Agent] or [Line.Source]
 	Tool                        string
@@ -134,14 +135,14 @@ type Filter struct {
 }
 
 func (f Filter) matches(l Line) bool {
-	return (!f.Once || !l.Repeated) &&
+	return l.Altered != "" || (!f.Once || !l.Repeated) &&
 		(f.Agent == "" || strings.EqualFold(f.Agent, l.Agent) || strings.EqualFold(f.Agent, l.Source)) &&
 		(f.Tool == "" || l.ofTool() && strings.EqualFold(f.Tool, l.Name)) && f.matchesState(l)
 }
 
 func (f Filter) matchesState(l Line) bool {
 	return !f.Denied && !f.Failed && !f.Interrupted ||
-		f.Denied && l.Denied() || f.Failed && l.Failed() || f.Interrupted && l.Interrupted()
+		f.Denied && (l.Denied() || l.DeniedResult) || f.Failed && l.Failed() || f.Interrupted && l.Interrupted()
 }
 
 func (l Line) ofTool() bool {

@@ -53,7 +53,8 @@ type HandlerOptions struct {
 func Handler(to Appender, opts HandlerOptions) http.Handler {
 	opts.MaxBody = cmp.Or(opts.MaxBody, DefaultMaxBody)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	h := &handler{to: to, logs: to, opts: opts, calls: agents.NewCallIDs()}
+	h := &handler{to: to, logs: to, opts: opts, calls: agents.NewCallIDs(), decoding: make(chan struct{}, maxDecoding)}
+	h.bodies, _ = to.(bodyLimiter)
 	if opts.Idle != nil {
 		h.to, h.logs = opts.Idle.Others(to), opts.Idle.Ended(to)
 	}
@@ -81,6 +82,9 @@ type handler struct {
 	logs  Appender // for logs of telemetry
 	opts  HandlerOptions
 	calls agents.CallIDs // of telemetry
+
+	bodies   bodyLimiter   // nil without limits
+	decoding chan struct{} // a place for each large body that is decoded
 }
 
 func (h *handler) local(next http.HandlerFunc) http.Handler {

@@ -21,6 +21,8 @@ type accepted struct {
 	Duplicates int      `json:"duplicates,omitempty"` // events among them that were stored before
 	Shed       int      `json:"shed,omitempty"`       // accepted events that a full outbox dropped, recorded as a gap
 	IDs        []string `json:"ids,omitzero"`         // of the first 1000 events
+
+	bytes int // payload of these events
 }
 
 // events stores the events of a request until the first error. The sender can repeat the request,
@@ -78,6 +80,7 @@ func (h *handler) take(ctx context.Context, to Appender, e events.Event, done *a
 	default:
 		id = stored.ID
 	}
+	done.bytes += len(e.Data) + len(e.Binary)
 	if done.Accepted++; done.Accepted <= maxIDs {
 		done.IDs = append(done.IDs, id)
 	}

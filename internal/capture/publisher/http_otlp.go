@@ -33,7 +33,7 @@ func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 			h.refuseOTLP(w, r, media, problemOf(cehttp.BodyError(err)), err)
 			return
 		}
-		rejected, why, err := h.takeOTLP(r.Context(), signal, media, body)
+		rejected, why, err := h.decodeOTLP(r.Context(), signal, media, body)
 		if err != nil {
 			h.refuseOTLP(w, r, media, problemOfOTLP(err), err)
 			return
@@ -42,8 +42,34 @@ func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	}
 }
 
-func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string, body []byte) (rejected int, why string, err error) {
+const (
+	// largeTelemetry is the size of a body whose decoding waits for one of maxDecoding places,
+	// because decoding takes many times the memory of the body.
+	largeTelemetry = 1 << 20
+	maxDecoding    = 2
+)
+
+// decodeOTLP counts the whole body towards the limits of the tenant, so that a body that becomes no
+// events is not free.
+func (h *handler) decodeOTLP(ctx context.Context, signal otlp.Signal, media string, body []byte) (rejected int, why string, err error) {
+	tenant := orDefault(TenantOf(ctx))
+	if err := h.checkBody(tenant); err != nil {
+		return 0, "", err
+	}
+	if len(body) > largeTelemetry {
+		select {
+		case h.decoding <- struct{}{}:
+			defer func() { <-h.decoding }()
+		case <-ctx.Done():
+			return 0, "", ctx.Err()
+		}
+	}
 	var done accepted
+	defer func() { h.chargeBody(tenant, len(body)-done.bytes) }()
+	return h.takeOTLP(ctx, signal, media, body, &done)
+}
+
+func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string, body []byte, done *accepted) (rejected int, why string, err error) {
 	to := h.to
 	if signal == otlp.Logs {
 		to = h.logs
@@ -51,7 +77,7 @@ func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string
 	opts := otlp.Options{Tenant: orDefault(TenantOf(ctx)), Now: time.Now().UTC(), CallIDs: h.calls}
 	for e, err := range otlp.Events(signal, media, body, opts) {
 		if err == nil {
-			err = h.take(ctx, to, e, &done)
+			err = h.take(ctx, to, e, done)
 		}
 		_, isRejected := errors.AsType[*otlp.RejectedError](err)
 		_, isInvalid := errors.AsType[*events.InvalidError](err)
@@ -71,6 +97,9 @@ func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string
 func problemOfOTLP(err error) problem.Problem {
 	if errors.Is(err, otlp.ErrDocument) {
 		return problem.Problem{Status: http.StatusBadRequest, Detail: err.Error()}
+	}
+	if errors.Is(err, otlp.ErrItems) {
+		return problem.Problem{Status: http.StatusRequestEntityTooLarge, Detail: err.Error()}
 	}
 	return problemOf(err)
 }

@@ -40,3 +40,31 @@ func (l limited) Append(ctx context.Context, e events.Event) (events.Event, erro
 	}
 	return stored, err
 }
+
+// bodyLimiter is an Appender that also limits bodies of which no event is stored.
+type bodyLimiter interface {
+	checkBody(tenant string) error
+	chargeBody(tenant string, bytes int)
+}
+
+func (l limited) checkBody(tenant string) error {
+	if !l.refuses {
+		return nil
+	}
+	return l.quotas.Check(tenant, "")
+}
+
+func (l limited) chargeBody(tenant string, bytes int) { l.quotas.ChargeBytes(tenant, bytes) }
+
+func (h *handler) checkBody(tenant string) error {
+	if h.bodies == nil {
+		return nil
+	}
+	return h.bodies.checkBody(tenant)
+}
+
+func (h *handler) chargeBody(tenant string, bytes int) {
+	if h.bodies != nil && bytes > 0 {
+		h.bodies.chargeBody(tenant, bytes)
+	}
+}

@@ -82,6 +82,20 @@ func TestHandler_QuotaOfTelemetry(t *testing.T) {
 	}
 }
 
+// A body that becomes no events counts towards the limit of bytes, and one with too many items is
+// refused before it is decoded.
+func TestHandler_QuotaOfEmptyTelemetry(t *testing.T) {
+	sent, _ := Limit(&recorder{}, quota.Limits{Bytes: 1000})
+	h := Handler(sent, HandlerOptions{})
+	empty := func(n int) string { return `{"resourceLogs":[` + strings.Repeat("{},", n) + `{}]}` }
+	if w := send(h, "", "/v1/logs", otlp.JSON, empty(400_000)); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("many items: got %d %s", w.Code, w.Body)
+	}
+	if w := send(h, "", "/v1/logs", otlp.JSON, empty(10)); w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "--rate-bytes") {
+		t.Errorf("after it: got %d %s", w.Code, w.Body)
+	}
+}
+
 // A sender that repeats a batch above the burst gets it accepted in parts, because
 // stored events do not count again.
 func TestRun_QuotaOfRepeatedBatch(t *testing.T) {

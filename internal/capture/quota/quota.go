@@ -161,6 +161,17 @@ func (q *Quotas) Charge(name, run string, bytes int) {
 	}
 }
 
+// ChargeBytes counts bytes that a tenant sent and that became no event.
+func (q *Quotas) ChargeBytes(name string, bytes int) {
+	if q == nil {
+		return
+	}
+	now := time.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	charge(q.of(name, now).bytes, now, bytes)
+}
+
 func (q *Quotas) hash(run string) uint64 { return maphash.String(q.seed, run) }
 
 func (t *tenant) has(run uint64) bool {

@@ -20,6 +20,7 @@ const (
 	spanMessage
 	spanEvent
 	spanLink
+	entityRef
 	logRecord
 	attribute
 	value
@@ -34,7 +35,7 @@ var inside = map[message]map[uint64]message{
 	resourceLogs:  {1: aboutResource, 2: scopeLogs, 1000: scopeLogs},
 	scopeSpans:    {1: aboutScope, 2: spanMessage},
 	scopeLogs:     {1: aboutScope, 2: logRecord},
-	aboutResource: {1: attribute},
+	aboutResource: {1: attribute, 3: entityRef},
 	aboutScope:    {3: attribute},
 	spanMessage:   {9: attribute, 11: spanEvent, 13: spanLink},
 	spanEvent:     {3: attribute},
@@ -49,11 +50,11 @@ var inside = map[message]map[uint64]message{
 // maxMessages limits the nesting of messages, so that a hostile request cannot exhaust the stack.
 const maxMessages = 512
 
-// checkNesting protects the protobuf decoder, which recurses without a limit. A stack overflow
-// would end the process.
-func checkNesting(m message, body []byte, depth int) error {
-	if depth > maxMessages {
-		return fmt.Errorf("%w: values nested too deep", ErrDocument)
+// check protects the protobuf decoder, which recurses without a limit. A stack overflow would end
+// the process. check also limits the number of messages.
+func (n *items) check(m message, body []byte, depth int) error {
+	if err := n.add(depth); err != nil {
+		return err
 	}
 	for len(body) > 0 {
 		number, content, after, ok := nextField(body)
@@ -62,7 +63,7 @@ func checkNesting(m message, body []byte, depth int) error {
 		}
 		body = after
 		if in, ok := inside[m][number]; ok {
-			if err := checkNesting(in, content, depth+1); err != nil {
+			if err := n.check(in, content, depth+1); err != nil {
 				return err
 			}
 		}

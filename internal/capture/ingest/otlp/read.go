@@ -55,7 +55,7 @@ type RejectedError struct {
 // Error returns the index and the reason. It quotes no text of the request.
 func (e *RejectedError) Error() string { return fmt.Sprintf("%d: %s", e.Index, e.Reason) }
 
-// Events yields the events of a request, or only an error that wraps [ErrDocument].
+// Events yields the events of a request, or only an error that wraps [ErrDocument] or [ErrItems].
 func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		d, err := parse(s, media, body)
@@ -85,6 +85,9 @@ func parse(s Signal, media string, body []byte) (document, error) {
 			return document{}, err
 		}
 	}
+	if err := countItems(body); err != nil {
+		return document{}, err
+	}
 	var d document
 	err = json.Unmarshal(body, &d)
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -104,7 +107,7 @@ func fromProtobuf(s Signal, body []byte) ([]byte, error) {
 	if s == Logs {
 		of, convert = logsRequest, logsAsJSON
 	}
-	if err := checkNesting(of, body, 0); err != nil {
+	if err := new(items).check(of, body, 0); err != nil {
 		return nil, err
 	}
 	text, err := convert(body)

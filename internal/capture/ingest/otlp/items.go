@@ -1,0 +1,56 @@
+package otlp
+
+import (
+	"errors"
+	"fmt"
+)
+
+// maxItems limits the messages of a request in protobuf, and the objects, lists and elements of
+// lists in JSON. An empty item takes 2 bytes in a request and several hundred bytes of memory, and
+// compresses well.
+const maxItems = 300_000
+
+// ErrItems reports a request with too many items.
+var ErrItems = fmt.Errorf("more than %d items, send smaller batches", maxItems)
+
+// countItems counts before decoding, so that a small body cannot use much memory. It accepts text
+// that is not JSON, which the decoder rejects.
+func countItems(body []byte) error {
+	n, inText := 0, false
+	var lists []bool // for each open value, whether it is a list
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{', c == '[':
+			lists = append(lists, c == '[')
+			n++
+		case c == '}', c == ']':
+			lists = lists[:max(0, len(lists)-1)]
+		case c == ',' && len(lists) > 0 && lists[len(lists)-1]:
+			n++
+		}
+		if n > maxItems {
+			return ErrItems
+		}
+	}
+	return nil
+}
+
+// items counts the messages of a request in protobuf.
+type items int
+
+var errNesting = errors.New("values nested too deep")
+
+func (n *items) add(depth int) error {
+	if depth > maxMessages {
+		return fmt.Errorf("%w: %w", ErrDocument, errNesting)
+	}
+	if *n++; *n > maxItems {
+		return ErrItems
+	}
+	return nil
+}

@@ -86,7 +86,7 @@ func OtherForms() []Form {
 	return slices.Concat(
 		formsOf(events.RunSealed, seals...), formsOf(events.GapRecorded, gaps...), formsOf(events.ProducerLost, losses...),
 		formsOf(events.AuditAccessed, orders...), formsOf(events.BlobChunk, chunks...),
-		formsOf(events.ToolBefore, `{"verdict":"Deny"}`, `{"verdicts":"deny"}`, `{"a":{"verdict":"deny"}}`, `["verdict","deny"]`, `{"verdict":["deny"]}`, `"deny"`),
+		formsOf(events.ToolBefore, `{"verdicts":"deny"}`, `{"a":{"verdict":"deny"}}`, `["verdict","deny"]`, `{"verdict":["deny"]}`, `"deny"`),
 		formsOf(events.ToolResult, `{"ﬆatus":"success"}`, `{"status":"success "}`, `{"result":{"status":"success"}}`),
 		formsOf(events.Approval, `{"verdict":"deny"}`, `{"status":"success"}`),
 	)

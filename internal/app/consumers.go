@@ -54,7 +54,8 @@ func (c Consumers) stages() [][]consumer {
 	}
 }
 
-// Drain runs the consumers until they have handled every message, including their own.
+// Drain runs the consumers until they have handled every message in the stream. This includes the
+// messages that the consumers publish while they drain.
 func (c Consumers) Drain(ctx context.Context) error {
 	var errs []error
 	for _, stage := range c.stages() {

@@ -49,7 +49,7 @@ A result of a denied call cannot be acknowledged.`,
 	return cmd
 }
 
-// Acknowledged is the result of auditor acknowledge.
+// Acknowledged is the JSON output of the command "auditor acknowledge".
 type Acknowledged struct {
 	Tenant   string            `json:"tenant"`
 	Order    string            `json:"order"`

@@ -14,8 +14,8 @@ import (
 
 const signerUsage = "`place` of the signing key: file, ssh-agent or ssh-agent:FINGERPRINT; the default is its present place, or a file for a new key"
 
-// AnchorFlags are the flags for the signing key, the tile server, and anchors, which confirm the
-// ledger from outside.
+// AnchorFlags are the flags for the signing key, the tile server and the anchors. An anchor is a
+// place outside the data directory, such as a witness, that confirms the ledger.
 type AnchorFlags struct {
 	file   anchor.File
 	bucket bool

@@ -214,7 +214,7 @@ type Approved struct {
 	Tracker  TrackerAnswer      `json:"tracker,omitempty"` // of an order to erase
 }
 
-// Waiting is an order that waits for approval.
+// Waiting describes an order that takes effect only after a second person has approved it.
 type Waiting struct {
 	ID      string                `json:"id"`
 	Tenant  string                `json:"tenant"`

@@ -73,7 +73,7 @@ expires by the limits of the stream.`,
 	return cmd
 }
 
-// Change is the result of an erasure or a pruning.
+// Change is the JSON output of the commands "auditor erase" and "auditor prune".
 type Change struct {
 	Tenant string             `json:"tenant"`
 	Action events.AuditAction `json:"action"` // erase or prune

@@ -139,7 +139,8 @@ func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
 	return fmt.Errorf("hold %q is not in force in the ledger of tenant %q (see auditor hold list)", id, r.Tenant())
 }
 
-// Hold is a hold, or an order that lifts a hold.
+// Hold describes an order that protects records from erasure, or an order that ends this
+// protection.
 type Hold struct {
 	ID     string                `json:"id"`
 	Tenant string                `json:"tenant"`

@@ -25,8 +25,8 @@ func issuerCommand(shared *cli.Shared) *cobra.Command {
 		issuerEndorseCommand(shared))
 }
 
-// Issuer is an order that adds or revokes an issuer, or without Action the issuer of the data
-// directory.
+// Issuer describes an order that adds or revokes an issuer. If Action is empty, Issuer describes
+// the issuer key of the data directory instead.
 type Issuer struct {
 	Key    string             `json:"issuer"`
 	Tenant string             `json:"tenant,omitempty"`

@@ -109,8 +109,8 @@ func proveEvent(cmd *cobra.Command, shared *cli.Shared, file, id string, why pur
 	return p, err
 }
 
-// ProveLeaf returns the proof of a leaf and its bytes, in the newest cosigned checkpoint that
-// covers it, or otherwise in the newest.
+// ProveLeaf returns the proof that a leaf is in the ledger. The proof uses the newest cosigned
+// checkpoint, or the newest checkpoint if no cosigned checkpoint covers the leaf.
 func ProveLeaf(ctx context.Context, r *ledger.Reader, leaf int64) (transparency.Proof, error) {
 	p, ok, err := r.Tree().ProveWitnessed(ctx, leaf)
 	if err == nil && !ok {

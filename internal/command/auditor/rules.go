@@ -172,7 +172,8 @@ func (f *orderFlags) rule(cmd *cobra.Command, shared *cli.Shared, rule ledger.Or
 	})
 }
 
-// Rule is an order that sets a rule for later orders.
+// Rule describes an order that restricts later orders, such as an order that sets a retention
+// floor.
 type Rule struct {
 	ID     string             `json:"id"` // id of the order
 	Tenant string             `json:"tenant"`

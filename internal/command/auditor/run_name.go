@@ -19,8 +19,8 @@ const leastStart = 8
 
 const startUsage = "the first 8 or more characters of its id are enough if they name one run"
 
-// RunsNamed returns the run with this id, or the runs whose ids start with name, those with the
-// newest records first.
+// RunsNamed returns the runs whose ids start with name, the run with the newest record first. If
+// name is the full id of a run, RunsNamed returns only this run.
 func RunsNamed(ctx context.Context, r *ledger.Reader, name string) (near []string, err error) {
 	has, err := r.Has(ctx, name)
 	if has {
@@ -46,7 +46,8 @@ func startsRun(run, name string) bool {
 	return name != "" && isSub == wantsSub && strings.HasPrefix(session, ofSession) && strings.HasPrefix(agent, ofAgent)
 }
 
-// Candidates names runs, of which it leaves out most if there are many.
+// Candidates formats run ids for an error message. It shows the first five ids and the number of
+// the others, such as "a b c d e and 7 more".
 func Candidates(runs []string) string {
 	const most = 5
 	if n := len(runs); n > most {

@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// StreamCopy describes whether the stream still has payloads that an order removed from the ledger.
-// The stream deletes messages only by age and size.
+// StreamCopy describes whether the stream still has a payload that was erased from the ledger. The
+// stream can have it for longer, because the stream deletes messages only by age and size.
 type StreamCopy string
 
 // The values of StreamCopy.

@@ -57,7 +57,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flagenv.LineOnly(flags, hooksocket.UnansweredFlag)
 }
 
-// Validate checks the flags for an installation. The hook command itself replaces invalid values.
+// Validate returns an error if the flags are invalid. Commands that install a hook call Validate.
+// The hook command does not call it, because it replaces invalid values instead.
 func (f *Flags) Validate() error {
 	if f.Timeout <= 0 {
 		return fmt.Errorf("--timeout %v: must be positive", f.Timeout)

@@ -1,4 +1,5 @@
-// Package consumer provides code for the commands of several consumers.
+// Package consumer contains the code that the commands of all stream consumers share, such as the
+// auditor and the tracker.
 package consumer
 
 import (
@@ -8,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// Drain calls run, which must read the stream to its end, with a progress bar in *progress.
+// Drain calls run and shows a progress bar until run returns. run must read the stream to the end
+// and report its position through *progress.
 func Drain(cmd *cobra.Command, label string, progress *func(consume.Progress), run func() error) error {
 	bar := cli.NewProgress(cmd.ErrOrStderr(), label)
 	defer bar.Finish()

@@ -49,8 +49,8 @@ func (r *Redaction) Register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.off, "no-redact", false, "store secrets and personal data unchanged")
 }
 
-// Redactor returns nil for all rules of pkg/redact, or with --no-redact a redactor that changes
-// nothing.
+// Redactor returns the redactor for new events. It is nil, which selects all rules of pkg/redact.
+// With the flag --no-redact, it is a redactor that changes nothing.
 func (r *Redaction) Redactor() publish.Redactor {
 	if r.off {
 		return publish.NoRedaction

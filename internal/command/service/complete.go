@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// TenantValues lists the tenants with a ledger, by the names of their folders. Long names, which
-// are abbreviated there, are missing.
+// TenantValues completes the names of tenants that have a ledger. It reads the names from the
+// ledger folders and omits long names, which the folder names only abbreviate.
 func TenantValues(shared *cli.Shared) cli.Values {
 	return func(context.Context) (tenants []string) {
 		folders, err := os.ReadDir(filepath.Join(shared.DataDir, "ledger"))

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Tenants has the flags that accept or refuse tenants without a key or token.
+// Tenants has the flags that decide how many tenants without a key or token the service accepts.
 type Tenants struct {
 	open  bool
 	limit int

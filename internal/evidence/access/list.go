@@ -59,7 +59,8 @@ func List(ctx context.Context, r *ledger.Reader, f Filter) ([]Use, error) {
 	return list, nil
 }
 
-// Read decodes the record of a use. If the payload is invalid, it sets Unreadable.
+// Read converts a ledger entry about a use of evidence to a Use. If the entry's payload is
+// invalid, Read sets Use.Unreadable.
 func Read(e ledger.Entry) Use {
 	a := Use{Leaf: e.Leaf, ID: e.ID, Time: e.Time, Producer: e.Producer}
 	event, err := events.Decode(e.Bytes)

@@ -16,7 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Producer is the producer name of access records and of their outbox.
+// Producer is the producer name in access records. The outbox for access records has the same
+// name.
 const Producer = "auditor"
 
 const source = "/auditor"
@@ -50,7 +51,7 @@ func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedD
 	return stored[0], nil
 }
 
-// Unsent returns how many access records of a tenant are still in the outbox.
+// Unsent returns how many access records of a tenant are in the outbox and not yet in the stream.
 func Unsent(dataDir, tenant string) (uint64, error) {
 	state, err := publish.Inspect(Outbox(dataDir))
 	if errors.Is(err, os.ErrNotExist) {
@@ -59,12 +60,13 @@ func Unsent(dataDir, tenant string) (uint64, error) {
 	return state.Tenants[tenant], err
 }
 
-// SelectionOf returns s as it is recorded.
+// SelectionOf converts the selection of a ledger query to the form in access records.
 func SelectionOf(s ledger.Selection) events.AuditSelection {
 	return events.AuditSelection{Run: s.Run, From: timePointer(s.From), To: timePointer(s.To)}
 }
 
-// OrderRecord returns the access record of an order and its signed text.
+// OrderRecord returns the payload of the audit.accessed event that records an order. signed is the
+// signed text of the order.
 func OrderRecord(o ledger.Order, signed string) events.AuditAccessedData {
 	d := events.AuditAccessedData{Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Order: signed}
 	s := events.AuditSelection{

@@ -28,9 +28,9 @@ type Mark struct {
 	written time.Time
 }
 
-// Foreign copies the rows and files of other tools from the AgentFS file at path to a new file out.
-// If there are none, it returns false and creates no file. Errors wrap [ErrBusy] if another process
-// has the file open.
+// Foreign looks for rows and files of other tools in the AgentFS file at path, and copies them to
+// the new file out. If there are none, Foreign returns false and creates no file. The error wraps
+// [ErrBusy] if another process has the file at path open.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
@@ -58,8 +58,8 @@ func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err e
 	return kept, mark, nil
 }
 
-// Unchanged returns an error that wraps [ErrChanged] if the file was written since [Foreign], or
-// [ErrBusy] if another process has it open.
+// Unchanged returns an error that wraps [ErrChanged] if a process wrote to the file after
+// [Foreign] had returned mark. The error wraps [ErrBusy] if another process has the file open.
 func Unchanged(ctx context.Context, path string, mark Mark) error {
 	err := read(ctx, path, leaveTimeout, func(r *reader) error {
 		now, err := markOf(r.conn, path)
@@ -109,5 +109,6 @@ func strip(ctx context.Context, path string) (left bool, err error) {
 	return left, f.compact()
 }
 
-// Routes returns the path of the database that says which file each run is in.
+// Routes returns the path of the tenant's routing database. It maps the id of a run to the AgentFS
+// file with this run.
 func Routes(tenant string) string { return filepath.Join(".routes", escapeID(tenant)+".db") }

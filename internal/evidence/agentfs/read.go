@@ -15,7 +15,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// ErrErased means that a file still has data that the ledger has erased.
+// ErrErased means that an AgentFS file still contains data that an order has erased from the
+// ledger.
 var ErrErased = errors.New("file still has erased data")
 
 // leaveTimeout is how long to wait for a file that another process uses. A running auditor closes

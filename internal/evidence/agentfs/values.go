@@ -46,7 +46,8 @@ func (o origin) isNewer(other origin) bool {
 	return o.producer == other.producer && o.sequence > other.sequence
 }
 
-// String puts the sequence first because the name of a producer may contain spaces.
+// String formats an origin as "SEQUENCE PRODUCER". The sequence comes first because the name of a
+// producer may contain spaces.
 func (o origin) String() string { return strconv.FormatUint(o.sequence, 10) + " " + o.producer }
 
 func parseOrigin(s string) origin {

@@ -35,7 +35,7 @@ type Entry struct {
 	Event []byte      // nil if the record has no event or was erased
 }
 
-// An Erasure says that the order at leaf Order erased payloads of a run.
+// An Erasure names a run whose payloads were erased by the order at the leaf Order.
 type Erasure struct {
 	Order int64
 	Run   string
@@ -122,7 +122,7 @@ func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	return nil
 }
 
-// Close closes all files and databases, which a later Sync opens again.
+// Close closes all files and databases. A later call of [Writer.Sync] opens them again.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -55,7 +55,8 @@ type Anchors struct {
 	finishing atomic.Bool   // Finish was called
 }
 
-// New returns the anchors in o, which upload nothing before Run or Finish.
+// New returns an [Anchors] with the settings in o. It uploads nothing until [Anchors.Run] or
+// [Anchors.Finish] is called.
 func New(o Options) *Anchors {
 	o = o.withDefaults()
 	a := new(Anchors)
@@ -100,8 +101,8 @@ func (a *Anchors) Changed(tenant string) {
 	}
 }
 
-// Run uploads checkpoints until ctx ends. It begins with all ledgers, which may have grown since
-// the last Run.
+// Run uploads checkpoints until ctx ends. At the start it uploads the checkpoints of all ledgers,
+// because a ledger may have grown while Run was not running.
 func (a *Anchors) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	if a.bucket != nil {
@@ -150,5 +151,6 @@ func (a *Anchors) Failure() error {
 	return errs
 }
 
-// StandsBy reports whether another auditor uploads checkpoints.
+// StandsBy reports whether this auditor is a standby that uploads nothing, because another auditor
+// holds the lease.
 func (a *Anchors) StandsBy() bool { return a.bucket != nil && a.bucket.leadership.standsBy() }

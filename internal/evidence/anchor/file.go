@@ -20,12 +20,12 @@ const tenantMark = "{tenant}"
 // FileUsage is the help text of a flag with a [File] value.
 const FileUsage = "`file` outside the data directory for the newest checkpoint (\"{tenant}\" in its name is replaced by the tenant)"
 
-// File is a file for the newest checkpoint, or "" for none. With "{tenant}" in the path, each
-// tenant has its own.
+// File is the path of a file that stores the newest checkpoint, or empty for no file. If the path
+// contains "{tenant}", each tenant has a separate file.
 type File string
 
-// Validate returns an error if tenants would overwrite each other's checkpoints. tenant is empty if
-// all tenants use the file.
+// Validate returns an error if several tenants would overwrite each other's checkpoints in the
+// same file. An empty tenant means that all tenants use f.
 func (f File) Validate(tenant string) error {
 	if f != "" && tenant == "" && !strings.Contains(string(f), tenantMark) {
 		return fmt.Errorf("checkpoint file %s: all tenants share one file: put %s into its name, or select one tenant",
@@ -87,7 +87,8 @@ func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) e
 	return atomicfile.Write(path, signed)
 }
 
-// Checkpoint returns the tenant's checkpoint in the file, for a verification.
+// Checkpoint reads the tenant's checkpoint from the file. The verifier compares this checkpoint
+// with the ledger.
 func (f File) Checkpoint(ctx context.Context, tenant string) verifier.Anchored {
 	k := verifier.Anchored{From: string(f)}
 	if path, err := f.path(tenant); err == nil {

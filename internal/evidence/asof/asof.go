@@ -36,7 +36,8 @@ type Options struct {
 	Progress func(done, total uint64) // in stream sequences; may be nil
 }
 
-// A Question records where the stream and the outboxes ended at the time of [Ask].
+// A Question stores how far the stream and the outboxes reached when [Ask] was called.
+// [Question.Answer] compares a checkpoint with it.
 type Question struct {
 	opts     Options
 	outboxes outboxes
@@ -44,8 +45,8 @@ type Question struct {
 	notAsked string
 }
 
-// Ask notes how far the stream and the outboxes reach now, and gives the ledger some time to catch
-// up.
+// Ask records how far the stream and the outboxes reach now. It then waits for up to o.Wait, so
+// that the ledger can receive these events.
 func Ask(ctx context.Context, o Options) *Question {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}
@@ -101,7 +102,8 @@ func pause(ctx context.Context, deadline time.Time) bool {
 	}
 }
 
-// Answer counts the events at the time of [Ask] that the checkpoint does not cover.
+// Answer compares a checkpoint with the stream and the outboxes at the time of [Ask]. It counts
+// the events that the checkpoint does not cover.
 func (q *Question) Answer(ctx context.Context, c ledger.Checkpoint) verifier.AsOf {
 	a := verifier.AsOfCheckpoint(c)
 	a.NotAsked = q.notAsked

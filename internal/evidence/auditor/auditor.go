@@ -127,7 +127,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// CheckStandby returns an error if a standby cannot run with these options and the broker at url.
+// CheckStandby returns an error if o.Standby is set and conflicts with another option or with url,
+// the URL of the broker.
 func (o Options) CheckStandby(url string) error {
 	switch {
 	case !o.Standby:

@@ -18,9 +18,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// EndorseFor endorses the issuer of another data directory, and creates a missing key. The
-// directory may belong to another user, so links out of it are not followed, and root gives new
-// files to its owner.
+// EndorseFor endorses the issuer key of another data directory, and creates this key if it is
+// missing. The directory may belong to another user. EndorseFor therefore does not follow links
+// out of the directory, and as root gives new files to the directory's owner.
 func EndorseFor(dataDir, tenant, public string, signer note.Signer) (err error) {
 	k, err := openOtherKeys(dataDir)
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// EndorseIssuer opens the signing key and endorses the issuer. Call it before opening an outbox,
-// because grants without endorsement do not count.
+// EndorseIssuer endorses the issuer key of the data directory with the signing key. Call
+// EndorseIssuer before an outbox is opened, because the outbox needs an endorsement for its grants
+// to count.
 func EndorseIssuer(ctx context.Context, o Options) error {
 	_, err := openKey(ctx, o.withDefaults())
 	return err

@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RotateKey replaces the signing key of a data directory, on which no auditor may run. signer is
-// the place of the new key, see [writer.ParsePlace]. Without it, a key in a file stays in a file,
-// and one in an ssh-agent is an error.
+// RotateKey replaces the signing key of a data directory. No auditor may use the directory
+// meanwhile. signer says where the new key is stored, see [writer.ParsePlace]. If signer is empty,
+// a key in a file is replaced by a key in a file, and a key in an ssh-agent is an error.
 func RotateKey(ctx context.Context, dataDir string, o ledger.Order, signer string, destroy bool) (done writer.Rotated, err error) {
 	place, err := placeOfNext(KeyDir(dataDir), signer)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// LooksServed is [IsServed] without a lock file, which an auditor of another user could not open.
+// LooksServed is like [IsServed], but does not open the lock file, which may belong to another
+// user.
 func LooksServed(ctx context.Context, dataDir, tenant string) (served bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // time for one attempt
 	defer cancel()

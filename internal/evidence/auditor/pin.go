@@ -32,8 +32,8 @@ func pinKey(ctx context.Context, o Options, key *writer.Key) {
 	}
 }
 
-// PinKey pins a public key for a data directory in the file at path. It replaces another key only
-// if signed changes lead from that to the new one.
+// PinKey stores a public key as the pinned key of a data directory in the file at path. If another
+// key is pinned, PinKey replaces it only if signed key changes lead from the pinned key to public.
 func PinKey(ctx context.Context, path, dataDir, public string, now time.Time) (o pins.Outcome, e, before pins.Entry, err error) {
 	dir, err := pins.DirOf(dataDir)
 	if err != nil {

@@ -41,7 +41,7 @@ type RebuildOptions struct {
 	Progress func(what string, done, total uint64)
 }
 
-// Rebuilt is the result for one tenant.
+// Rebuilt describes the new ledger of one tenant after [Rebuild].
 type Rebuilt struct {
 	Tenant     string    `json:"tenant"`
 	Leaves     int64     `json:"leaves"`

@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Revocation is an issuer that all ledgers of a data directory revoke. It is stored, so fields may
-// never be renamed.
+// Revocation describes an issuer whose grants no longer count in any ledger of a data directory.
+// It is stored as JSON, so fields must never be renamed.
 type Revocation struct {
 	Issuer string    `json:"issuer"`
 	Time   time.Time `json:"time"` // from this time, its grants do not count
@@ -28,7 +28,7 @@ type Revocation struct {
 
 func revokedPath(dataDir string) string { return filepath.Join(KeyDir(dataDir), "revoked.json") }
 
-// Revocations returns the issuers that the ledgers of a data directory revoke.
+// Revocations returns the issuers whose grants no longer count in any ledger of a data directory.
 func Revocations(dataDir string) (list []Revocation, err error) {
 	data, err := os.ReadFile(revokedPath(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,8 +43,8 @@ func Revocations(dataDir string) (list []Revocation, err error) {
 	return list, nil
 }
 
-// SetRevocation stores a revocation for all ledgers of a data directory, or removes it if trusted
-// is true.
+// SetRevocation revokes an issuer for all ledgers of a data directory. If trusted is true, it
+// removes the revocation of r.Issuer instead.
 func SetRevocation(dataDir string, r Revocation, trusted bool) error {
 	list, err := Revocations(dataDir)
 	if err != nil {

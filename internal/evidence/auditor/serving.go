@@ -36,8 +36,8 @@ func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err err
 	return false, own.Unlock()
 }
 
-// StateOwner returns whose auditor writes the tenant's ledger, which is tenant, or "" for the
-// auditor of all tenants.
+// StateOwner says which auditor writes the tenant's ledger. It returns tenant for an auditor that
+// serves only this tenant, or "" for an auditor that serves all tenants.
 func StateOwner(dataDir, tenant string) (string, error) {
 	for _, who := range []string{"", tenant} {
 		path, err := ownFile(dataDir, who, ".db")

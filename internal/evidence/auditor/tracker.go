@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// ErrStreamBroken means that the stream was replaced, was rolled back or lost messages. It stays
-// until the auditor is restarted.
+// ErrStreamBroken means that the stream was replaced, was rolled back or lost messages. The
+// auditor reports ErrStreamBroken until it is restarted.
 var ErrStreamBroken = errors.New("the stream did not continue at the position that was read last")
 
 type streamTracker struct {

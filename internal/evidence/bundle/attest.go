@@ -18,14 +18,15 @@ import (
 // ErrOtherKey is [statement.ErrOtherKey].
 var ErrOtherKey = statement.ErrOtherKey
 
-// ErrInvalid means that the ledger was changed after it was signed. A signed statement about it
-// would confirm the changes.
+// ErrInvalid means that the ledger was changed after it was signed. No signed statement is
+// written, because it would confirm the changes.
 var ErrInvalid = errors.New("the ledger is INVALID: auditor verify shows the problems")
 
 // maxGaps limits the gaps in bundle.json. One is enough to make the bundle incomplete.
 const maxGaps = 1000
 
-// Seal identifies the event with which a producer ended its part of a run.
+// Seal identifies a run.sealed event. With it, a producer declares that it has sent all its events
+// of a run.
 type Seal struct {
 	Producer string `json:"producer"`
 	Sequence uint64 `json:"sequence"`

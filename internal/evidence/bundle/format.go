@@ -39,8 +39,8 @@ var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
 // and To are times in the events.
 const storedTimes = "stored"
 
-// About is the content of bundle.json. [Check] compares it with the other files, and the
-// [Statement] has its digest.
+// About is the content of bundle.json. [Check] compares About with the other files of the bundle.
+// The signed [Statement] contains the SHA-256 of bundle.json.
 type About struct {
 	Format string    `json:"format"`
 	Tenant string    `json:"tenant"`
@@ -79,7 +79,8 @@ type AcknowledgeOrder struct {
 	Order string `json:"order"`
 }
 
-// Absent is a producer that may have sent more events.
+// Absent is a producer that may have sent more events than the ledger has, because the producer is
+// silent or its outbox is lost.
 type Absent struct {
 	Producer string         `json:"producer"`
 	Heard    time.Time      `json:"heard,omitzero"`

@@ -9,8 +9,9 @@ import (
 // maxProducers limits the producers of a [Window], so that bundle.json stays small.
 const maxProducers = 10_000
 
-// Window is the ledger's verdict on a time range or run. The bundle's records do not show it,
-// because a run can continue outside.
+// Window is the verdict of the ledger on the time range or run of a bundle. The records in the
+// bundle alone are not enough for the verdict, because a run can have records outside the time
+// range.
 type Window struct {
 	Completeness verifier.Completeness `json:"completeness"`
 	Producers    []verifier.Producer   `json:"producers"`
@@ -28,8 +29,9 @@ type Window struct {
 	verifier.RecordFindings
 }
 
-// Acknowledged has the findings about a time range that can be acknowledged. The records do not
-// show all of them.
+// Acknowledged lists the findings about a time range that a person has acknowledged or can
+// acknowledge. The ledger computes the list, because some findings need records outside the
+// bundle.
 type Acknowledged struct {
 	Matters []verifier.Matter `json:"findings"` // the first ones
 	Known   int64             `json:"acknowledged_count"`

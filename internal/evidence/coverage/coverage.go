@@ -64,8 +64,8 @@ type Hour struct {
 	Accesses  []access.Use   `json:"accesses"`  // uses of evidence
 }
 
-// Of returns the coverage of a ledger in the time range. Zero means no limit. report is the result
-// of [verifier.Verify].
+// Of returns the coverage of the ledger of r between from and to. A zero time means no limit.
+// report is the result of [verifier.Verify] for the same ledger.
 func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to time.Time) (Report, error) {
 	c := builder{r: r, from: from, to: to, hours: make(map[int64]*Hour)}
 	c.Report = Report{

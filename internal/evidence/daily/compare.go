@@ -24,8 +24,8 @@ const (
 // maxLastingOrders limits the orders in a report. Reports with more cannot be compared.
 const maxLastingOrders = 1000
 
-// Compare compares a report with a ledger. verified is the result of [verifier.Verify] with the
-// statement's time range and silence.
+// Compare reports whether a ledger still agrees with the signed statement of a daily report.
+// verified is the result of [verifier.Verify] with the time range and silence of the statement.
 func (s Statement) Compare(ctx context.Context, r *ledger.Reader, verified verifier.Report) (Compared, error) {
 	origin, err := ledger.Origin(r.Tenant())
 	if err != nil {

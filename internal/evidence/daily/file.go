@@ -14,7 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// UnsignedEnd replaces the signature in an unsigned report.
+// UnsignedEnd is the end of a text report without a signature. A signed report has the signature
+// there.
 const UnsignedEnd = "\nNot signed: the private key of the ledger was not at hand.\n"
 
 // Made is a report in both forms, for programs and for people.
@@ -26,8 +27,9 @@ type Made struct {
 	Signed bool
 }
 
-// Make returns a report as JSON and as text, which the function text renders. Without a signer, it
-// is unsigned. Errors wrap [statement.ErrOtherKey] if public did not sign the newest checkpoint.
+// Make returns a report as JSON and as text. The function text renders the text. If signer is nil,
+// the report is unsigned. Errors wrap [statement.ErrOtherKey] if the key public did not sign the
+// newest checkpoint.
 func Make(rep Report, text func(Report) string, signer note.Signer, public string) (Made, error) {
 	s, err := StatementOf(rep, text(rep))
 	if err != nil {
@@ -106,7 +108,8 @@ func isSameJSON(a, b []byte) bool {
 	return err == nil && bytes.Equal(first.Bytes(), second.Bytes())
 }
 
-// Claims returns the tenant and tree size in the file, unverified, and whether it has a signature.
+// Claims returns the tenant and the number of leaves that the report file states, and whether the
+// file has a signature. It verifies neither.
 func (f File) Claims() (tenant string, size int64, signed bool) {
 	text, signed := f.split()
 	s, err := ParseStatement(text)
@@ -131,7 +134,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Tenant returns the tenant of the ledger in the statement.
+// Tenant returns the tenant in the statement's origin, or "" if the origin is invalid.
 func (s Statement) Tenant() string {
 	tenant, err := ledger.TenantOf(s.Origin)
 	if err != nil {
@@ -152,10 +155,11 @@ func (f File) Unchecked(text func(Report) string) (Statement, error) {
 	return f.agrees(content, signed, text)
 }
 
-// Check returns the statement of the file, and whether one of keys signed the file. JSON in the
-// file must match the statement.
+// Check returns the statement in the report file. signed is true if one of keys signed the file. A
+// file with JSON must match the statement.
 //
-// Anyone could have changed an unsigned text, so it must be what text renders.
+// A file without a signature could contain any text. Its text must therefore be the text that the
+// function text renders from the report.
 func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement, signed bool, err error) {
 	content, signed := f.split()
 	if signed {

@@ -28,8 +28,8 @@ const (
 	maxKinds = 100
 )
 
-// Report describes the records that a ledger received in a time range. Producers choose the times
-// in events, so the times of storage count.
+// Report describes the records that a ledger received in a time range. The range refers to the
+// time of storage, because producers can choose any time in an event.
 type Report struct {
 	Format  string        `json:"format"`
 	Tenant  string        `json:"tenant"`
@@ -103,7 +103,7 @@ type Denied struct {
 	By events.DeniedBy `json:"by,omitempty"`
 }
 
-// Order is a signed order that was recorded in the range.
+// Order describes a signed order that the ledger received in the time range of the report.
 type Order struct {
 	Leaf    int64              `json:"leaf"`
 	Action  events.AuditAction `json:"action"`
@@ -117,9 +117,9 @@ type Order struct {
 	Approver string `json:"approver,omitempty"`
 }
 
-// Of returns the report of a ledger. verified is the result of [verifier.Verify] for the same time
-// range and silence. It must not have an AsOf, so that the report does not depend on when it is
-// made.
+// Of returns the daily report of a ledger. verified is the result of [verifier.Verify] for the
+// same time range and silence. verified.AsOf must be nil, because the stream changes and the same
+// report must always give the same bytes.
 func Of(ctx context.Context, r *ledger.Reader, verified verifier.Report, silence time.Duration) (Report, error) {
 	c, err := checkpointOf(verified)
 	rep := Report{

@@ -21,7 +21,7 @@ const (
 	allowAcknowledged = "acknowledged"
 )
 
-// AllowsAcknowledged reports whether Exit leaves out acknowledged findings.
+// AllowsAcknowledged reports whether s.Exit ignores findings that a person has acknowledged.
 func (s Statement) AllowsAcknowledged() bool { return s.Allow == allowAcknowledged }
 
 // Statement is a text about a report, signed with the ledger's key. Its format is:
@@ -67,7 +67,8 @@ type Statement struct {
 	Body string // for people
 }
 
-// StatementOf returns the statement about a report. body is the text for people.
+// StatementOf returns the statement that is signed for a report. body is the report as text, and
+// the statement contains body.
 func StatementOf(rep Report, body string) (Statement, error) {
 	c, err := checkpointOf(rep.Verdict)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Hour counts the records that the server stored in one hour, also those erased later.
+// Hour counts the records that the server stored in one hour. Records that were erased later are
+// included.
 type Hour struct {
 	Start       time.Time `json:"hour"` // UTC
 	Records     int64     `json:"records"`
@@ -28,8 +29,8 @@ type Hour struct {
 	Last        int64     `json:"-"`    // index of the last leaf, -1 if there is none
 }
 
-// RunEnd tells when the server stored the last event of a run. Records of services do not count,
-// see [IsServiceRecord].
+// RunEnd says when the server stored the last event of a run, and whether the run is sealed.
+// Events of Hooktrail's services are ignored, see [IsServiceRecord].
 type RunEnd struct {
 	Run    string
 	Last   time.Time
@@ -197,8 +198,8 @@ func (a Activity) GapsNoticed(ctx context.Context, producer string, lasts []uint
 	return times, err
 }
 
-// SilentProducers returns the producers that stopped sending at the newest break, where the stream
-// lost messages or was replaced.
+// SilentProducers looks at the newest break, which is a point where the stream lost messages or
+// was replaced. It returns the producers that sent events before the break and none afterwards.
 func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
 		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')

@@ -16,8 +16,9 @@ import (
 // silent. Package verifier has the same constant.
 const silentIntervals = 3
 
-// AwaitedUntil returns when the last open producer counts as silent, or the zero time. Signatures
-// are not checked.
+// AwaitedUntil returns the time at which the last open producer will count as silent, if no
+// producer sends another manifest. The time is zero if no producer is open. Signatures are not
+// checked.
 func (a Activity) AwaitedUntil(ctx context.Context) (until time.Time, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT (SELECT leaf FROM leaves l WHERE l.producer = p.producer AND class = 'manifest'

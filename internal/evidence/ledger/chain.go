@@ -10,16 +10,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Chain lists the keys of a ledger, the oldest first. Each key is invalid from the order that
-// replaced it.
+// Chain lists the signing keys of a ledger, the oldest first. A key may sign until an order
+// replaces it with the next key.
 type Chain []note.Verifier
 
-// From returns the keys from index position on.
+// From returns the keys from index position to the newest key.
 func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// Index returns the index of a key at or after from, or -1.
+// Index returns the position of a key in the chain, or -1. It ignores positions before from.
 func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
 		if SameKey(c[i], key) {
@@ -43,7 +43,7 @@ func SameKey(a, b note.Verifier) bool {
 	return ok && ok2 && x.text == y.text
 }
 
-// ParseKey parses a verifier key, so that [SameKey] can compare it.
+// ParseKey parses the text of a verifier key. [SameKey] only compares verifiers from ParseKey.
 func ParseKey(text string) (note.Verifier, error) {
 	v, err := note.NewVerifier(text)
 	if err != nil {
@@ -52,14 +52,14 @@ func ParseKey(text string) (note.Verifier, error) {
 	return textKey{v, text}, nil
 }
 
-// SignKeyChange signs an order to replace the key. Without the new key's signature, a thief could
-// name somebody else's key.
+// SignKeyChange signs an order to replace the key with both the old and the new key. The signature
+// of the new key proves that the order names a key of the same owner.
 func SignKeyChange(o Order, oldSigner, newSigner note.Signer) ([]byte, error) {
 	return o.sign(oldSigner, newSigner)
 }
 
-// OpenKeyChange reads an order to replace a key, signed by both keys. The caller checks that the
-// old key was valid.
+// OpenKeyChange reads an order to replace a key, and checks that the old and the new key signed
+// it. The caller checks that the old key was valid in the ledger.
 func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
 	o, err = readSignedOrder(signed)
 	if err != nil {

@@ -67,7 +67,8 @@ func Origin(tenant string) (string, error) {
 	return originPrefix + token, nil
 }
 
-// TenantOf returns the tenant in an origin. It is the inverse of [Origin].
+// TenantOf returns the tenant in an origin, which is the first line of a checkpoint, such as
+// "hooktrail/acme". It is the inverse of [Origin].
 func TenantOf(origin string) (string, error) {
 	token, ok := strings.CutPrefix(origin, originPrefix)
 	if !ok {
@@ -232,8 +233,8 @@ func parseTreeHash(s string) (tlog.Hash, error) {
 	return h, nil
 }
 
-// IsOnlySigned reports whether a note is in canonical form with exactly one, trusted signature.
-// [note.Open], which returned n, also accepts other notes.
+// IsOnlySigned reports whether a note has exactly one signature and is in canonical form. n is the
+// result of [note.Open], which also accepts notes with additional signatures or in other forms.
 func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrNoPayload means that the payload of a record is missing.
+// ErrNoPayload means that the payload of a record is missing in the ledger.
 var ErrNoPayload = errors.New("it is missing")
 
 // Chunk is the content of a blob.chunk event.
@@ -26,8 +26,8 @@ type Chunk struct {
 
 const contentField = `"content":"`
 
-// CutChunk finds the content in a blob.chunk event. It returns false if [InsertContent] could not
-// restore the exact bytes.
+// CutChunk finds the base64 content in data, the JSON of the blob.chunk event e. It returns false
+// if the content has an unusual form, from which [InsertContent] could not restore data.
 func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 	d, err := events.Payload[events.BlobChunkData](e)
 	if err != nil || d.Index < 0 {
@@ -48,7 +48,8 @@ func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 
 const payloadColumns = `p.bytes, p.cut, b.content FROM payloads p LEFT JOIN blobs b ON b.blob = p.blob`
 
-// ReadPayload returns the bytes of the record at leaf, or [ErrNoPayload].
+// ReadPayload returns the bytes of the record at leaf. If the payload is missing, the error is
+// [ErrNoPayload].
 func ReadPayload(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	found := false
 	err = sqlitex.Execute(conn, "SELECT "+payloadColumns+" WHERE p.leaf = ?", &sqlitex.ExecOptions{
@@ -73,7 +74,8 @@ func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
 	return InsertContent(data, int(cut), sqlitetx.Bytes(stmt, column+2)), nil
 }
 
-// InsertContent restores the bytes of a blob.chunk event from which content was cut out.
+// InsertContent restores the JSON of a blob.chunk event. It inserts content as base64 at the
+// offset cut of data.
 func InsertContent(data []byte, cut int, content []byte) []byte {
 	whole := make([]byte, 0, len(data)+base64.StdEncoding.EncodedLen(len(content)))
 	whole = append(whole, data[:cut]...)

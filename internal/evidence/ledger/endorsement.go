@@ -13,14 +13,16 @@ import (
 const endorsementHeader = "hooktrail/issuer/v1\n"
 
 // Endorsement is a statement, signed with the ledger's key, that ledgers accept the grants of an
-// issuer. A grant contains it, so that even a new ledger accepts the grant. Its text:
+// issuer. A grant contains the endorsement, so that even a new ledger accepts the grant. The text
+// of an endorsement:
 //
 //	hooktrail/issuer/v1
 //	issuer UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5
 //	tenant acme
 //	time 2026-11-20T09:14:07.123456789Z
 //
-// Without the line tenant, it covers all tenants. Values are escaped as in a [Leaf].
+// Without the line "tenant", the endorsement is valid for all tenants. Values are escaped as in a
+// [Leaf].
 type Endorsement struct {
 	Issuer string // public key, an nkey of a user
 	Tenant string // empty for all tenants

@@ -44,7 +44,7 @@ type Entry struct {
 // Manifest reports whether the record is a manifest.
 func (e Entry) Manifest() bool { return e.Class == ClassManifest }
 
-// LeafOf returns the leaf of the record.
+// LeafOf returns the Merkle tree leaf of the entry.
 func (e Entry) LeafOf() Leaf {
 	return Leaf{
 		Class: e.Class, ID: e.ID, Producer: e.Producer, Sequence: e.Sequence, Run: e.Run,

@@ -31,9 +31,9 @@ type File struct {
 	log    bool        // there was an SQLite log
 }
 
-// OpenFile opens the ledger file at path. Where SQLite cannot read its log, such as on a read-only
-// disk, OpenFile opens a temporary copy. Without a log, SQLite does not notice changes, but
-// [File.Changed] does.
+// OpenFile opens the ledger file at path. If SQLite cannot read the write-ahead log, such as on a
+// read-only disk, OpenFile opens a temporary copy of the file. SQLite does not notice changes of
+// the original file then. Use [File.Changed] to notice them.
 func OpenFile(path string) (*File, error) {
 	// SQLite puts the log next to the file, not next to a link to it.
 	path, err := filepath.EvalSymlinks(path)
@@ -74,7 +74,7 @@ func hasLog(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// Connect opens another connection to the same file.
+// Connect opens another read-only connection to the ledger file.
 func (f *File) Connect() (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(f.uri, sqlite.OpenReadOnly, sqlite.OpenURI)
 	if err != nil {
@@ -143,8 +143,9 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// Changed reports whether the file must be opened again, because a writer or a rebuild changed it.
-// Reads may then mix old and new data, or miss new data.
+// Changed reports whether a writer or a rebuild changed the file in a way that open connections
+// cannot follow. The caller must then open the file again. Otherwise reads miss new data, or mix
+// old and new data.
 func (f *File) Changed() bool {
 	info, err := os.Stat(f.path)
 	if f.log {

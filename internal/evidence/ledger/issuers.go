@@ -17,7 +17,8 @@ const (
 	IssuerRevoked = "its issuer was revoked before"
 )
 
-// Issuers decides by the orders about issuers which grants count. The zero value has no orders.
+// Issuers decides which grants count. It uses the orders in the ledger that add or revoke an
+// issuer. The zero value has no orders.
 type Issuers struct{ orders []issuerOrder }
 
 type issuerOrder struct {
@@ -30,16 +31,16 @@ func IsIssuerOrder(action events.AuditAction) bool {
 	return action == events.AuditIssuer || action == events.AuditRevoke
 }
 
-// Add adds an order about an issuer and ignores other orders. The caller checks signatures and adds
-// by ascending leaf.
+// Add adds the order in the event at leaf, if the order adds or revokes an issuer. The caller must
+// check the signature, and add orders by ascending leaf.
 func (s *Issuers) Add(leaf int64, o Order) {
 	if IsIssuerOrder(o.Action) {
 		s.orders = append(s.orders, issuerOrder{leaf, o})
 	}
 }
 
-// SignedIssuers returns the orders about issuers that a key valid at the time signed. orders must
-// be sorted by leaf and in the ledger.
+// SignedIssuers returns the orders that add or revoke an issuer. An order counts only if its
+// signing key was valid at its leaf. orders must be in the ledger and sorted by leaf.
 func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	seen := make(map[string]bool)
 	for _, k := range orders {
@@ -53,13 +54,14 @@ func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	return s
 }
 
-// Has reports whether s contains an order from the event at leaf.
+// Has reports whether s contains the order in the event at leaf.
 func (s *Issuers) Has(leaf int64) bool {
 	return slices.ContainsFunc(s.orders, func(o issuerOrder) bool { return o.leaf == leaf })
 }
 
-// Fault returns why a grant is rejected, or "". key is its issuer's. The order that adds the issuer
-// may follow the grant, because producers do not wait for it.
+// Fault returns why a grant of the issuer key is rejected, or "" if the grant is accepted. An
+// order that adds the issuer also counts if its leaf comes after the grant, because producers do
+// not wait for the order.
 func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64, stored time.Time) string {
 	fault := IssuerUnknown
 	if isEndorsed {
@@ -79,7 +81,8 @@ func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64, stored time.Tim
 	return fault
 }
 
-// Trusted returns the sorted keys of the issuers that were added and not revoked later.
+// Trusted returns the public keys of the issuers that an order added and no later order revoked.
+// The keys are sorted.
 func (s *Issuers) Trusted() (keys []string) {
 	now := make(map[string]bool)
 	for _, o := range s.orders {
@@ -103,7 +106,8 @@ func (s *Issuers) Orders() []Order {
 	return list
 }
 
-// IssuerLeaves returns the leaves of the orders about issuers, unverified.
+// IssuerLeaves returns the leaves of all orders that add or revoke an issuer. Their signatures are
+// not checked.
 func IssuerLeaves(conn *sqlite.Conn) ([]int64, error) {
 	return sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action IN ('issuer', 'revoke') ORDER BY leaf")
 }

@@ -8,23 +8,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Keys is a [Chain] with the leaf from which each key is valid.
+// Keys contains the signing keys of a ledger, and for each key the leaf from which the key is
+// valid.
 type Keys struct {
 	Chain Chain
 	since []int64 // leaf of the order that introduced each key; -1 for the first key
 	at    []int64 // the same, but -1 for a pending change
 }
 
-// KeyOrder is a signed order about the key or an issuer.
+// KeyOrder is a signed order that replaces the ledger's key, or that adds or revokes an issuer.
 type KeyOrder struct {
 	Leaf    int64
 	Signed  string
 	Pending bool // the ledger has not recorded the order; Leaf is the size of the ledger at the change
 }
 
-// LinkKeys finds all keys of a tenant's ledger by following key changes from a trusted key. orders
-// must be sorted by leaf and in the ledger. others are changes in other tenants' ledgers, which
-// share the keys.
+// LinkKeys returns all signing keys of a tenant's ledger. It starts with a trusted key and follows
+// the key changes in orders, which must be in the ledger and sorted by leaf. others are key
+// changes from the ledgers of other tenants. They count because all ledgers of a data directory
+// have the same key.
 func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder, others ...KeyOrder) Keys {
 	var changes []keyChange
 	for i, o := range slices.Concat(orders, others) {
@@ -36,7 +38,8 @@ func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder, others ...Key
 	return link(key, changes)
 }
 
-// OrderOf returns the signed order in an event, and its action, or "". It checks no signature.
+// OrderOf returns the signed order in an encoded audit.accessed event, and the order's action. It
+// returns "" if there is no order. OrderOf does not check the signature.
 func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	e, err := events.Decode(event)
 	if err != nil || e.Kind() != events.AuditAccessed {
@@ -50,17 +53,17 @@ func OrderOf(event []byte) (signed string, action events.AuditAction) {
 	return signed, o.Action
 }
 
-// IsKeyOrder reports whether a note is an order to change the tenant's key. The old key may have
-// been invalid.
+// IsKeyOrder reports whether a note is an order, signed by the old and the new key, to change the
+// tenant's key. It does not check whether the old key was valid in the ledger.
 func IsKeyOrder(signed, tenant string) bool {
 	o, _, _, err := OpenKeyChange([]byte(signed))
 	return err == nil && o.Tenant == tenant
 }
 
-// At returns the keys that may sign in a ledger of the given size.
+// At returns the keys that may sign when the ledger has size leaves.
 func (k Keys) At(size int64) note.Verifiers { return k.Chain.From(k.Replaced(size)) }
 
-// Replaced returns how many keys had been replaced at the given size.
+// Replaced returns how many keys of the chain had been replaced when the ledger had size leaves.
 func (k Keys) Replaced(size int64) (n int) {
 	for _, since := range k.since[min(1, len(k.since)):] {
 		if since < size {
@@ -70,7 +73,7 @@ func (k Keys) Replaced(size int64) (n int) {
 	return n
 }
 
-// Signer returns the key of the chain that signed a note, or nil.
+// Signer returns the key of the ledger that signed a note, or nil if another key signed the note.
 func (k Keys) Signer(signed []byte) note.Verifier {
 	n, err := note.Open(signed, k.Chain.From(0))
 	if err != nil || len(n.Sigs) == 0 {
@@ -84,10 +87,12 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 	return nil
 }
 
-// ChangedAt reports whether the event at leaf introduced one of the keys.
+// ChangedAt reports whether the event at leaf contains the order that introduced one of the keys.
 func (k Keys) ChangedAt(leaf int64) bool { return leaf >= 0 && slices.Contains(k.at, leaf) }
 
-// Effect returns the effect of an order at leaf that replaces oldKey, if oldKey was valid there.
+// Effect returns the effect of an order at leaf to replace oldKey. It is [EffectDone] if the order
+// introduced the next key, and otherwise [EffectVoid]. valid is false if oldKey was not valid at
+// leaf.
 func (k Keys) Effect(leaf int64, oldKey note.Verifier) (effect Effect, valid bool) {
 	at := k.Chain.Index(oldKey, k.Replaced(leaf))
 	switch {

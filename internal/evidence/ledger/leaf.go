@@ -19,7 +19,7 @@ const leafHeader = "hooktrail/leaf/v1\n"
 // timeLayout has a literal Z, so only format times in UTC.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
-// Class is the category of a record in the ledger.
+// Class is the category of a record in the ledger, such as event or manifest.
 type Class string
 
 // The classes.
@@ -30,7 +30,7 @@ const (
 	ClassQuarantine Class = "quarantine" // not an event, or its fields differ from its subject
 )
 
-// Finding is the reason why a record is a conflict or in quarantine.
+// Finding is the reason why a record conflicts with another record, or why it is in quarantine.
 type Finding string
 
 // The findings.
@@ -87,7 +87,7 @@ func (l Leaf) Append(dst []byte) []byte {
 	return AppendLeaf(dst, f, l.Hash[:])
 }
 
-// LeafFields are the fields of a leaf in the form of the database columns.
+// LeafFields are the fields of a leaf as text, in the form in which the database stores them.
 type LeafFields[T string | []byte] struct {
 	Class, ID, Producer, Run, Kind, Time, Finding T
 	Sequence                                      uint64
@@ -131,8 +131,8 @@ const upperHex = "0123456789ABCDEF"
 
 func mustEscape(c byte) bool { return c < ' ' || c == '%' || c == 0x7f }
 
-// FormatTime formats t in UTC for leaves and orders. The zero time is "", which leaves the field
-// out.
+// FormatTime formats t in UTC, as leaves and orders contain it. The zero time becomes "", and a
+// field with the value "" is omitted.
 func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""

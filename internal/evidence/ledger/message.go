@@ -30,8 +30,9 @@ func (s Stream) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"epoch": s.Epoch, "created": s.Created, "Epoch": s.Epoch, "Created": s.Created})
 }
 
-// Arrival is one message that changed the ledger, either a new leaf or a repetition. Only a
-// repetition sets Producer, Sequence and Hash.
+// Arrival is one message that changed the ledger. The message added a leaf, or it repeated an
+// event that the ledger already had. Producer, Sequence and Hash are only set for a repeated
+// event.
 type Arrival struct {
 	Leaf   int64 // new leaf; for a repetition, the leaf of the repeated event
 	Epoch  int64
@@ -59,7 +60,7 @@ type Arrivals struct {
 	buf    []byte
 }
 
-// Add adds the next arrival to the digest.
+// Add updates the digest and the count with the next message that the ledger received.
 func (a *Arrivals) Add(r Arrival) {
 	b := append(a.buf[:0], a.Digest[:]...)
 	if r.Repeated {

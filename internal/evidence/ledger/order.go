@@ -140,7 +140,7 @@ func readSignedOrder(signed []byte) (Order, error) {
 
 var errOrder = errors.New("not an order")
 
-// Effect is the result of executing an order.
+// Effect is the result of an order, such as done, void or held.
 type Effect string
 
 // The effects.
@@ -154,7 +154,7 @@ const (
 	EffectExpired  Effect = "expired"  // the second person signed too late
 )
 
-// Outcome is an order in a ledger and its effect.
+// Outcome is a recorded order with the result of its execution.
 type Outcome struct {
 	Leaf    int64
 	Order   Order

@@ -12,10 +12,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Orders reads the orders of a ledger, and prepares new ones.
+// Orders reads the orders in a ledger. It also resolves which records a new order selects.
 type Orders struct{ source *source }
 
-// Resolve sets the tenant, the tree and the leaves of a new order.
+// Resolve completes a new order for this ledger. It sets the tenant, the size and root of the
+// ledger's tree, and the leaves that the order selects.
 func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
@@ -64,8 +65,8 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	return holds, err
 }
 
-// BlockingHolds returns the holds that would block an order. Unlike the ledger, it counts later
-// records of a held user.
+// BlockingHolds returns the holds that would block an order. It is stricter than the ledger for a
+// hold of a user, because it also counts the user's records after the hold.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)
@@ -109,7 +110,8 @@ func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
 	return covered, nil
 }
 
-// Outcome returns the order with this id and its effect, or false.
+// Outcome returns the order with this id and the effect that the order had. ok is false if the
+// ledger has no such order.
 func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{

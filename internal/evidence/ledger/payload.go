@@ -80,8 +80,8 @@ func LossIn(e events.Event) (d events.ProducerLostData, ok bool) {
 	return d, !p.failed && d.Producer != ""
 }
 
-// OrderIn returns the signed order in an audit.accessed event, or "", without checking the
-// signature.
+// OrderIn returns the signed order in an audit.accessed event, or "" if there is none. OrderIn
+// does not check the signature.
 func OrderIn(e events.Event) string {
 	p := payloadOf(e)
 	if signed := p.text("order"); !p.failed {

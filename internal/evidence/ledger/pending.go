@@ -12,8 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// PendingKeys returns the orders to replace the key that are not yet in the ledger. The ledger must
-// have a checkpoint of the new key, because a thief could have the old one.
+// PendingKeys returns the orders to replace the key that the ledger has not recorded yet. The
+// ledger must already have a checkpoint of the new key. Otherwise a thief with the old key could
+// add such an order.
 func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, recorded []KeyOrder) (pending []KeyOrder, err error) {
 	for _, c := range changes {
 		signed := c.Orders[tenant]
@@ -34,7 +35,7 @@ func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, record
 	return pending, nil
 }
 
-// PendingChange is a change of the key whose order is not among the exported records.
+// PendingChange is a key change whose order is not yet recorded in the ledger or export.
 type PendingChange struct {
 	Order      string   `json:"order"`           // signed by the old and the new key
 	Checkpoint string   `json:"checkpoint"`      // newest one at the change, signed by the new key
@@ -45,8 +46,8 @@ func (c KeyRotation) pending(tenant string) PendingChange {
 	return PendingChange{Order: c.Orders[tenant], Checkpoint: c.Checkpoints[tenant]}
 }
 
-// Open returns the checkpoint that the new key signed at the change. ok is false if anything is
-// invalid.
+// Open returns the checkpoint that the new key signed when it replaced the old key. ok is false if
+// the order or the checkpoint is invalid.
 func (p PendingChange) Open(tenant string) (at Checkpoint, ok bool) {
 	o, _, after, err := OpenKeyChange([]byte(p.Order))
 	if err != nil || o.Tenant != tenant {
@@ -56,8 +57,8 @@ func (p PendingChange) Open(tenant string) (at Checkpoint, ok bool) {
 	return at, err == nil && at.Tenant == tenant
 }
 
-// PendingKeys returns the key changes that the first size leaves do not record, without their
-// proofs.
+// PendingKeys returns the key changes whose orders are not among the first size leaves. It leaves
+// [PendingChange.Proof] empty.
 func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRotation, size int64) (list []PendingChange, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		recorded, err := recordedKeys(conn, size)
@@ -75,7 +76,8 @@ func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRot
 	return list, err
 }
 
-// RecordedKeys returns the orders in the first size leaves that change the key, unverified.
+// RecordedKeys returns the orders that replace the key, from the first size leaves of the ledger.
+// It does not check their signatures.
 func (r Orders) RecordedKeys(ctx context.Context, size int64) (recorded []KeyOrder, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		recorded, err = recordedKeys(conn, size)
@@ -105,8 +107,9 @@ func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, e
 	return has, err
 }
 
-// Countersigned returns the copy of a checkpoint that a newer key signed, if there is one. Copies
-// lack cosignatures, so a cosigned checkpoint stays.
+// Countersigned returns the same checkpoint with the signature of a newer key, if a key change
+// stored one. It returns a checkpoint with cosignatures unchanged, because the newer copy has no
+// cosignatures.
 func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 	if bytes.Count(signed, []byte("\n\u2014 ")) > 1 {
 		return signed

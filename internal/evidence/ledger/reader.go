@@ -42,7 +42,8 @@ func OpenTenant(dir, tenant string) (*Reader, error) {
 	return r, nil
 }
 
-// Close closes the file, so the readers from Tree, Orders and Activity stop working too.
+// Close closes the ledger file. The results of Tree, Orders and Activity use the same file, so
+// they stop working too.
 func (r *Reader) Close() error { return r.source.close() }
 
 // Tenant returns the tenant of the ledger.
@@ -66,7 +67,8 @@ func (r *Reader) Newest(ctx context.Context) (Checkpoint, error) {
 	return c, err
 }
 
-// Signed is like [Reader.Newest], but also returns the checkpoint as a signed note.
+// Signed returns the newest checkpoint, and the signed note that contains it. It does not check
+// the signature.
 func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		if signed, err = NewestNote(conn); err != nil {
@@ -78,14 +80,15 @@ func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// After yields the records after leaf, or all for -1. No transaction is open while the caller
-// handles an entry. After a [RecordError] about an altered record, the caller may continue.
+// After yields the records after leaf, or all records if leaf is -1. No transaction is open while
+// the caller handles an entry. The caller may continue after a [RecordError] about an altered
+// record.
 func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, leaf, "")
 }
 
-// CheckLeaves returns a [RecordError] about the first leaf that has no row, which readers of a part
-// do not notice.
+// CheckLeaves returns a [RecordError] about the first leaf that is missing in the table of leaves.
+// Callers that read only a part of the records would not notice such a leaf.
 func (r *Reader) CheckLeaves(ctx context.Context) error {
 	missing := int64(-1)
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -120,7 +123,7 @@ func firstMissing(conn *sqlite.Conn, size int64) (leaf int64, err error) {
 	return leaf, err
 }
 
-// Run yields the events of a run in the order of the tree.
+// Run yields the events of a run in ascending order of their leaves.
 func (r *Reader) Run(ctx context.Context, run string) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, -1, ` AND l.run = (SELECT run FROM runs WHERE name = ?3) AND l.class = 'event'`, run)
 }

@@ -22,8 +22,8 @@ func (a Activity) LastNumber(ctx context.Context, producer string) (last uint64,
 	return last, err
 }
 
-// Received reports whether a message of the stream has reached the ledger. For a manifest, sequence
-// is its last listed number.
+// Received reports whether the ledger has an event or a manifest with this hash. sequence is the
+// number of the event, or the last event number that the manifest lists.
 func (r *Reader) Received(ctx context.Context, producer string, sequence uint64, hash events.Hash) (ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `WITH sender (number) AS (

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Word says how the payload of a record was destroyed.
+// Word says why the payload of a record was destroyed. It is [Erased] or [Pruned].
 type Word string
 
 // Ways to destroy the payload of a record, as stored in ledgers.
@@ -27,7 +27,7 @@ type Removal struct {
 	Order int64 // leaf of the event with the order
 }
 
-// Done reports whether the payload was destroyed.
+// Done reports whether an order has destroyed the payload of the record.
 func (r Removal) Done() bool { return r.Word != "" }
 
 // Event returns the event in a record. After a removal, it has only the fields of the leaf.
@@ -49,8 +49,8 @@ func WordOf(action events.AuditAction) Word {
 	return Erased
 }
 
-// ScanRemoval reads the columns "word" and "ordered" of the table "erased". column is the index of
-// "word".
+// ScanRemoval reads a Removal from a query result. column is the index of the column "word", and
+// the column "ordered" must follow.
 func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	if stmt.ColumnIsNull(column) {
 		return Removal{}, nil
@@ -62,7 +62,7 @@ func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	return r, nil
 }
 
-// RemovedRun is a run of which an order destroyed events.
+// RemovedRun is a run that has lost events to an order.
 type RemovedRun struct {
 	Order int64 // leaf of the event with the order
 	Run   string

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Repetition is an event that arrived again under another number. It has no leaf, but checkpoints
-// cover it.
+// Repetition is an event that a producer sent again under another sequence number. It has no leaf
+// in the tree, but the signed [Arrivals] of a checkpoint include it.
 type Repetition struct {
 	Leaf     int64 // Leaf, Run and Kind describe the first event
 	Run      string
@@ -26,8 +26,8 @@ type Repetition struct {
 	Stored   time.Time
 }
 
-// Repetitions yields a run's repetitions up to the checkpoint in the order of arrival. An empty run
-// means all runs.
+// Repetitions yields the repeated events of a run in the order of their arrival, up to the
+// position of checkpoint c. An empty run means all runs.
 func (r *Reader) Repetitions(ctx context.Context, run string, c Checkpoint) iter.Seq2[Repetition, error] {
 	return func(yield func(Repetition, error) bool) {
 		after := int64(0)

@@ -37,8 +37,8 @@ func formatAge(d time.Duration) string {
 	return d.String()
 }
 
-// Expired returns orders to prune the records whose retention has ended, without ids and author.
-// The first matching rule applies.
+// Expired returns orders to prune the records whose retention has ended. For each record, the
+// first matching rule counts. The caller must set the id and the author of each order.
 func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint

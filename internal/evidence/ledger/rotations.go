@@ -32,8 +32,8 @@ type KeyRotation struct {
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
-// ReadChain reads the keys up to public, and the changes between them. A crashed rotation may leave
-// later changes, which it omits.
+// ReadChain reads the signing keys up to the key public, and the changes between these keys. It
+// omits later changes, which an interrupted key rotation can leave.
 func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err
@@ -44,8 +44,8 @@ func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	return c, changes, nil
 }
 
-// ReadRotations returns the changes that led to the current key in dir. An unreadable file makes no
-// other key trusted.
+// ReadRotations returns the key changes that led to the current key in dir. If a file is
+// unreadable, it returns none, so that only the current key is trusted.
 func ReadRotations(dir string) []KeyRotation {
 	_, public, err := ReadVerifier(dir)
 	if err != nil {
@@ -106,14 +106,14 @@ func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 	return signed
 }
 
-// ReadKeyOrders returns the signed orders in dir that change a ledger's key, also to a key that is
-// not installed yet.
+// ReadKeyOrders returns the signed orders in dir that replace the key of the tenant's ledger. This
+// includes an order of an unfinished rotation, whose new key is not in use yet.
 func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
 	changes, err := readRotations(dir)
 	return RotationOrders(changes, tenant), err
 }
 
-// KeyChanged describes one change of the key for reports.
+// KeyChanged describes the replacement of one signing key by the next, as reports show it.
 type KeyChanged struct {
 	From    string    `json:"from"` // key ids, see [KeyID]
 	To      string    `json:"to"`
@@ -126,7 +126,7 @@ type KeyChanged struct {
 	Tenants []string  `json:"tenants"` // sorted tenants that had a ledger then
 }
 
-// ReadKeyChanges returns the changes that led to the current key in dir, the oldest first.
+// ReadKeyChanges describes the key changes that led to the current key in dir, the oldest first.
 func ReadKeyChanges(dir string) (list []KeyChanged, err error) {
 	_, public, err := ReadVerifier(dir)
 	if err != nil {

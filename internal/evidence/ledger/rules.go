@@ -82,7 +82,8 @@ func rawKey(text string) string {
 	return parts[len(parts)-1]
 }
 
-// Rules are what earlier orders of a ledger demand of later ones. The zero value has no rules.
+// Rules are restrictions on later orders, which earlier orders have set. The zero value has no
+// restrictions.
 type Rules struct {
 	Floor  time.Duration // records younger than this cannot be pruned
 	Second SecondPerson
@@ -114,14 +115,16 @@ func (r Rules) Needs(o Order) bool {
 // Expires returns the last time at which an order can be approved.
 func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
 
-// Protects reports whether the retention floor protects a record from an order at a time. It does
-// if a time is unknown.
+// Protects reports whether the retention floor forbids the order o to prune a record. stored is
+// when the server stored the record, in nanoseconds since 1970. If stored or at is unknown, the
+// record is protected.
 func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
 	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
 }
 
-// Open reads an order that one of the keys signed, and returns the name of its approver. The caller
-// must not execute an order with [EffectProposed] or [EffectExpired].
+// Open reads an order that one of the keys signed, and returns the name of the second person who
+// approved it. The caller must not execute an order with [EffectProposed] or [EffectExpired],
+// because a valid approval is missing.
 func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, approver string, effect Effect, err error) {
 	o, err = OpenOrder(signed, keys)
 	if err == nil {
@@ -139,8 +142,8 @@ func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, 
 	return o, approver, effect, err
 }
 
-// ApprovedOrder returns the order in a note. ok is true if it has two signatures, which are not
-// checked.
+// ApprovedOrder returns the order in a signed note that has two signatures, which means that a
+// second person approved the order. ok is false for other notes. The signatures are not checked.
 func ApprovedOrder(signed string) (o Order, ok bool) {
 	o, err := readSignedOrder([]byte(signed))
 	_, signatures, _ := strings.Cut(signed, "\n\n")

@@ -18,7 +18,8 @@ func (o Order) validateRules() error {
 	return o.Second.Validate()
 }
 
-// Rule describes the rule that an order sets, such as "retention floor 90d", or returns "".
+// Rule describes the rule that an order sets for later orders, such as "retention floor 90d". It
+// returns "" for other orders.
 func (o Order) Rule() string {
 	switch o.Action { //nolint:exhaustive // only these set rules
 	case events.AuditFloor:

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunList is a part of a ledger's runs.
+// RunList contains the first runs of a ledger that match a [RunFilter].
 type RunList struct {
 	Runs    []RunSummary // the latest start first
 	Altered error        // about the first altered record, a [RecordError]

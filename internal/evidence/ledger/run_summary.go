@@ -93,8 +93,8 @@ func (r *Reader) summary(ctx context.Context, run string) (s RunSummary, altered
 	return f.summary(), altered, nil
 }
 
-// IsServiceRecord reports whether Hooktrail's own services write events of kind k. A sealed run
-// stays sealed after them.
+// IsServiceRecord reports whether Hooktrail itself writes events of kind k. Such an event does not
+// reopen a sealed run.
 func IsServiceRecord(k events.Kind) bool {
 	switch k { //nolint:exhaustive // all other kinds are of agents
 	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,

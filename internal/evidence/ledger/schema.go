@@ -79,7 +79,8 @@ CREATE INDEX erased_ordered ON erased (ordered, leaf);
 CREATE TABLE checkpoints (checkpoint INTEGER PRIMARY KEY, size INTEGER NOT NULL, note TEXT NOT NULL) STRICT;
 `
 
-// ErrSchema means that a file is not a ledger that this version can read.
+// ErrSchema means that a file is not a ledger, or that another version of Hooktrail wrote the
+// ledger.
 var ErrSchema = errors.New("not a ledger of this version")
 
 // MakeTables creates the tables of a ledger in an empty database.
@@ -112,8 +113,9 @@ func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	return false, nil
 }
 
-// CheckSchema compares every table and index with this version's schema. A trigger or a view could
-// make queries return false rows.
+// CheckSchema returns an error if the tables, indexes, triggers or views differ from this
+// version's schema. An attacker could otherwise add a trigger or a view that makes queries return
+// false rows.
 func CheckSchema(conn *sqlite.Conn) error {
 	if fresh, err := CheckFormat(conn); err != nil {
 		return err

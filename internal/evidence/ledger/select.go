@@ -29,15 +29,15 @@ type Selection struct {
 	enrols bool     // add orders about issuers, and manifests with grants or new keys
 }
 
-// IsAll reports whether s selects every record below Before.
+// IsAll reports whether s has no conditions except the upper limit Before.
 func (s Selection) IsAll() bool {
 	return s.Run == "" && s.From.IsZero() && s.To.IsZero() && !s.Events
 }
 
 type listed struct{ producer, first, last int64 }
 
-// Select yields the selected records in the order of the tree. Unless s.Stored is set, From and To
-// exclude records without a time.
+// Select yields the selected records in ascending order of their leaves. If s.From or s.To is set,
+// records without a time are omitted, unless s.Stored is set.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
 	return r.source.entries(ctx, -1, where, args...)
@@ -100,8 +100,8 @@ const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'don
 // maxListed limits the producers in a query, because each takes three parameters.
 const maxListed = 1000
 
-// WithManifests extends s by the records that prove the selected ones, such as manifests and
-// orders.
+// WithManifests extends s to the records that a verifier needs besides the selected records, such
+// as manifests and orders.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed, s.enrols = nil, s.Run != ""
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {

@@ -80,7 +80,7 @@ func (a Activity) Checkpoints(ctx context.Context, s Stored, last int64) (n int6
 	return n, err
 }
 
-// StoredEvents yields the selected events of the given kinds in the order of the tree.
+// StoredEvents yields the selected events of the given kinds in ascending order of their leaves.
 func (r *Reader) StoredEvents(ctx context.Context, s Stored, kinds ...events.Kind) iter.Seq2[Entry, error] {
 	from, to := s.limits()
 	args := []any{from, to, s.Before}

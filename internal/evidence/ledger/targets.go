@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Target has the fields of a leaf that decide whether an order covers it.
+// Target contains the fields of a record that decide whether an order selects the record.
 type Target struct {
 	Leaf          int64
 	Class         Class
@@ -20,8 +20,8 @@ type Target struct {
 	Removal       Removal
 }
 
-// Removable reports whether an order may destroy the payload. Some records must remain to prove
-// what was destroyed.
+// Removable reports whether an order may destroy the payload of the record. Manifests and records
+// such as orders are not removable, because they prove what was destroyed.
 func (t Target) Removable() bool {
 	if t.Class == ClassEvent {
 		switch events.Kind(t.Kind) { //nolint:exhaustive // the few that stay
@@ -32,9 +32,11 @@ func (t Target) Removable() bool {
 	return t.Class != ClassManifest
 }
 
-// Covers reports whether the hold o protects a record from the order erase. sameTree is true if the
-// hold's leaves refer to this ledger. Leaves do not contain the user, so a hold of a user protects
-// later records only from erasing that user.
+// Covers reports whether the hold o protects the record t from the order erase. sameTree is true
+// if the leaf numbers of the hold refer to this ledger.
+//
+// Leaves do not contain the user. For records after the hold, a hold of a user therefore only
+// blocks orders to erase the same user.
 func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	s := o.Selection
 	switch {
@@ -46,7 +48,8 @@ func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	return s.Fits(t)
 }
 
-// Fits reports whether s selects a record. It ignores User, which leaves do not contain.
+// Fits reports whether s selects the record t. It ignores s.User, because t does not contain the
+// user.
 func (s OrderSelection) Fits(t Target) bool {
 	if s.Run != "" && s.Run != t.Run || s.Event != "" && (s.Event != t.ID || t.Class != ClassEvent) {
 		return false
@@ -89,8 +92,8 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args
 	})
 }
 
-// Resolve returns the selected leaves below before whose payloads may be destroyed. An event
-// includes its blobs.
+// Resolve returns the leaves that s selects and whose payloads an order may destroy. It only
+// returns leaves smaller than before. If s selects an event, the blobs of the event are included.
 func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	if s.Event != "" {
 		return resolveEvent(conn, s, before)

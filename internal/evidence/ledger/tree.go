@@ -40,8 +40,8 @@ func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	return p, nil
 }
 
-// Read calls read with the newest checkpoint and the tree's hashes, unchecked. read must not call
-// the ledger, which is locked.
+// Read calls the function read with the newest checkpoint and the hashes of the tree. Both are
+// unchecked. The function must not use the ledger, because a transaction is open.
 func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
 	return t.source.view(ctx, func(conn *sqlite.Conn) error {
 		signed, err := NewestNote(conn)
@@ -158,7 +158,7 @@ func (s StoredTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// HashRow returns a row of the table "hashes", or nil if there is none.
+// HashRow returns the bytes of one row of the table "hashes", or nil if the row is missing.
 func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	err = sqlitex.Execute(conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
 		Args:       []any{chunk},
@@ -167,8 +167,8 @@ func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	return row, err
 }
 
-// IsTreeOf reports whether the order was made for this ledger, so that its leaf numbers mean the
-// same records.
+// IsTreeOf reports whether the order was made for this ledger. Only then do the leaf numbers in
+// the order mean the same records.
 func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	root, err := tlog.TreeHash(o.Size, StoredTree{conn})
 	if errors.Is(err, ErrDamaged) {
@@ -177,8 +177,8 @@ func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	return err == nil && root == o.Root, err
 }
 
-// SignedTree is like [Reader.Signed], but the error wraps [ErrDamaged] if the stored tree does not
-// have the signed root.
+// SignedTree returns the newest checkpoint like [Reader.Signed]. The error wraps [ErrDamaged] if
+// the hashes in the ledger do not give the root in the checkpoint.
 func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = t.Read(ctx, func(note []byte, stored tlog.HashReader) error {
 		if c, err = ReadCheckpoint(note); err != nil {
@@ -206,7 +206,8 @@ func (t Tree) RootAt(ctx context.Context, size int64) (root tlog.Hash, err error
 	return root, err
 }
 
-// Hashes returns the stored hashes of the tree with the given indexes of package tlog.
+// Hashes returns hashes of the tree that the ledger stores. indexes are the storage indexes of
+// package tlog.
 func (t Tree) Hashes(ctx context.Context, indexes []int64) (hashes []tlog.Hash, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		hashes, err = StoredTree{conn}.ReadHashes(indexes)

@@ -35,8 +35,8 @@ func ReadWitnessed(path string) (signed []byte, err error) {
 	return signed, nil
 }
 
-// WriteWitnessed stores a cosigned checkpoint next to the ledger. After it returns nil, a crash
-// cannot lose it.
+// WriteWitnessed stores a cosigned checkpoint next to the ledger. When it returns nil, the
+// checkpoint is on disk.
 func WriteWitnessed(path string, signed []byte) error {
 	if err := atomicfile.Write(filepath.Join(filepath.Dir(path), witnessedFile), signed); err != nil {
 		return fmt.Errorf("witnessed checkpoint: %w", err)
@@ -44,7 +44,9 @@ func WriteWitnessed(path string, signed []byte) error {
 	return nil
 }
 
-// Witnessed returns the last cosigned checkpoint that the ledger continues, unchecked, or nil.
+// Witnessed returns the stored checkpoint that witnesses have cosigned, or nil if there is none.
+// It returns nil too if the ledger does not continue this checkpoint. The cosignatures are not
+// checked.
 func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	signed, err = ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +76,8 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// Cosigned adds cosignatures if signed is the last cosigned checkpoint.
+// Cosigned returns the checkpoint with the cosignatures that are stored for it. If none are stored
+// for this checkpoint, it returns signed unchanged.
 func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,8 +89,8 @@ func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	return witnessed, nil
 }
 
-// ProveWitnessed is like [Tree.Prove] for the last cosigned checkpoint. ok is false if it does not
-// include the leaf.
+// ProveWitnessed proves like [Tree.Prove] that a leaf is in the ledger, but uses the last cosigned
+// checkpoint. ok is false if this checkpoint does not cover the leaf.
 func (t Tree) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bool, err error) {
 	signed, c, err := t.Witnessed(ctx)
 	if err != nil || signed == nil || leaf < 0 || leaf >= c.Size {

@@ -20,8 +20,8 @@ func (t *tracer) called(x *fact) {
 	}
 }
 
-// RowOf returns the row of a single event, for readers that do not wait for the other events of a
-// call. It is empty, apart from the kind, if a trace has no row for events of this kind.
+// RowOf returns the row for a single event. Callers use it if they do not wait for the other
+// events of a tool call. For an event that has no row in a trace, only Kind and Started are set.
 func RowOf(e events.Event) Row {
 	row := Row{Kind: e.Kind(), Started: e.Time}
 	var data any

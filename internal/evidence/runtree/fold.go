@@ -47,7 +47,8 @@ type fact struct {
 	denies, succeeds bool // of the call, whatever the form of the payload
 }
 
-// Add adds an event. If its payload is invalid, the trace lacks facts from the payload.
+// Add adds an event to its run. If the payload is invalid, the trace shows the event without facts
+// from the payload.
 func (f *Fold) Add(e events.Event) {
 	if f.runs == nil {
 		f.runs = map[string]*run{}
@@ -87,8 +88,8 @@ func (f *Fold) Add(e events.Event) {
 	r.facts = append(r.facts, x)
 }
 
-// AddRemoved adds an event whose payload was destroyed, as word says. Traces count it, but it is in
-// no step.
+// AddRemoved adds an event whose payload an order has destroyed. word says how, such as "erased".
+// The trace counts the event, but no step contains it.
 func (f *Fold) AddRemoved(e events.Event, word string) {
 	f.Add(e)
 	if x := f.runs[e.Run].byID[e.ID]; x != nil {
@@ -96,8 +97,8 @@ func (f *Fold) AddRemoved(e events.Event, word string) {
 	}
 }
 
-// AddAltered adds an event whose record differs from its leaf. Id, kind, run and time must be the
-// leaf's.
+// AddAltered adds an event whose record was changed after it had been signed. The id, kind, run
+// and time in e must be from the leaf, which is still intact.
 func (f *Fold) AddAltered(e events.Event, a Altered) {
 	f.Add(e)
 	r := f.runs[e.Run]
@@ -107,7 +108,8 @@ func (f *Fold) AddAltered(e events.Event, a Altered) {
 	}
 }
 
-// Doubt marks an added event as doubtful. It sets the id and kind in d.
+// Doubt marks an event that was added before as possibly forged. It fills in the id and the kind
+// in d.
 func (f *Fold) Doubt(e events.Event, d Doubt) {
 	r := f.runs[e.Run]
 	d.ID, d.Kind = e.ID, e.Kind()
@@ -117,7 +119,8 @@ func (f *Fold) Doubt(e events.Event, d Doubt) {
 	}
 }
 
-// SetApart adds a doubt about a record that is not an event of the run.
+// SetApart adds a doubt about a record that was sent for the run, but that does not count as an
+// event of the run, such as a conflict.
 func (f *Fold) SetApart(run string, d Doubt) {
 	if r := f.runs[run]; r != nil {
 		r.doubts = append(r.doubts, d)

@@ -57,7 +57,7 @@ const (
 	Contradicted = "CONTRADICTED" // another record with this id or number has other content
 )
 
-// Doubt is a record of a run that may not be from the producer in it.
+// Doubt describes a record of a run that another sender may have forged in the name of a producer.
 type Doubt struct {
 	Leaf   int64       `json:"leaf"`
 	ID     string      `json:"id"`
@@ -144,7 +144,7 @@ type Row struct {
 	patched  bool // hooks changed the arguments
 }
 
-// Denied reports whether hooks denied the call, or the tool refused it.
+// Denied reports whether a hook denied the tool call of the row, or the tool refused to run it.
 func (r *Row) Denied() bool {
 	return r.Kind == events.ToolBefore && r.Verdict == events.VerdictDeny || r.Status == events.ToolDenied
 }

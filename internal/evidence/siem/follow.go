@@ -19,7 +19,8 @@ const (
 	maxPause     = time.Minute
 )
 
-// ErrOther means that the ledger lacks the record at the stored position.
+// ErrOther means that the ledger has no record that matches the stored position, because the
+// ledger was replaced or is an older copy.
 var ErrOther = errors.New("the ledger does not continue the stored position: it was replaced or is an older copy; " +
 	"remove the position to send it from its beginning")
 

@@ -87,8 +87,8 @@ func (s *Signer) Name() string { return s.name }
 // KeyHash implements [note.Signer].
 func (s *Signer) KeyHash() uint32 { return s.hash }
 
-// Sign implements [note.Signer]. It connects each time, so that it works after the agent was
-// restarted.
+// Sign implements [note.Signer]. Each call opens a new connection to the ssh-agent, so that Sign
+// works after a restart of the agent.
 func (s *Signer) Sign(msg []byte) (signature []byte, err error) {
 	key, err := ssh.NewPublicKey(s.public)
 	if err != nil {

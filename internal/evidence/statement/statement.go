@@ -17,8 +17,8 @@ import (
 // ErrOtherKey means that the signing key did not sign the newest checkpoint of the ledger.
 var ErrOtherKey = errors.New("the signing key is not the key that signed the newest checkpoint")
 
-// InCharge returns nil if public is the signer's verifier key and signed the checkpoint. Otherwise
-// the error wraps [ErrOtherKey].
+// InCharge checks that the signer has the key public, and that this key signed the checkpoint.
+// Otherwise the error wraps [ErrOtherKey].
 func InCharge(signer note.Signer, public string, checkpoint []byte) error {
 	key, _, err := ledger.ParseVerifier(public)
 	if err != nil {
@@ -33,7 +33,8 @@ func InCharge(signer note.Signer, public string, checkpoint []byte) error {
 	return nil
 }
 
-// Sign returns text as a signed note. Errors wrap [ErrOtherKey] if public is of another signer.
+// Sign returns text as a note that signer has signed. The error wraps [ErrOtherKey] if public is
+// not the verifier key of signer.
 func Sign(text string, signer note.Signer, public string) ([]byte, error) {
 	signed, err := note.Sign(&note.Note{Text: text}, signer)
 	if err != nil {
@@ -69,7 +70,8 @@ func Open(signed []byte, keys note.Verifiers) (text string, err error) {
 	return n.Text, nil
 }
 
-// EachField calls set for each line of text until the first error.
+// EachField parses lines of the form "name value" and calls set for each of them. It stops at the
+// first error.
 func EachField(text string, set func(name, value string) error) error {
 	for line := range strings.Lines(text) {
 		name, raw, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Past returns the newest lines before the start of the tail, at most limit. A negative limit is no
-// limit. Lines before since, and lines without a time, are left out unless since is zero. Call Past
-// before [Tail.Next].
+// Past returns the newest lines from before the start of the tail, at most limit of them. A
+// negative limit means all lines. If since is not zero, lines without a time or with an earlier
+// time are omitted. Call Past before [Tail.Next].
 func (t *Tail) Past(ctx context.Context, since time.Time, limit int) (lines []Line, err error) {
 	switch {
 	case t.run != "":

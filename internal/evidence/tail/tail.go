@@ -17,7 +17,8 @@ import (
 // replaced. During a rebuild, a reader can briefly see an old file without its log.
 const replacedFor = 2 * time.Second
 
-// A Tail makes lines of the events of a ledger. It is not safe for concurrent use.
+// A Tail converts new records of a ledger to lines for the command "run tail". It is not safe for
+// concurrent use.
 type Tail struct {
 	ledger *ledger.Reader
 	filter Filter
@@ -44,8 +45,8 @@ type position struct {
 	stored time.Time
 }
 
-// Open returns a tail that starts behind the newest checkpoint. If run is not empty, it has only the
-// lines of this run and its sub-agents.
+// Open returns a tail that starts after the newest checkpoint of the ledger. If run is not empty,
+// the tail yields only lines of this run and of its sub-agents.
 func Open(ctx context.Context, r *ledger.Reader, run string, f Filter) (*Tail, error) {
 	newest, err := r.Newest(ctx)
 	if err != nil {
@@ -73,23 +74,24 @@ func (t *Tail) startAt(ctx context.Context, next int64) error {
 	return nil
 }
 
-// FromStart makes Next begin with the first record, for a ledger that was created while its reader
-// waited.
+// FromStart makes [Tail.Next] start with the first record of the ledger. Call it if the ledger did
+// not exist when the caller began to wait for it.
 func (t *Tail) FromStart() {
 	t.start, t.at, t.event = 0, position{leaf: -1}, position{leaf: -1}
 }
 
-// Ended reports whether the run is finished, and whether its seal came afterwards. A run may
-// continue after both.
+// Ended reports whether the run has a run.finished event, and whether a seal followed that event.
+// New events can still arrive after both.
 func (t *Tail) Ended() (finished, sealed bool) { return t.finished, t.sealed }
 
-// Altered returns how many of the lines have records that differ from their leaves.
+// Altered returns the number of lines whose records were changed after they had been signed.
 func (t *Tail) Altered() int { return t.altered }
 
-// Next yields the lines of the records that the ledger has received since the last call. It returns
-// at the end of the ledger. A line and an error never come together, and an error is the last item.
-// Call Next again after an error that wraps [fs.ErrNotExist], which means that a rebuild is replacing
-// the file, and after a [ReplacedError].
+// Next yields the lines of the records that the ledger has received since the last call. It
+// returns at the end of the ledger, or after it has yielded an error without a line.
+//
+// An error that wraps [fs.ErrNotExist] means that a rebuild is replacing the file. After this
+// error, and after a [ReplacedError], the caller should call Next again.
 func (t *Tail) Next(ctx context.Context) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		ok, err := t.resume(ctx)
@@ -193,7 +195,8 @@ func (t *Tail) moved(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// ReplacedError reports that the ledger was replaced by one without the last event.
+// ReplacedError means that the ledger file was replaced, and the new ledger lacks the last event
+// that the reader has seen.
 type ReplacedError struct{ ID string }
 
 // Error implements error.
@@ -257,5 +260,6 @@ func isAltered(err error) bool {
 	return ok
 }
 
-// Waits reports whether Next can be called again after err, because a rebuild is replacing the file.
+// Waits reports whether err only means that a rebuild is replacing the ledger file. The caller can
+// then call [Tail.Next] again.
 func Waits(err error) bool { return errors.Is(err, fs.ErrNotExist) }

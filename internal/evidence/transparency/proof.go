@@ -110,8 +110,8 @@ func (p *Proof) parse(lines []string) (err error) {
 	return nil
 }
 
-// Check returns an error if record is not in the tree with this size and root, which the caller
-// verifies.
+// Check returns an error if record is not in the tree with the given size and root. The caller
+// must verify that a checkpoint with this size and root was signed.
 func (p Proof) Check(record []byte, size int64, root tlog.Hash) error {
 	if p.Index >= size {
 		return fmt.Errorf("record %d is not among the %d of the checkpoint", p.Index, size)

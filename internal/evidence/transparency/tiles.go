@@ -53,7 +53,8 @@ func (t Tile) In(size int64) bool {
 	return (size>>(tileHeight*t.Level))-t.Number<<tileHeight >= int64(t.Width)
 }
 
-// Hashes returns the content of a tile of hashes, or the hashes of the entries.
+// Hashes returns the content of a tile of hashes. For a tile of entries, it returns the leaf
+// hashes of these entries.
 func (t Tile) Hashes(stored tlog.HashReader) ([]byte, error) {
 	return tlog.ReadTileData(t.hashes(), stored)
 }

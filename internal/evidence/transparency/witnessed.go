@@ -25,7 +25,7 @@ type CosignedBy struct {
 	Time    time.Time `json:"time"` // from the witness's clock, in UTC and whole seconds
 }
 
-// Met reports whether the checkpoint meets the whole policy.
+// Met reports whether the cosignatures satisfy the policy, and the policy accepts the log.
 func (c Cosigned) Met() bool { return c.Quorum && c.Log }
 
 // String returns a count such as "2 of 3 witnesses".

@@ -15,7 +15,7 @@ import (
 // ErrConflict means that another process has replaced the lease or a checkpoint.
 var ErrConflict = errors.New("somebody else wrote there meanwhile")
 
-// Bucket is the checkpoint bucket of a deployment.
+// Bucket is the NATS key-value bucket in which a deployment stores its checkpoints and leases.
 type Bucket struct {
 	js    jetstream.JetStream
 	space subjects.Space
@@ -30,7 +30,7 @@ func At(js jetstream.JetStream, space subjects.Space) *Bucket { return &Bucket{j
 // Name returns the name of the bucket, as NATS tools use it.
 func (b *Bucket) Name() string { return b.space.CheckpointBucket() }
 
-// Entry is the value of a key and its revision, or zero.
+// Entry is the value that the bucket stores for a key, with the revision of the value.
 type Entry struct {
 	Data     []byte // nil if missing or deleted
 	Revision uint64 // 0 if the key never existed

@@ -87,7 +87,8 @@ func (l *Lease) Holder() (name string, other bool) {
 	return l.record.Holder, l.record.Holder != "" && l.record.Holder != l.id
 }
 
-// Answered reports whether another holder has answered a challenge of this process.
+// Answered reports whether the other holder of the lease has reacted to a challenge of this
+// process, which shows that the holder is alive.
 func (l *Lease) Answered() bool {
 	l.op.Lock()
 	defer l.op.Unlock()
@@ -95,15 +96,17 @@ func (l *Lease) Answered() bool {
 	return r.Holder != "" && r.Holder != l.id && l.challenged && r.Writer == r.Holder
 }
 
-// Taken returns how often this process took the lease, also after the bucket was emptied.
+// Taken returns how often this process has taken the lease. It includes takes after the bucket was
+// emptied.
 func (l *Lease) Taken() int {
 	l.op.Lock()
 	defer l.op.Unlock()
 	return l.taken
 }
 
-// Refresh reads the lease. The holder answers a challenge. Other auditors challenge the holder, or
-// take a free or expired lease.
+// Refresh reads the lease from the bucket. If this process holds the lease, it answers a challenge
+// of another auditor. Otherwise it challenges the holder, or takes the lease if the lease is free
+// or expired.
 func (l *Lease) Refresh(ctx context.Context) error {
 	l.op.Lock()
 	defer l.op.Unlock()

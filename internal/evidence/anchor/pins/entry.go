@@ -27,7 +27,7 @@ type Entry struct {
 	Seen   time.Time
 }
 
-// DirOf returns dataDir as an absolute path for entries.
+// DirOf returns the absolute path of dataDir, as [Entry.Dir] stores it.
 func DirOf(dataDir string) (string, error) {
 	dir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -36,7 +36,8 @@ func DirOf(dataDir string) (string, error) {
 	return dir, nil
 }
 
-// Canonical returns a verifier key in the form that entries use.
+// Canonical rewrites a verifier key to the form of [Entry.Key], so that equal keys have equal
+// texts.
 func Canonical(key string) (string, error) {
 	v, text, err := ledger.ParseVerifier(key)
 	if err != nil {
@@ -59,8 +60,8 @@ func (e Entry) String() string {
 	return fmt.Sprintf("%s %s %s %s", e.Origin, dir, e.Key, e.Seen.UTC().Format(time.RFC3339))
 }
 
-// ParseEntry rejects any line that [Entry.String] would not write, because [Pin] finds entries by
-// their text.
+// ParseEntry parses a line of the file of pinned keys. It accepts only lines that [Entry.String]
+// writes. Otherwise two different lines could mean the same entry, and [Pin] would miss one.
 func ParseEntry(line string) (e Entry, err error) {
 	origin, rest, ok := strings.Cut(line, " ")
 	if !ok {

@@ -26,8 +26,8 @@ func DefaultPath() (string, error) {
 	return filepath.Join(dir, "hooktrail", "known_ledgers"), nil
 }
 
-// Read returns the entries of the file at path, or none if it is missing. An invalid line could be
-// the wanted pin, so it is an error.
+// Read returns the entries of the file of pinned keys at path, or none if the file is missing. An
+// invalid line is an error, because this line could be the entry that the caller needs.
 func Read(path string) ([]Entry, error) {
 	_, entries, err := read(path)
 	if err != nil {
@@ -71,8 +71,8 @@ const (
 	Refused Outcome = "refused"
 )
 
-// Pin adds an entry to the file at path. It replaces another key only if follows returns true for
-// that key. before is the old entry.
+// Pin adds the entry e to the file at path. If the file has another key for the same ledgers, Pin
+// replaces that key only if follows(old key) is true. before is the replaced entry.
 func Pin(ctx context.Context, path string, e Entry, follows func(key string) bool) (o Outcome, before Entry, err error) {
 	if e.Key, err = Canonical(e.Key); err != nil {
 		return "", before, err

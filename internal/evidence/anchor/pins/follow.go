@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Follow returns the keys that replaced a key, one after the other. Only changes that both keys
-// signed count.
+// Follow returns the keys that replaced key, one after the other, the oldest first. It only
+// follows changes that both the old and the new key signed.
 func Follow(key string, changes []ledger.KeyRotation) (later []string) {
 	for {
 		i := slices.IndexFunc(changes, func(c ledger.KeyRotation) bool { return c.Old == key && isSigned(c) })
@@ -29,7 +29,8 @@ func isSigned(c ledger.KeyRotation) bool {
 	return false
 }
 
-// Leads reports whether signed changes lead from one key to another.
+// Leads reports whether the key from was replaced by the key to, directly or through other keys.
+// Only changes that both keys signed count.
 func Leads(from, to string, changes []ledger.KeyRotation) bool {
 	return slices.Contains(Follow(from, changes), to)
 }

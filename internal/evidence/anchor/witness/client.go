@@ -61,9 +61,9 @@ func NewClient() *Client {
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Cosign submits a checkpoint to a witness and returns the line with the verified cosignature.
-// oldSize is the number of leaves that the witness has cosigned, or 0. Errors that wrap [ErrForked]
-// or [ErrUnknownLog] need an operator.
+// Cosign submits a checkpoint to a witness and returns the witness's cosignature as a line of a
+// note. oldSize is the size of the last checkpoint that the witness has cosigned, or 0. Errors
+// that wrap [ErrForked] or [ErrUnknownLog] need an operator.
 func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoint, oldSize int64) (line []byte, err error) {
 	for range attempts {
 		if oldSize > cp.Size {

@@ -1,4 +1,5 @@
-// Package auditortest has fixtures for tests of the auditor and its command.
+// Package auditortest contains helpers for tests of the auditor and of the auditor command, such
+// as a broker or witnesses.
 package auditortest
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Limit is the maximum duration of every wait.
+// Limit is the longest time that a test waits for something before it fails.
 const Limit = 3 * time.Minute
 
 // Deadline returns a context that ends after [Limit].
@@ -35,7 +36,8 @@ func Server(tb testing.TB) *natstest.Server {
 	return natstest.Listen(tb, tb.TempDir(), natstest.Options{AllowTamper: true, MaxBytes: 512 << 20, NoSync: true})
 }
 
-// Connect opens the broker of a NATS server.
+// Connect returns a broker that is connected to the NATS server s. The broker is closed when the
+// test ends.
 func Connect(tb testing.TB, s *natstest.Server) *broker.Broker {
 	tb.Helper()
 	b, err := broker.Open(Deadline(tb), broker.Options{URL: s.URL(), Name: "test", AllowTamper: true, StreamMaxBytes: 512 << 20})
@@ -152,7 +154,8 @@ func DeleteMessage(tb testing.TB, b *broker.Broker, sequence uint64) {
 	}
 }
 
-// Until waits until ok returns true.
+// Until waits until ok returns true. If this takes longer than [Limit], the test fails with the
+// description what.
 func Until(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), Limit)

@@ -45,5 +45,6 @@ func Policy(tb testing.TB, file string) *transparency.Policy {
 	return p
 }
 
-// Away is an HTTP handler that answers with status 503.
+// Away is an HTTP handler that answers every request with status 503, as if the service were
+// unavailable.
 func Away(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusServiceUnavailable) }

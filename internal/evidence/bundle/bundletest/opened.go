@@ -49,7 +49,8 @@ func (o *Opened) Clone(tb testing.TB) *Opened {
 	return &Opened{tb: tb, Names: slices.Clone(o.Names), Files: maps.Clone(o.Files)}
 }
 
-// Pack returns the bundle as a zip file with a new SHA256SUMS.
+// Pack returns the bundle as a zip file. It recomputes the checksums in SHA256SUMS, so that
+// changed files match them.
 func (o *Opened) Pack() []byte {
 	o.tb.Helper()
 	var sums strings.Builder

@@ -25,7 +25,7 @@ type Leaf struct {
 	Stored        string
 }
 
-// Leaves returns the lines of leaves.jsonl.
+// Leaves returns the leaves of the bundle, parsed from the file leaves.jsonl.
 func (o *Opened) Leaves() []Leaf {
 	o.tb.Helper()
 	var list []Leaf
@@ -50,7 +50,8 @@ func (o *Opened) Leaves() []Leaf {
 	return list
 }
 
-// Drop removes records and repairs the other files, so that only the missing signature shows it.
+// Drop removes the records for which drop returns true, and updates all other files of the bundle.
+// The bundle is then consistent, and only its missing signature shows the change.
 func (o *Opened) Drop(drop func(Leaf) bool) (dropped []Leaf) {
 	o.tb.Helper()
 	var leaves, records []string
@@ -105,7 +106,8 @@ func (o *Opened) describe() {
 	})
 }
 
-// Repeat adds a line to again.jsonl, as if an event had arrived again in run.
+// Repeat adds a line to again.jsonl. The line claims that the event at the leaf l arrived a second
+// time in run.
 func (o *Opened) Repeat(l Leaf, run string) {
 	o.tb.Helper()
 	line := o.json(map[string]any{
@@ -139,7 +141,8 @@ func (o *Opened) Downgrade() {
 	})
 }
 
-// Resign corrects the statement and signs it with a key of the attacker.
+// Resign updates the bundle's signed statement after a change of other files, and signs the
+// statement with a key of the attacker.
 func (o *Opened) Resign(signer note.Signer) {
 	o.tb.Helper()
 	text, _, ok := strings.Cut(o.Files["selection.txt"], "\n\n")

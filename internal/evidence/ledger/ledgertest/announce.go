@@ -22,7 +22,8 @@ func (p *pulse) announce(m *events.Manifest) {
 	m.Beat = p.beats
 }
 
-// Open makes a producer sign, and announce an interval in its next manifests.
+// Open makes a producer sign its manifests. Its next manifests announce that the producer is open,
+// and the interval at which it sends manifests.
 func (f *Feed) Open(producer string, interval time.Duration) {
 	f.Sign(producer)
 	f.Source(producer).pulse = pulse{state: events.StateOpen, interval: interval}
@@ -41,7 +42,8 @@ func (f *Feed) Close(producer string) {
 // Lose publishes a producer.lost event in which one producer reports the loss of another.
 func (f *Feed) Lose(by, producer string) { f.LoseKey(by, producer, "") }
 
-// LoseKey is like [Feed.Lose], but the event contains the key of the lost producer.
+// LoseKey publishes a producer.lost event like [Feed.Lose]. The event also contains the public key
+// of the producer whose outbox is lost.
 func (f *Feed) LoseKey(by, producer, key string) {
 	f.Event(by, "", events.ProducerLost, events.ProducerLostData{Producer: producer, Outbox: "http", Key: key})
 	f.Manifest(by)

@@ -43,7 +43,8 @@ func SecondPerson(people ...Person) ledger.Order {
 	return ledger.Order{Action: events.AuditApprovers, Second: s}
 }
 
-// Approve publishes the last order of the feed again, approved by p.
+// Approve takes the order in the last message of the feed, adds the signature of the person p, and
+// publishes the order again.
 func (f *Feed) Approve(tb testing.TB, key *writer.Key, p Person) {
 	tb.Helper()
 	e, err := events.Decode(f.Messages[len(f.Messages)-1].Data)

@@ -79,7 +79,8 @@ func Notes(tb testing.TB, path string) (all []string) {
 	}
 }
 
-// PutNotes replaces the checkpoints in a copy of a ledger.
+// PutNotes copies a ledger and replaces all checkpoints in the copy with the signed notes in all.
+// It returns the path of the copy.
 func PutNotes(tb testing.TB, path string, all []string) string {
 	tb.Helper()
 	statements := []string{"DELETE FROM checkpoints"}

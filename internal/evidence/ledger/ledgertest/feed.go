@@ -47,7 +47,7 @@ func NewFeed(tenant string) *Feed {
 	return &Feed{Tenant: tenant, Now: Began, producers: make(map[string]*Source)}
 }
 
-// Source returns the state of a publisher.
+// Source returns the simulated state of a producer, and creates the producer if necessary.
 func (f *Feed) Source(producer string) *Source {
 	s, ok := f.producers[producer]
 	if !ok {
@@ -106,7 +106,8 @@ func (f *Feed) Add(a subjects.Address, data []byte) {
 	})
 }
 
-// Skip skips n numbers of a producer.
+// Skip makes a producer skip n sequence numbers. The next manifest lists these numbers as missing
+// with the given reason.
 func (f *Feed) Skip(producer string, n uint64, reason string) {
 	s := f.Source(producer)
 	s.missing = append(s.missing, events.Range{First: s.seq + 1, Last: s.seq + n, Reason: reason})
@@ -165,5 +166,6 @@ func (f *Feed) Run(producer, run string, n int) {
 	f.Manifest(producer)
 }
 
-// At returns a time after the last message.
+// At returns a time one second after the time of the last message. Tests use At as the clock of a
+// ledger.
 func (f *Feed) At() time.Time { return f.Now.Add(time.Second) }

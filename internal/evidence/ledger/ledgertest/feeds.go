@@ -54,7 +54,8 @@ func fillBench(f *Feed, n int) *Feed {
 	return f
 }
 
-// GauntletFeed returns a feed that fills every table.
+// GauntletFeed returns a feed with so many different records that every table of the ledger has
+// rows.
 func GauntletFeed() *Feed {
 	f := BigFeed()
 	// Add an event that reuses an id, and an event that reuses a number.
@@ -75,7 +76,8 @@ func GauntletFeed() *Feed {
 // Secret returns a text that only the payloads of a run contain.
 func Secret(run string) []byte { return []byte("the secret of " + run + ";") }
 
-// Secretive publishes a sealed run whose payloads contain its secret.
+// Secretive publishes a sealed run with n prompts. Each prompt contains the text [Secret], so that
+// a test can look for remains after an erasure.
 func (f *Feed) Secretive(producer, run, user string, n int) {
 	for i := range n {
 		e, err := events.New(events.PromptSubmit, "/test", events.PromptSubmitData{

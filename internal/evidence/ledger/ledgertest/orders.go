@@ -31,7 +31,8 @@ func (f *Feed) Order(tb testing.TB, key *writer.Key, o ledger.Order) ledger.Orde
 	return o
 }
 
-// Resolved returns o with the leaves that it selects in the ledger at path.
+// Resolved returns the order o with the leaf numbers that its selection matches in the ledger at
+// path.
 func Resolved(tb testing.TB, path string, o ledger.Order) ledger.Order {
 	tb.Helper()
 	r, err := ledger.OpenReader(path)
@@ -45,12 +46,13 @@ func Resolved(tb testing.TB, path string, o ledger.Order) ledger.Order {
 	return o
 }
 
-// EraseRun returns an order to erase a run.
+// EraseRun returns an order to erase the payloads of a run.
 func EraseRun(run string) ledger.Order {
 	return ledger.Order{Action: events.AuditErase, Selection: ledger.OrderSelection{Run: run}}
 }
 
-// Continued appends the new messages of f to a ledger, and scrubs it.
+// Continued appends the new messages of f to a ledger, and calls [writer.Ledger.Scrub]. It returns
+// the path of the ledger.
 func Continued(tb testing.TB, dir string, key *writer.Key, f *Feed, batch int) string {
 	tb.Helper()
 	path := Write(tb, dir, key, f, batch)
@@ -67,7 +69,7 @@ func Continued(tb testing.TB, dir string, key *writer.Key, f *Feed, batch int) s
 	return path
 }
 
-// Remains returns the files below dir that contain one of the texts.
+// Remains searches all files below dir for the given texts. It returns each match as "FILE: TEXT".
 func Remains(tb testing.TB, dir string, texts ...[]byte) (found []string) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -94,14 +96,14 @@ func Checked(tb testing.TB, path string, key *writer.Key) verifier.Report {
 	return Verify(tb, path, key, verifier.Options{})
 }
 
-// Changes publishes the orders that introduce the keys after position.
+// Changes publishes the key change orders of key from index position on.
 func (f *Feed) Changes(key *writer.Key, position int) {
 	for _, signed := range key.Changes(f.Tenant, position) {
 		f.Signed(signed)
 	}
 }
 
-// Signed publishes a signed order.
+// Signed publishes an audit.accessed event that contains a signed order.
 func (f *Feed) Signed(signed string) {
 	f.Event("auditor/e1", "", events.AuditAccessed, events.AuditAccessedData{
 		Action: events.AuditKey, By: "jdoe", Reason: "every year", Order: signed,

@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Form is a payload that JSON libraries could read differently.
+// A Form is a payload that two JSON libraries could read differently, such as {"Verdict":"deny"}.
+// Tests check that Go and SQLite agree about it.
 type Form struct {
 	Kind events.Kind
 	Data string
@@ -22,7 +23,8 @@ func (f Form) Event(call string) events.Event {
 	}
 }
 
-// Denials returns forms of payloads that deny their tool call.
+// Denials returns unusually written payloads that deny their tool call, such as
+// {"VERDICT":"deny"}.
 func Denials() []Form {
 	return formsOf(events.ToolBefore,
 		`{"tool":"Bash","verdict":"deny"}`, `{"tool":"Bash","Verdict":"deny"}`, `{"VERDICT":"deny","verdict":"allow"}`,
@@ -32,7 +34,8 @@ func Denials() []Form {
 	)
 }
 
-// Successes returns forms of payloads that say that their tool call succeeded.
+// Successes returns unusually written payloads of successful tool calls, such as
+// {"Status":"success"}.
 func Successes() []Form {
 	return formsOf(events.ToolResult,
 		`{"tool":"Bash","status":"success"}`, `{"tool":"Bash","Status":"success"}`, `{"statuſ":"success"}`, `{"ſtatuſ":"success"}`,
@@ -42,7 +45,8 @@ func Successes() []Form {
 	)
 }
 
-// OtherForms returns forms of other payloads on which a verdict or a table depends.
+// OtherForms returns unusually written payloads of other kinds, such as seals and gaps. Verdicts
+// and tables depend on these payloads.
 func OtherForms() []Form {
 	seals := []string{
 		`{"count":1,"first":1,"last":2,"digest":"00"}`, `{"Count":1,"First":1,"Last":2,"Digest":"00"}`, `{"count":1,"count":2,"last":2,"digest":""}`,

@@ -58,16 +58,17 @@ func (f *Feed) Enrol(producer, issuer string) {
 	f.Give(producer, Grant(issuer, events.Grant{Tenant: &f.Tenant, Producer: producer, Key: PublicKey(producer)}))
 }
 
-// Give adds a grant to the next manifest of a producer.
+// Give adds a grant to the next manifest of a producer. The grant enrols the producer's key.
 func (f *Feed) Give(producer string, g *events.Grant) { f.Source(producer).grant = g }
 
-// ChangeKey makes a producer sign with [ProducerKey] of name after the next manifest.
+// ChangeKey replaces the signing key of a producer with the test key [ProducerKey](name) after the
+// next manifest.
 func (f *Feed) ChangeKey(producer, name string) { f.Source(producer).next = ProducerKey(name) }
 
 // Sign makes a producer sign its next manifests.
 func (f *Feed) Sign(producer string) { f.Source(producer).key = ProducerKey(producer) }
 
-// AddManifest adds any manifest to the stream.
+// AddManifest adds the manifest m to the stream without any checks.
 func (f *Feed) AddManifest(m events.Manifest) {
 	f.Add(subjects.Address{Tenant: m.Tenant, Producer: m.Producer, Manifest: true}, m.Encode())
 }

@@ -20,7 +20,7 @@ func Verify(tb testing.TB, path string, key *writer.Key, opts verifier.Options) 
 	return r
 }
 
-// WantVerdicts checks both verdicts of a report.
+// WantVerdicts fails the test if the report has other verdicts on integrity and completeness.
 func WantVerdicts(tb testing.TB, r verifier.Report, integrity verifier.Integrity, completeness verifier.Completeness) {
 	tb.Helper()
 	if r.Integrity != integrity || r.Completeness != completeness {
@@ -37,7 +37,8 @@ func WantInvalid(tb testing.TB, path string, key *writer.Key, what string) {
 	}
 }
 
-// Ratios reports the median and the range of how many times faster ours is than limit.
+// Ratios runs both functions several times and reports how many times faster ours is than limit,
+// as the median and the range.
 func Ratios(b *testing.B, limit, ours func() time.Duration) {
 	b.Helper()
 	var all []float64

@@ -20,7 +20,7 @@ const (
 	AnchorDiverged AnchorState = "DIVERGED" // another key is pinned, and no signed change connects the two
 )
 
-// Anchor is the verdict on whether the ledger's key can be trusted.
+// Anchor says whether evidence outside the data directory confirms the ledger's key.
 type Anchor struct {
 	State  AnchorState `json:"state"`            // PINNED, GIVEN, NONE or DIVERGED
 	Key    string      `json:"key,omitempty"`    // id of the pinned key
@@ -30,7 +30,7 @@ type Anchor struct {
 	Reason string      `json:"reason,omitempty"` // why the state is AnchorNone or AnchorDiverged, with the remedy
 }
 
-// Pin is a key that the user saw before, stored outside the data directory.
+// Pin is a ledger key that the user has seen before. It is stored outside the data directory.
 type Pin struct {
 	Key    note.Verifier // must be from [ledger.ParseKey]
 	Origin string        // origin of the ledgers; empty for all
@@ -41,8 +41,8 @@ type Pin struct {
 	Binding bool
 }
 
-// Anchoring lists the evidence that can confirm a key. It is nil if the caller has already checked
-// the key.
+// Anchoring lists the keys that the user trusts, by an option or by a pin. The verifier compares
+// them with the ledger's key. A nil Anchoring means that the caller has already checked the key.
 type Anchoring struct {
 	Given string // option that named the key, such as "--key", if any
 	Pins  []Pin
@@ -59,9 +59,10 @@ func (p Pin) covers(tenant string) bool {
 	return err == nil && origin == p.Origin
 }
 
-// Vouch looks for a pin that confirms the ledger's key, and returns the keys that orders connect
-// with it. leads reports whether keys lead to the ledger's. Without such a pin, Vouch returns the
-// keys connected with key, which may be nil.
+// Vouch looks for a pinned key that key changes connect with the ledger's key. It returns the keys
+// that are connected with the pinned key, and the verdict. leads reports whether these keys
+// include the key that signed the ledger. If no pinned key is connected, Vouch returns the keys
+// that are connected with key, which may be nil.
 func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyOrder, leads func(ledger.Keys) bool) (ledger.Keys, *Anchor) {
 	var own ledger.Keys
 	if key != nil {
@@ -153,14 +154,16 @@ func (r *Report) concludeAnchor() {
 
 func (a *Anchor) give(by string) { a.State, a.By, a.Reason = AnchorGiven, by, "" }
 
-// Witnessed changes [AnchorNone] to [AnchorGiven] if enough witnesses cosigned.
+// Witnessed changes the state [AnchorNone] to [AnchorGiven] if the witnesses in w satisfy the
+// policy.
 func (a *Anchor) Witnessed(w *Witnesses) {
 	if a.State == AnchorNone && w != nil && w.Met {
 		a.give("--witness-policy")
 	}
 }
 
-// Remedy tells the user how to confirm the ledger's key. key is its id.
+// Remedy adds to a.Reason how the user can confirm the ledger's key. key is the id of the ledger's
+// key.
 func (a *Anchor) Remedy(key string) {
 	if a.Reason != "" {
 		a.Reason += ", and "
@@ -169,7 +172,7 @@ func (a *Anchor) Remedy(key string) {
 		"compare it with what the owner of the ledger says, and name it with --key or pin it with auditor key pin", key)
 }
 
-// Exit returns the exit status for the anchor alone.
+// Exit returns the exit status of a command if the anchor is its only problem.
 func (a *Anchor) Exit() int {
 	switch {
 	case a == nil:

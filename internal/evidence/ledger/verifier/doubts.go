@@ -1,6 +1,7 @@
 package verifier
 
-// Doubts lists all records that may be forged. A report has only the first ones.
+// Doubts lists the records that may be forged. A [Report] contains only the first ones, and Doubts
+// contains all up to a limit.
 type Doubts struct {
 	Foreign    []Foreign
 	Claims     []FindingAt // records that claim the identity of another record

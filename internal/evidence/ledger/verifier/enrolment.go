@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Enrolment says whether an issuer has granted the key of a producer's manifests.
+// Enrolment says whether an issuer has granted the signing key of a producer, so that the key is
+// known to belong to the producer.
 type Enrolment struct {
 	Enrolled bool   `json:"enrolled"`         // an accepted issuer granted the key
 	Issuer   string `json:"issuer,omitempty"` // public key of the issuer

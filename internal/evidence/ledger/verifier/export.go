@@ -14,9 +14,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ExportChecker checks the records of an export and computes the verdict on completeness. The
-// caller adds records in stream order, and checks that they are in a signed tree. In an export of
-// one run, only the seals decide.
+// ExportChecker checks the records of an export, such as a bundle, and computes the verdict on
+// completeness. The caller must add the records in stream order, and check that they are in a
+// signed tree. If the export contains one run, the verdict depends only on the seals of the run.
 type ExportChecker struct {
 	facts           *completeness
 	producers, runs map[string]int64
@@ -35,8 +35,8 @@ const (
 	TimeRange          // can cut a run in two
 )
 
-// NewExportChecker returns a checker without records. It ignores orders for other tenants or
-// without a valid signature.
+// NewExportChecker returns a checker for the export of a tenant's ledger. The checker ignores
+// signed orders that are for other tenants or that no key of the ledger signed.
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
@@ -57,8 +57,8 @@ type ExportedRecord struct {
 	Stored  time.Time // zero if unknown
 }
 
-// Add adds a record. It returns an error if the record does not match its leaf, or if an order
-// destroyed too much.
+// Add adds the next record. It returns an error if the record does not match its leaf, or if its
+// payload was destroyed although no order may destroy it.
 func (c *ExportChecker) Add(k ExportedRecord) error {
 	a := ledger.Arrival{Leaf: k.Index, Epoch: int64(k.Epoch), Stream: int64(k.Stream), Stored: nanoseconds(k.Stored)}
 	c.arrivals.Add(a)
@@ -110,7 +110,8 @@ func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
 	return f, nil
 }
 
-// AddRepetition adds a repetition, whose run and kind are unproven.
+// AddRepetition adds an event that a producer sent again. The run and kind in a are not proved by
+// the tree.
 func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	arrived := ledger.Arrival{
 		Leaf: a.Leaf, Epoch: int64(a.Epoch), Stream: int64(a.Stream), Stored: nanoseconds(a.Stored), Repeated: true,
@@ -120,12 +121,13 @@ func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	c.facts.repetition(producerRunKey{number(c.producers, a.Producer), number(c.runs, a.Run)}, a.Run, a.Kind, arrived)
 }
 
-// Arrivals returns the number and the digest of records and repetitions, for comparison with a
-// checkpoint.
+// Arrivals returns the count and the digest of all added records and repetitions. The caller
+// compares them with the signed [ledger.Arrivals] of the checkpoint.
 func (c *ExportChecker) Arrivals() (int64, tlog.Hash) { return c.arrivals.Count, c.arrivals.Digest }
 
-// Conclude writes the verdict on completeness to r. newest covers the records. It may read all
-// leaves and repetitions again.
+// Conclude writes the verdict on completeness to r. newest is the signed checkpoint that covers
+// the records. leaves and again yield all leaves and all repetitions, because Conclude may have to
+// count the events of a run again.
 func (c *ExportChecker) Conclude(
 	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
 ) error {
@@ -144,16 +146,18 @@ func (c *ExportChecker) Conclude(
 	return c.facts.conclude(r, newest, silence)
 }
 
-// Without makes the checker ignore foreign events from an earlier reading.
+// Without makes the checker ignore the records in f. They are the result of
+// [ExportChecker.Foreign] from an earlier check of the same export.
 func (c *ExportChecker) Without(f ForeignRecords) {
 	c.facts.found.known = ForeignRecords{}.With(f)
 }
 
-// Foreign returns the foreign events. If there are any, the caller repeats the check without them,
-// see [ExportChecker.Without].
+// Foreign returns the events that were sent under the name of another producer. If there are any,
+// the caller repeats the check without them, see [ExportChecker.Without].
 func (c *ExportChecker) Foreign() ForeignRecords { return c.facts.found.next }
 
-// Findings writes the records that contradict others to r, as [ExportChecker.Conclude] does.
+// Findings writes to r the records that contradict other records. It is for a caller that does not
+// call [ExportChecker.Conclude], which does the same.
 func (c *ExportChecker) Findings(r *Report) { c.facts.contrary.fill(r) }
 
 type numbered struct {

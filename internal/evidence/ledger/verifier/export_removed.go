@@ -97,7 +97,8 @@ func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	return !slices.ContainsFunc(c.leaves, func(r ledger.LeafRange) bool { return !o.Leaves.HasAll(r) })
 }
 
-// SetsRule reports whether the record at leaf sets a rule for later orders. Every bundle has these.
+// SetsRule reports whether the record at leaf contains an order that sets a rule for later orders.
+// Every bundle contains all such records.
 func (c *ExportChecker) SetsRule(leaf int64) bool { return c.ruleAt[leaf] }
 
 func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
@@ -111,8 +112,8 @@ func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
 	}
 }
 
-// Acknowledge adds a validly signed acknowledgement from outside the export. The caller checks that
-// it is in the ledger.
+// Acknowledge adds a signed acknowledgement that is in the ledger, but not in the export. The
+// caller must check that the ledger contains it.
 func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	o, said, ok := c.removed.open(leaf, c.removed.tenant, signed, time.Time{})
 	if ok && o.Action == events.AuditAcknowledge && said.Effect == "" {
@@ -121,16 +122,18 @@ func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	}
 }
 
-// Matters lists in r the findings that an order can acknowledge. r must have all findings before.
+// Matters lists in r.Matters the findings that a person can acknowledge. Call it when r contains
+// all findings.
 func (c *ExportChecker) Matters(r *Report) { c.facts.matters(r) }
 
-// ExpectsOrder reports whether the export needs the order at leaf as proof.
+// ExpectsOrder reports whether the export must contain the order at leaf, such as an order that
+// erased one of its records.
 func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
 	return c.removed.claims[leaf] != nil || c.removed.keys.ChangedAt(leaf) || c.facts.issuers.Has(leaf)
 }
 
-// Redacted returns the orders in the export and what they destroyed. A part of a ledger may lack a
-// lift, so it has no holds.
+// Redacted returns the orders in the export, with the numbers of records that they destroyed. For
+// a part of a ledger it reports no holds, because the order that lifts a hold may be missing.
 func (c *ExportChecker) Redacted() Redacted {
 	r, holds := Redacted{Erased: c.removed.erased, Pruned: c.removed.pruned, Part: c.facts.partial}, c.removed.holds
 	if r.Part {
@@ -140,8 +143,9 @@ func (c *ExportChecker) Redacted() Redacted {
 	return r
 }
 
-// MissingOrders returns an error for each order that destroyed records name but the export lacks.
-// Call it last.
+// MissingOrders returns errors about orders that the export lacks. A record without a payload
+// names the order that destroyed the payload, and the export must contain this order. Call
+// MissingOrders last.
 func (c *ExportChecker) MissingOrders() (errs []error) {
 	for order, c := range c.removed.claims {
 		errs = append(errs, fmt.Errorf("%d records are missing, from that of leaf %d on: leaf %d, which they name, brings no order",

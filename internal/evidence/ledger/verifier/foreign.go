@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Foreign is a record that the named producer did not send, as the producer's key proves. It does
-// not affect the verdict on the producer.
+// Foreign is a record that claims to be from a producer, but that the producer did not send, as
+// its signing key proves. Such a record does not affect the verdict on the producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
 	Class          ledger.Class `json:"class"`           // event, conflict or manifest
@@ -54,8 +54,8 @@ func signatureOf(m events.Manifest) signature {
 	return signatureValid
 }
 
-// ForeignRecords are events that the named producers did not send. Often only a later manifest
-// shows this, so all records are read again.
+// ForeignRecords are events that were sent under the name of another producer. Often only a later
+// manifest shows this. The verifier then reads all records a second time and ignores these events.
 type ForeignRecords struct {
 	contents map[numberedContent]bool
 	ranges   map[string][]events.Range // by producer
@@ -72,10 +72,11 @@ const maxForeign = 1 << 16
 
 const maxReadings = 4
 
-// IsEmpty reports whether f has no records.
+// IsEmpty reports whether f contains no records.
 func (f ForeignRecords) IsEmpty() bool { return len(f.contents)+len(f.ranges)+len(f.began) == 0 }
 
-// With returns the union of f and g, with ascending ranges that do not overlap.
+// With returns the records that are in f or in g. The ranges in the result ascend and do not
+// overlap.
 func (f ForeignRecords) With(g ForeignRecords) ForeignRecords {
 	var u ForeignRecords
 	for _, part := range [...]ForeignRecords{f, g} {

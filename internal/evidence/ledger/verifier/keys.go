@@ -38,7 +38,8 @@ type PendingKey struct {
 	Time   time.Time `json:"time"` // when the order was given
 }
 
-// Powerless describes an order without effect because a replaced key signed it.
+// Powerless describes an order that has no effect, because its signing key had already been
+// replaced.
 type Powerless struct {
 	Leaf   int64              `json:"leaf"` // leaf of the event that contains the order
 	Key    string             `json:"key"`  // id of the replaced key
@@ -80,7 +81,7 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	return v.readIssuers(conn, tenant)
 }
 
-// SetPending reports changes of the key that the ledger has not recorded.
+// SetPending lists in r.PendingKeys the key changes that the ledger has not recorded yet.
 func (r *Report) SetPending(pending []ledger.KeyOrder) {
 	r.PendingKeys = nil
 	for _, p := range pending {

@@ -11,7 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Matter is a finding that a person can acknowledge, so that the exit status can ignore it.
+// Matter is a finding of the verifier that a person can acknowledge with a signed order. The exit
+// status can then ignore the finding.
 type Matter struct {
 	// ID is a hash of the facts of the finding. If they change, an earlier acknowledgement no
 	// longer applies.

@@ -125,7 +125,7 @@ func (p *producerRun) lowest() uint64 {
 	return first
 }
 
-// IsOfNothing reports whether the run or time range of the report is empty.
+// IsOfNothing reports whether the run or the time range of the report contains no records.
 func (r Report) IsOfNothing() bool { return len(r.Producers) == 0 && len(r.Gaps) == 0 }
 
 func (r *Report) isQuiet() bool {

@@ -8,8 +8,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecordFindings are the first findings about records of the whole ledger, with counts of all. A
-// part may lack records that contradict others.
+// RecordFindings are the findings about single records in the whole ledger. A bundle of a part of
+// the ledger contains them, because the records that contradict each other may not all be in the
+// bundle.
 type RecordFindings struct {
 	Foreign           []Foreign      `json:"foreign,omitempty"`
 	ForeignCount      int64          `json:"foreign_count,omitempty"`
@@ -50,8 +51,9 @@ func recordFindingsOf(c *completeness) RecordFindings {
 	}
 }
 
-// Ignore makes the checker ignore foreign records, which a part may not show. Call it after
-// [ExportChecker.Without], before the first record.
+// Ignore makes the checker ignore the records in list, which the producer in them did not send. A
+// part of a ledger may lack the manifests that show this. Call Ignore after
+// [ExportChecker.Without] and before the first record.
 func (c *ExportChecker) Ignore(list []Foreign) {
 	c.facts.ignored = make(map[int64]bool)
 	for _, f := range list {
@@ -65,8 +67,9 @@ func (c *ExportChecker) Ignore(list []Foreign) {
 	}
 }
 
-// TakeOver replaces the findings about records with those of the whole ledger. Call it after
-// [ExportChecker.Conclude] or [ExportChecker.Findings], with the ledger's runs in r.Unsealed.
+// TakeOver replaces the checker's findings about single records with f, the findings in the whole
+// ledger. Call it after [ExportChecker.Conclude] or [ExportChecker.Findings]. r.Unsealed must then
+// list the runs of the whole ledger.
 func (c *ExportChecker) TakeOver(r *Report, f RecordFindings) {
 	found, contrary := &c.facts.found, &c.facts.contrary
 	found.list, found.count = f.Foreign, f.ForeignCount

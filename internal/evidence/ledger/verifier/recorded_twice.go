@@ -210,8 +210,9 @@ func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	return r, err
 }
 
-// CompareFirst compares records of the same id with the first one. Call it with all records before
-// [ExportChecker.Conclude] and [ExportChecker.Findings].
+// CompareFirst compares each event that uses the id of an earlier event with that earlier event.
+// records must yield all records. Call it before [ExportChecker.Conclude] and
+// [ExportChecker.Findings].
 func (c *ExportChecker) CompareFirst(records iter.Seq2[ExportedRecord, error]) error {
 	contrary := &c.facts.contrary
 	ids := make(map[string][]int)

@@ -132,7 +132,7 @@ type Report struct {
 	Exit      int    `json:"exit"`       // exit status of the command
 }
 
-// Signed describes the newest checkpoint in a report.
+// Signed describes the newest checkpoint of the ledger in a report.
 type Signed struct {
 	Size int64     `json:"size"` // number of leaves
 	Root string    `json:"root"` // hash of the tree, base64
@@ -141,7 +141,8 @@ type Signed struct {
 	Note string    `json:"note"` // users pass it to --trusted
 }
 
-// FindingAt describes a conflict or a message in quarantine.
+// FindingAt describes a record that conflicts with another record, or a message that the auditor
+// put in quarantine.
 type FindingAt struct {
 	Leaf           int64          `json:"leaf"`
 	Class          ledger.Class   `json:"class"`   // conflict or quarantine
@@ -210,7 +211,7 @@ type Gap struct {
 	Run      string `json:"run,omitempty"`    // only if the cause is seal
 }
 
-// RunCounts counts runs by their state, without those that need no seal.
+// RunCounts counts runs by their state. It ignores runs that need no seal.
 type RunCounts struct {
 	Sealed   int `json:"sealed"`   // runs whose end is proved
 	Open     int `json:"open"`     // runs that may go on
@@ -232,8 +233,9 @@ func (r *Report) AddProblem(format string, args ...any) {
 	}
 }
 
-// Conclude sets the verdict on integrity and the exit status. Call it when the report has all
-// problems.
+// Conclude sets the verdict on integrity and the exit status. With requireTrusted, the exit status
+// is an error if no trusted checkpoint confirms the ledger. Call Conclude when the report contains
+// all problems.
 func (r *Report) Conclude(requireTrusted bool) {
 	if r.ProblemCount > 0 {
 		r.Integrity = Invalid
@@ -250,7 +252,8 @@ func (r *Report) Conclude(requireTrusted bool) {
 	})
 }
 
-// LedgerExit returns the exit status without the anchor, witnesses and trusted checkpoints.
+// LedgerExit returns the exit status for the ledger alone. It ignores the anchor, the witnesses
+// and the trusted checkpoints.
 func (r *Report) LedgerExit() int {
 	incomplete, contradicts := r.incomplete(), r.contradicts()
 	if said := r.ExitAcknowledged; r.AllowAcknowledged && said != nil {
@@ -263,8 +266,9 @@ func (r *Report) LedgerExit() int {
 	})
 }
 
-// Explain adds the reason why an altered file is [Unproven], with the remedy, to Unproven. Call it
-// once, after [Report.Conclude].
+// Explain adds a reason to r.Unproven if the file was altered, because an altered file cannot show
+// which events are missing. remedy tells the user what to do. Call Explain once, after
+// [Report.Conclude].
 func (r *Report) Explain(remedy string) {
 	if r.Integrity == Invalid && r.Completeness == Unproven {
 		r.Unproven = append(r.Unproven, "an altered or damaged file cannot show what is missing: "+remedy)

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// AsOf says up to which message of the stream a report holds, and which events the ledger still
-// lacks.
+// AsOf says up to which message of the stream a report is valid, and counts the events that are in
+// the stream or in outboxes but not in the ledger.
 type AsOf struct {
 	Time time.Time `json:"time"` // time of the newest checkpoint
 	// Age is the age of the checkpoint by the reader's clock, or 0 if unknown.
@@ -44,11 +44,12 @@ type Later struct {
 	AtLeast   bool   `json:"at_least,omitempty"` // counting stopped early
 }
 
-// Any reports whether the ledger lacks an event. Manifests do not count, because they can be
-// heartbeats.
+// Any reports whether the ledger lacks an event of the stream. Missing manifests do not count,
+// because a manifest can be a heartbeat without events.
 func (l Later) Any() bool { return l.Events > 0 || l.AtLeast }
 
-// Waiting counts the unsent events of the tenant in one outbox.
+// Waiting counts the tenant's events in one outbox that the stream or the ledger does not have
+// yet.
 type Waiting struct {
 	Outbox  string `json:"outbox"`            // name in the data directory
 	Events  uint64 `json:"events"`            // events of the tenant that the stream or the ledger does not have
@@ -59,12 +60,14 @@ type Waiting struct {
 	Uses bool `json:"uses,omitempty"`
 }
 
-// AsOfCheckpoint returns the AsOf of a ledger that is verified without the stream.
+// AsOfCheckpoint returns the AsOf of a ledger that is verified without access to the stream. It
+// only has the position in the checkpoint.
 func AsOfCheckpoint(c ledger.Checkpoint) AsOf {
 	return AsOf{Time: c.Time, Created: c.Position.Stream, Position: c.Position.Sequence, Outboxes: []Waiting{}}
 }
 
-// Behind reports whether the ledger may lack events of the tenant.
+// Behind reports whether events of the tenant may be missing in the ledger, because they are in
+// the stream or in an outbox, or are lost.
 func (a AsOf) Behind() bool {
 	if a.OtherStream || a.Later != nil && a.Later.Any() || len(a.Missing) > 0 {
 		return true
@@ -77,7 +80,8 @@ func (a AsOf) Behind() bool {
 	return false
 }
 
-// SetAsOf sets AsOf in the report. If the ledger lacks events, the report is at best [Unproven].
+// SetAsOf stores a in the report. If a says that the ledger lacks events, completeness is at best
+// [Unproven].
 func (r *Report) SetAsOf(a AsOf) {
 	r.AsOf = &a
 	if !a.Behind() {
@@ -89,8 +93,8 @@ func (r *Report) SetAsOf(a AsOf) {
 	r.Exit = max(r.Exit, ExitIncomplete)
 }
 
-// LimitAge makes the report [Unproven] if the newest checkpoint or record is older than limit. Call
-// [Report.SetAsOf] first.
+// LimitAge sets completeness to [Unproven] at best if the newest checkpoint or the newest record
+// is older than limit. Call it after [Report.SetAsOf].
 func (r *Report) LimitAge(limit time.Duration) {
 	if r.AsOf == nil || limit <= 0 {
 		return

@@ -9,7 +9,8 @@ import (
 
 const maxOrders = 1000
 
-// Redacted lists orders and counts the records whose payloads they destroyed.
+// Redacted lists the orders in a ledger, and counts the records whose payloads these orders
+// destroyed.
 type Redacted struct {
 	Erased int64     `json:"erased"` // records whose bytes an order erased
 	Pruned int64     `json:"pruned"` // records whose bytes a retention rule destroyed
@@ -26,7 +27,7 @@ type Redacted struct {
 	Part bool `json:"part,omitempty"`
 }
 
-// OrderAt describes an order in a report.
+// OrderAt describes a signed order in the ledger, as reports show it.
 type OrderAt struct {
 	Leaf      int64                 `json:"leaf"` // leaf of the event that contains the order
 	ID        string                `json:"id"`

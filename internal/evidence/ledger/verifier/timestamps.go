@@ -29,7 +29,8 @@ type TimeStamps struct {
 	DivergedCount int            `json:"diverged_count,omitempty"`
 }
 
-// TimeStamp says which leaves existed at which time.
+// TimeStamp describes a valid time stamp. It proves that the first Size leaves of the ledger
+// existed at Time.
 type TimeStamp struct {
 	Name   string    `json:"name,omitempty"` // file with the token
 	Size   int64     `json:"size"`           // number of leaves
@@ -48,8 +49,8 @@ type BadTimeStamp struct {
 
 const maxStamps = 20 // number of listed time stamps
 
-// Lacks reports whether a time stamp is bad or all are missing. Without certificates it returns
-// false.
+// Lacks reports whether a time stamp is bad, or no time stamp is good. It returns false if there
+// are no certificates to check them with.
 func (t *TimeStamps) Lacks() bool { return t != nil && t.Checked && (t.Good == 0 || t.BadCount > 0) }
 
 func (t *TimeStamps) diverges() bool { return t != nil && t.DivergedCount > 0 }
@@ -66,7 +67,8 @@ func (t *TimeStamps) diverge(name, reason string) {
 	}
 }
 
-// Count counts a leaf of a bundle that the newest time stamp does not cover. t may be nil.
+// Count increases t.Newest.Behind if the newest time stamp does not cover the given leaf of a
+// bundle. t may be nil.
 func (t *TimeStamps) Count(leaf int64) {
 	if t != nil && t.Newest != nil && leaf >= t.Newest.Size {
 		t.Newest.Behind++
@@ -96,8 +98,8 @@ type Stamp struct {
 	compared bool
 }
 
-// CheckStamp checks the token of a stored time stamp, and with roots its authority, but not the
-// checkpoint's signature.
+// CheckStamp checks the token of a stored time stamp. With roots, it also checks that one of them
+// issued the certificate of the token. It does not check the signature of the checkpoint.
 func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 	s := Stamp{Stored: stored}
 	err := stored.Err
@@ -135,8 +137,8 @@ func (o Options) checkStamps() []Stamp {
 	return list
 }
 
-// Open checks the checkpoint's signature. If another key signed it, this ledger may have replaced
-// an earlier one.
+// Open checks that a key of the ledger signed the time-stamped checkpoint. If another key signed
+// it, the checkpoint may belong to an earlier ledger that this ledger replaced.
 func (s *Stamp) Open(keys ledger.Keys) {
 	if s.foreign {
 		return

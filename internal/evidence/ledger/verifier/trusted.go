@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Trusted is the result of comparing the ledger with a checkpoint from outside.
+// Trusted is the result of comparing the ledger with a checkpoint that was stored outside the
+// ledger.
 type Trusted struct {
 	From       string    `json:"from,omitempty"`     // anchor of the checkpoint; empty for --trusted
 	Size       int64     `json:"size"`               // number of leaves

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// ReadTrusted reads a checkpoint that the user trusts, without checking the signer, because the
-// keys may not be known yet.
+// ReadTrusted reads a checkpoint that the user trusts. It does not check who signed the
+// checkpoint, because the keys of the ledger may not be known yet.
 func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	signed = ledger.TrimNote(text)
 	if c, err = ledger.ReadCheckpoint(signed); err == nil {
@@ -49,8 +49,9 @@ func (v *verifier) openTrusted() {
 	}
 }
 
-// OtherKey explains an error of [ledger.OpenCheckpoint] by naming the signers, or returns "". size
-// is the checkpoint's.
+// OtherKey explains an error of [ledger.OpenCheckpoint] by naming the keys that signed the
+// checkpoint, and the valid keys. It returns "" for other errors. size is the number of leaves in
+// the checkpoint.
 func OtherKey(err error, keys ledger.Keys, size int64) string {
 	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
 	if !ok {

@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// WitnessLag is how much older than the newest one the cosigned checkpoint may be.
+// WitnessLag is the maximum age difference between the newest checkpoint and the newest cosigned
+// checkpoint.
 const WitnessLag = time.Minute
 
 // Witnesses reports how much of the ledger the witnesses of a policy have cosigned.
@@ -25,8 +26,8 @@ type Witnesses struct {
 	Reason string                    `json:"reason,omitempty"` // why Met is false
 }
 
-// NewWitnesses checks the cosignatures of checkpoint c against a policy, and that c is not too old
-// compared with newest.
+// NewWitnesses checks whether the witnesses in the policy have cosigned the checkpoint c. It also
+// compares c with newest, because c must not be much older than the newest checkpoint.
 func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.Checkpoint) *Witnesses {
 	found := policy.Check(signed)
 	w := &Witnesses{
@@ -47,7 +48,8 @@ func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.C
 	return w
 }
 
-// NoWitnesses returns the result for a ledger that has no cosigned checkpoint.
+// NoWitnesses returns the result for a ledger without a cosigned checkpoint. reason says why there
+// is none.
 func NoWitnesses(policy *transparency.Policy, reason string) *Witnesses {
 	return &Witnesses{By: []transparency.CosignedBy{}, Of: len(policy.Witnesses), Reason: reason}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Appended is the result of [Ledger.Append]. Leaves also counts conflicts and records in
-// quarantine.
+// Appended is the result of [Ledger.Append]. Leaves counts all new leaves, including those of
+// conflicts and of records in quarantine.
 type Appended struct {
 	Leaves      int
 	Repetitions int
@@ -19,7 +19,7 @@ type Appended struct {
 	Checkpoint  []byte           // signed note; nil if nothing changed
 }
 
-// Found describes a new conflict or record in quarantine.
+// Found describes a new record that conflicts with another record or is in quarantine.
 type Found struct {
 	Leaf           int64
 	Class          ledger.Class
@@ -28,8 +28,9 @@ type Found struct {
 	StreamSequence uint64
 }
 
-// Append adds messages in stream order and signs a new checkpoint. The caller may repeat a batch.
-// After an error the ledger is unchanged.
+// Append adds messages to the ledger and signs a new checkpoint. The messages must be in stream
+// order. The caller may append the same batch again, because messages that the ledger has are
+// ignored. After an error the ledger is unchanged.
 func (l *Ledger) Append(ctx context.Context, stream ledger.Stream, messages []ledger.Message) (done Appended, err error) {
 	err = sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		done, err = l.append(stream, messages)
@@ -70,8 +71,8 @@ func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Append
 	return b.done, err
 }
 
-// Renew signs another checkpoint of the same tree. Its later time shows that nothing has arrived
-// since.
+// Renew signs a new checkpoint of the unchanged tree. Its time shows that no record has arrived
+// since the previous checkpoint.
 func (l *Ledger) Renew(ctx context.Context) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {
@@ -87,8 +88,9 @@ func (l *Ledger) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Break records that the stream does not continue where the ledger ended. Reading resumes after the
-// position at. The caller may repeat Break. When it returns nil, the checkpoint is on disk.
+// Break records that messages of the stream are missing after the last message in the ledger. It
+// signs a checkpoint with the position at, after which reading resumes. The checkpoint is on disk
+// when Break returns nil. The caller may repeat a Break.
 func (l *Ledger) Break(ctx context.Context, at ledger.Position) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {

@@ -111,7 +111,7 @@ func (k *Key) Sign(o ledger.Order) ([]byte, error) { return o.Sign(k.signer) }
 // InAgent reports whether the private half is in an ssh-agent.
 func (k *Key) InAgent() bool { return k.agent }
 
-// Made reports whether [OpenKey] has just created k.
+// Made reports whether [OpenKey] created the key k, instead of reading an existing key.
 func (k *Key) Made() bool { return k.made }
 
 func writeTemporary(path, text string, mode fs.FileMode) (name string, err error) {

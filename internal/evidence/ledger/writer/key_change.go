@@ -49,7 +49,7 @@ func foreignKey(o ledger.Order, leaf int64) error {
 		ErrKey, leaf, o.By, ledger.FormatTime(o.Time), id)
 }
 
-// Missing returns the orders to change the key that have not reached the ledger.
+// Missing returns the signed orders to replace the key that the ledger has not recorded yet.
 func (l *Ledger) Missing() []string { return l.opts.Key.Changes(l.tenant, l.orders.replaced) }
 
 // signAgain signs all checkpoints of the unnamed tenant's ledger again after a key change. That

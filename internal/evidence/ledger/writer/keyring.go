@@ -26,7 +26,8 @@ func (k *Key) first(tenant string) int {
 	return len(k.changes)
 }
 
-// Changes returns the tenant's signed orders for key changes from a position on.
+// Changes returns the signed orders that replaced the key in the tenant's ledger, without the
+// first position changes of the key.
 func (k *Key) Changes(tenant string, position int) (signed []string) {
 	return ledger.RotationOrders(k.changes[min(position, len(k.changes)):], tenant)
 }

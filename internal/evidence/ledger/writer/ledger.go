@@ -55,7 +55,7 @@ type Ledger struct {
 }
 
 // Open opens the ledger of a tenant for writing, or creates it. A new ledger gets a signed
-// checkpoint, so that a ledger whose records were deleted cannot pass for new.
+// checkpoint at once. A ledger without a checkpoint is therefore damaged, and not new.
 //
 // The error wraps [ledger.ErrDamaged] if the newest checkpoint does not match the file, and
 // [ErrKey] if the ledger's current key is not in the key folder.

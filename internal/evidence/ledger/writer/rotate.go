@@ -46,8 +46,8 @@ type Rotated struct {
 	Retired string `json:"retired,omitempty"` // old private half; empty if deleted
 }
 
-// Rotate replaces the key in r.Dir. Meanwhile no other process may write to that folder or sign
-// with the old key. After a crash, the caller can repeat Rotate.
+// Rotate replaces the signing key in the folder r.Dir. While Rotate runs, no other process may
+// write to r.Dir or sign with the old key. After a crash, the caller can call Rotate again.
 func Rotate(r Rotation) (done Rotated, err error) {
 	if r.step == nil {
 		r.step = func(string) error { return nil }

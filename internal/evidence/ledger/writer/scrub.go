@@ -24,8 +24,8 @@ const markerName = "ledger.scrub"
 // ErrScrubLater means that [Ledger.Scrub] cannot finish because another process reads the ledger.
 var ErrScrubLater = errors.New("ledger is being read: destroyed payloads remain in its log")
 
-// Unclean reports whether the ledger of tenant below dir may contain remains of destroyed
-// payloads.
+// Unclean reports whether the files of a ledger may still contain destroyed payloads, because
+// [Ledger.Scrub] has not finished.
 func Unclean(dir, tenant string) (bool, error) {
 	path, err := ledger.Path(dir, tenant)
 	if err != nil {
@@ -45,10 +45,12 @@ func hasMarker(path string) (bool, error) {
 // Unclean reports whether [Ledger.Scrub] is needed.
 func (l *Ledger) Unclean() bool { return l.scrubber.unclean }
 
-// Scrub removes the remains of destroyed payloads from the ledger's file and log. It needs twice
-// the space. After [ErrScrubLater] or a crash, repeat it.
+// Scrub rewrites the ledger's file, so that the file and its write-ahead log no longer contain
+// destroyed payloads. It needs twice the size of the file as free disk space. After
+// [ErrScrubLater] or a crash, the caller must repeat Scrub.
 //
-// SQLite's secure_delete is not enough, because moved rows leave copies behind.
+// SQLite's option secure_delete is not enough, because it leaves copies of rows that SQLite has
+// moved.
 func (l *Ledger) Scrub(ctx context.Context) error {
 	if !l.scrubber.unclean {
 		return nil

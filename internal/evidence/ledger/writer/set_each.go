@@ -9,9 +9,9 @@ import (
 // maxParallel limits the ledgers that are written in parallel. They mostly wait for the disk.
 const maxParallel = 16
 
-// Each calls fn in parallel for each tenant, with its ledger or the error of [Open], and waits.
-// Tenants must be distinct. If fn returns true, the ledger stays out of the Set until
-// [Set.Release].
+// Each calls fn for each tenant, and returns when all calls have returned. The calls run in
+// parallel, and each gets the tenant's ledger or the error of [Open]. Tenants must be distinct. If
+// fn returns true, the ledger stays out of the Set until [Set.Release].
 func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error) (retained bool)) {
 	next := make(chan string)
 	var wg sync.WaitGroup

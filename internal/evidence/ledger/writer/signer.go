@@ -41,8 +41,8 @@ func (p Place) reference() (string, error) {
 	return agentWord + " " + verifier, err
 }
 
-// Choose makes sure that dir has a signing key at p. made is true if it was created. A key
-// elsewhere is an error.
+// Choose makes sure that dir has a signing key that is stored at the place p. It creates a missing
+// key, and made is then true. An existing key at another place is an error.
 func (p Place) Choose(dir string) (made bool, err error) {
 	if !HasKey(dir) {
 		return p.create(dir)

@@ -117,8 +117,8 @@ func signed(tb testing.TB, c, by *x509.Certificate, key, byKey crypto.Signer) []
 	return der
 }
 
-// Sign signs content like a token of the TSA. openssl cms does not check the purpose of the
-// certificate.
+// Sign signs content as the TSA signs a token. It uses "openssl cms", which also signs with a
+// certificate that is not meant for time stamps.
 func (a *TSA) Sign(tb testing.TB, content []byte, more ...string) []byte {
 	tb.Helper()
 	in, out := filepath.Join(a.dir, "content"), filepath.Join(a.dir, "signed")

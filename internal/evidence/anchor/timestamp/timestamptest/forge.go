@@ -29,8 +29,8 @@ func Content(tb testing.TB, der []byte) []byte {
 	return info.Data.Content.Data
 }
 
-// Redirect changes a token so that it is for other data, as an attacker without the TSA's key
-// could.
+// Redirect makes a token for the data from look like a token for the data to. It is an attack,
+// because the signature of the TSA no longer matches.
 func Redirect(tb testing.TB, der, from, to []byte) []byte {
 	tb.Helper()
 	content := Content(tb, der)

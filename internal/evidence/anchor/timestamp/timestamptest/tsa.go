@@ -70,7 +70,7 @@ ess_cert_id_alg = %s
 	return a
 }
 
-// Hits returns the number of requests so far.
+// Hits returns the number of requests that the TSA has received so far.
 func (a *TSA) Hits() int64 { return a.hits.Load() }
 
 // Answer makes h answer all requests instead of the TSA. Answer(nil) restores the TSA.

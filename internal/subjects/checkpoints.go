@@ -5,13 +5,15 @@ import (
 	"strings"
 )
 
-// CheckpointBucket returns the name of the key-value bucket with checkpoints and leases.
+// CheckpointBucket returns the name of the NATS key-value bucket that stores checkpoints and
+// leases.
 func (s Space) CheckpointBucket() string { return s.stream("CHECKPOINTS") }
 
-// CheckpointStream returns the name of the stream behind the bucket.
+// CheckpointStream returns the name of the stream that stores the contents of
+// [Space.CheckpointBucket].
 func (s Space) CheckpointStream() string { return "KV_" + s.CheckpointBucket() }
 
-// AllCheckpoints returns the filter for all keys of the bucket.
+// AllCheckpoints returns the filter for all keys in the checkpoint bucket.
 func (s Space) AllCheckpoints() string { return s.checkpoint(">") }
 
 func (s Space) checkpoint(key string) string { return "$KV." + s.CheckpointBucket() + "." + key }

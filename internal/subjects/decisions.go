@@ -28,7 +28,7 @@ func (s Space) Decisions(tenant string) (string, error) {
 // AllDecisions returns the filter for all requests for decisions.
 func (s Space) AllDecisions() string { return s.prefix() + "decide.*" }
 
-// DecisionTenant returns the tenant in the subject of a request.
+// DecisionTenant returns the tenant in the subject of a request for a decision.
 func (s Space) DecisionTenant(subject string) (string, error) {
 	token, ok := strings.CutPrefix(subject, s.prefix()+"decide.")
 	if !ok {

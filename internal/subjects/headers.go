@@ -16,5 +16,5 @@ const (
 	MessageID = "Nats-Msg-Id"
 )
 
-// Commit is the value of [BatchCommit].
+// Commit is the value of the header [BatchCommit], which ends a batch.
 const Commit = "1"

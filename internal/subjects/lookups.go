@@ -5,8 +5,9 @@ import "strings"
 // guardedPrefix begins the subjects of chain lookups that the embedded server must check.
 const guardedPrefix = "_HTLOOKUP."
 
-// GuardLookups redirects chain lookups in routes to [GuardedLookups]. The stream itself would
-// answer wildcards, which reveals other producers.
+// GuardLookups changes routes so that lookups of manifests go to [GuardedLookups] instead of the
+// stream. The stream itself would accept wildcards in a lookup, and would reveal the manifests of
+// other producers.
 func GuardLookups(s Space, routes []Route) []Route {
 	guarded := make([]Route, 0, len(routes))
 	for _, r := range routes {
@@ -21,8 +22,8 @@ func GuardLookups(s Space, routes []Route) []Route {
 // GuardedLookups returns the filter for all redirected lookups.
 func GuardedLookups(s Space) string { return guardedPrefix + s.AllChains() }
 
-// ChainLookup returns the stream request for a lookup in [GuardedLookups], or false unless the
-// lookup names exactly one chain.
+// ChainLookup converts the subject of a lookup in [GuardedLookups] to the subject of a stream
+// request. It returns false if the lookup does not name exactly one producer.
 func ChainLookup(s Space, guarded string) (subject string, ok bool) {
 	chain, ok := strings.CutPrefix(guarded, guardedPrefix)
 	if !ok {

@@ -22,7 +22,7 @@ const (
 	DeciderRole   Role = "decide" // a user's decision service
 )
 
-// Roles returns all roles except Owner.
+// Roles returns all roles that have limited rights. Owner is not among them.
 func Roles() []Role {
 	return []Role{PublisherRole, AuditorRole, TrackerRole, MetricsRole, ReaderRole, DeciderRole}
 }
@@ -44,8 +44,9 @@ var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events
 
 var auditorKinds = []events.Kind{events.AuditAccessed, events.ProducerLost, events.GapRecorded, events.BlobChunk}
 
-// RoleRights returns the minimum rights of a role. durable is the client's consumer. No other
-// client may subscribe below inbox, where its replies go.
+// RoleRights returns the minimum rights of a broker client with this role. durable is the name of
+// the client's consumer. inbox is the subject prefix for replies to the client, and no other
+// client may subscribe to it.
 func RoleRights(s Space, role Role, durable, inbox string) Rights {
 	r := Rights{Subscribe: []string{inbox + ".>"}}
 	ev := s.EventStream()
@@ -106,12 +107,12 @@ func chainLookup(s Space, subject string) string {
 	return "$JS.API.DIRECT.GET." + s.EventStream() + "." + subject
 }
 
-// Route forwards messages from a restricted client's account to the owner's account. Replies have
-// only the rights of the restricted account.
+// Route forwards messages that a restricted client sends to From to the subject To in the owner's
+// account. A reply has only the rights of the restricted account.
 type Route struct{ From, To string }
 
-// TenantRoutes returns the routes of a tenant's account. If a client leaves the tenant out of a
-// subject, the route adds it.
+// TenantRoutes returns the routes of a tenant's account. Each route is for subjects with the
+// tenant, or adds the tenant to a subject without it.
 func TenantRoutes(s Space, tenant string) ([]Route, error) {
 	token, err := Token(tenant)
 	if err != nil {
@@ -140,8 +141,9 @@ func LocalRoutes(s Space) []Route {
 	return routes
 }
 
-// IsServiceKind reports whether only Hooktrail's services may record events of kind k, even in
-// later versions. Engines record seals, gaps and chunks too, so they are not service kinds.
+// IsServiceKind reports whether only Hooktrail's services may publish events of kind k. The kind
+// is recognized by its prefix, so that kinds of later versions are included. Kinds such as
+// run.sealed are not service kinds, because engines publish them too.
 func IsServiceKind(k events.Kind) bool {
 	prefix, _, dotted := strings.Cut(string(k), ".")
 	return dotted && slices.Contains([]string{"audit", "clock", "issue", "producer"}, prefix)
@@ -153,8 +155,8 @@ func serviceKinds() []events.Kind {
 	return slices.DeleteFunc(events.Kinds(), func(k events.Kind) bool { return !IsServiceKind(k) })
 }
 
-// RouteRights returns the rights of a client that has only these routes and cannot publish events
-// of service kinds.
+// RouteRights returns the rights of a client that may only use the given routes. The client cannot
+// publish events of a kind for which [IsServiceKind] is true.
 func RouteRights(s Space, routes []Route) Rights {
 	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
 	for _, kind := range serviceKinds() {

@@ -30,8 +30,8 @@ func AdvisorySubjects(s Space) []string {
 	}
 }
 
-// Durable returns the name of a service's durable consumer for the events of a tenant, or of all if
-// it is empty.
+// Durable returns the name of a service's durable consumer. The consumer receives the events of
+// one tenant, or of all tenants if tenant is empty.
 func (s Space) Durable(consumer, tenant string) (string, error) {
 	c, err := FileName(consumer)
 	if err != nil || consumer == "" {

@@ -24,7 +24,8 @@ const DefaultPrefix = "hooktrail."
 // DefaultStreamPrefix is the default prefix of stream names.
 const DefaultStreamPrefix = "HOOKTRAIL_"
 
-// Space contains the prefixes of one deployment. Several deployments can then share a NATS account.
+// Space contains the name prefixes of one deployment. With different prefixes, several deployments
+// can share a NATS account.
 type Space struct {
 	Prefix       string // prefix of subjects with a final dot. Empty means DefaultPrefix
 	StreamPrefix string // prefix of stream names. Empty means DefaultStreamPrefix
@@ -102,7 +103,7 @@ func subject(s Space, branch string, parts ...part) (string, error) {
 	return b.String(), nil
 }
 
-// Chain returns the subject of a producer's manifests.
+// Chain returns the subject on which a producer publishes its manifests for a tenant.
 func (s Space) Chain(tenant, producer string) (string, error) {
 	return subject(s, "chain", part{"tenant id", tenant}, part{"producer id", producer})
 }
@@ -130,7 +131,8 @@ func (s Space) Tenant(tenant string) ([]string, error) {
 	return []string{s.prefix() + "ev." + t + ".>", s.prefix() + "chain." + t + ".>"}, nil
 }
 
-// Address contains the ids in a subject. Manifests have no Run and Kind.
+// Address contains the ids in the subject of an event or of a manifest. The subject of a manifest
+// has no Run and no Kind.
 type Address struct {
 	Tenant   string
 	Producer string

@@ -101,8 +101,9 @@ func unescape(token string) (id string, bad int) {
 	return string(b), -1
 }
 
-// FileName encodes id as a file name, its [Token] or a shorter form with a hash. On a
-// case-sensitive file system, different ids differ.
+// FileName encodes id as a file name. A short id becomes its [Token], and a long id becomes the
+// start of the token with a hash. Different ids have different names on a case-sensitive file
+// system.
 func FileName(id string) (string, error) {
 	const most = 200
 	token, err := Token(id)

@@ -12,8 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Broker is a connection to JetStream. Without an external server, one process runs the embedded
-// server for all. The methods may be called concurrently.
+// Broker is a connection to JetStream. If no external server is configured, one of the processes
+// on the data directory runs an embedded server, and the others connect to it. All methods may be
+// called concurrently.
 type Broker struct {
 	opts   Options
 	conn   *connection
@@ -136,10 +137,11 @@ func (b *Broker) URL() string {
 	return b.conn.nc.ConnectedUrlRedacted()
 }
 
-// Space returns the prefixes of the subjects and streams.
+// Space returns the prefixes that the broker's subject names and stream names have.
 func (b *Broker) Space() subjects.Space { return b.opts.Space }
 
-// Drift lists how streams differ from new ones, as "STREAM field: want X, got Y".
+// Drift lists the settings of existing streams that differ from those of newly created streams, as
+// "STREAM field: want X, got Y".
 func (b *Broker) Drift() []string { return b.health.driftNow() }
 
 // Warnings lists current problems that an operator should solve.

@@ -26,7 +26,8 @@ const maxRefusals = 10
 // ErrPermission means that the user of the connection lacks a right.
 var ErrPermission = errors.New("the broker's permissions do not allow it")
 
-// Refusal converts a permission error to one that wraps [ErrPermission], and other errors to nil.
+// Refusal converts the error of a missing NATS permission to an error that wraps [ErrPermission].
+// It returns nil for all other errors.
 func Refusal(err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil

@@ -27,8 +27,8 @@ func (l *serverLogger) fatal() error {
 // Noticef implements server.Logger.
 func (l *serverLogger) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v...) }
 
-// Warnf implements server.Logger. The warning about plain-text passwords does not apply to a
-// generated one.
+// Warnf implements server.Logger. It lowers the level of the warning about plain-text passwords,
+// because the password of the embedded server is generated.
 func (l *serverLogger) Warnf(format string, v ...any) {
 	level := slog.LevelWarn
 	if strings.HasPrefix(format, "Plaintext passwords detected") {

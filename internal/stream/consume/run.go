@@ -52,8 +52,8 @@ type loop struct {
 	resets int
 }
 
-// Run reads the stream and applies the messages to p until ctx ends, and then returns nil. With
-// Drain, it returns after the last message that existed at the start.
+// Run reads the stream and applies its messages to p. It returns nil when ctx ends. With
+// [Options.Drain], it returns after the last message that existed when Run was called.
 //
 // While the broker is unavailable or rights are missing, Run waits and reports the error through
 // Progress. With Drain, missing rights are an error.

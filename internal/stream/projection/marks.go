@@ -5,17 +5,17 @@ import (
 	"maps"
 )
 
-// Mark is the highest sequence of a producer's events that a projection has counted.
+// Mark is the highest sequence number of a producer that a projection has counted.
 type Mark struct {
 	Tenant   string
 	Producer string
 	Sequence uint64
 }
 
-// Marks stores the highest counted sequence of each producer, because a publisher can resend
-// events. The zero Marks is empty. Only one goroutine may use a Marks.
+// Marks recognizes events that a publisher has sent twice. It stores the highest counted sequence
+// number of each producer. The zero Marks is empty. Only one goroutine may use a Marks.
 //
-// Changes by Repeat are provisional until Commit.
+// Changes by [Marks.Repeat] are provisional until [Marks.Commit].
 type Marks struct {
 	committed map[source]uint64
 	changed   map[source]uint64
@@ -23,8 +23,8 @@ type Marks struct {
 
 type source struct{ tenant, producer string }
 
-// Repeat reports whether this event was counted before, and otherwise counts it. Sequence 0 is
-// never a repeat.
+// Repeat reports whether the event with this sequence number was counted before. If not, Repeat
+// counts it. An event without a sequence number has sequence 0 and is never a repeat.
 func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	if sequence == 0 {
 		return false
@@ -44,7 +44,7 @@ func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	return false
 }
 
-// Load replaces all marks by those from disk.
+// Load replaces the contents of m with marks that were read from disk.
 func (m *Marks) Load(marks iter.Seq[Mark]) {
 	*m = Marks{committed: make(map[source]uint64)}
 	for k := range marks {
@@ -52,7 +52,7 @@ func (m *Marks) Load(marks iter.Seq[Mark]) {
 	}
 }
 
-// Changed yields the provisional marks.
+// Changed yields the marks that have changed since the last Commit.
 func (m *Marks) Changed() iter.Seq[Mark] {
 	return func(yield func(Mark) bool) {
 		for s, n := range m.changed {
@@ -63,7 +63,7 @@ func (m *Marks) Changed() iter.Seq[Mark] {
 	}
 }
 
-// Commit makes the changes permanent, which the caller must have stored on disk before.
+// Commit makes the changes by Repeat permanent. The caller must have stored them on disk before.
 func (m *Marks) Commit() {
 	if m.committed == nil {
 		m.committed = make(map[source]uint64, len(m.changed))
@@ -72,5 +72,5 @@ func (m *Marks) Commit() {
 	clear(m.changed)
 }
 
-// Rollback reverts the changes since the last Commit.
+// Rollback discards the changes by Repeat since the last Commit.
 func (m *Marks) Rollback() { clear(m.changed) }

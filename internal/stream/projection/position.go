@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Position is the last stream sequence that a projection has committed. Stream and Hash reveal a
-// replaced stream.
+// Position is the sequence of the last stream message that a projection has applied. Stream and
+// Hash show later whether the stream was replaced.
 type Position struct {
 	Sequence uint64    // sequence of the last applied message
 	Stream   time.Time // creation time of the stream, which identifies it

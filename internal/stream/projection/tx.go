@@ -29,8 +29,8 @@ func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	return sqlitetx.Within(ctx, db.conn, sqlitetx.BeginWrite, func() error { return fn(db.conn) })
 }
 
-// Commit runs fn in a transaction that also stores the next position and the changed marks, which
-// may be nil.
+// Commit runs fn in a transaction and stores the position next in the same transaction. It also
+// stores the changed marks if marks is not nil.
 func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(conn *sqlite.Conn) error) error {
 	if marks != nil {
 		marks.Rollback()
@@ -56,8 +56,8 @@ func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(c
 	return err
 }
 
-// Scrub rewrites the file, so that no copies of deleted rows remain. It fails while a reader uses
-// the write-ahead log.
+// Scrub rewrites the database file, because SQLite leaves copies of deleted rows in it. Scrub
+// fails while a reader uses the write-ahead log.
 func (db *DB) Scrub(ctx context.Context) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -152,8 +152,8 @@ func openReader(path string) (*sqlite.Conn, error) {
 	return sqlite.OpenConn(uri.String(), sqlite.OpenReadOnly, sqlite.OpenURI)
 }
 
-// WithAttached runs fn in a transaction with another database attached, which nobody else may
-// write.
+// WithAttached attaches the database file at path under the given name, and runs fn in a
+// transaction. No other process may write to the attached file.
 func (db *DB) WithAttached(ctx context.Context, path, name string, fn func(conn *sqlite.Conn) error) (err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -142,7 +142,7 @@ func LocalRoutes(s Space) []Route {
 }
 
 // IsServiceKind reports whether only Hooktrail's services may publish events of kind k. The kind
-// is recognized by its prefix, so that kinds of later versions are included. Kinds such as
+// is recognised by its prefix, so that kinds of later versions are included. Kinds such as
 // run.sealed are not service kinds, because engines publish them too.
 func IsServiceKind(k events.Kind) bool {
 	prefix, _, dotted := strings.Cut(string(k), ".")

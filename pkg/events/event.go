@@ -53,7 +53,8 @@ type Attribute struct {
 // Kind returns the kind of e. Events of other tools are [Custom].
 func (e Event) Kind() Kind { return KindOf(e.Type) }
 
-// Untimed reports whether the source stated no time for e, see [Common].
+// Untimed reports whether the source of e stated no time, so that e.Time is only the time of
+// recording. See [Common].
 func (e Event) Untimed() bool {
 	var common struct {
 		Untimed bool `json:"untimed"`
@@ -61,7 +62,8 @@ func (e Event) Untimed() bool {
 	return bytes.Contains(e.Data, []byte(`"untimed"`)) && json.Unmarshal(e.Data, &common) == nil && common.Untimed
 }
 
-// Enabled reports whether e enables this hook, in any case. Empty Hooks enable all.
+// Enabled reports whether the list e.Hooks contains the hook. Upper and lower case are equal. An
+// empty e.Hooks enables all hooks.
 func (e Event) Enabled(hook string) bool {
 	names := strings.FieldsFunc(e.Hooks, func(r rune) bool { return r == ',' || r == ' ' })
 	return e.Hooks == "" || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, hook) })

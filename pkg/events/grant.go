@@ -38,8 +38,8 @@ func (g Grant) Sign(issuer string, sign func(text []byte) ([]byte, error)) (Gran
 // Signature decodes g.Sig. It returns nil if g.Sig is not an Ed25519 signature in base64.
 func (g Grant) Signature() []byte { return signatureBytes(g.Sig) }
 
-// Fault returns why g does not cover m, or "". stored is when the server stored m. No signature is
-// verified.
+// Fault returns why the grant g does not apply to the manifest m, or "" if it applies. stored is
+// when the server stored m. Fault verifies no signature.
 func (g Grant) Fault(m Manifest, stored time.Time) string {
 	switch {
 	case g.Key != m.Key:

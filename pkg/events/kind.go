@@ -5,7 +5,8 @@ import "strings"
 // Kind names a hook point, or a record that only Hooktrail writes.
 type Kind string
 
-// TypePrefix comes before the kind in the CloudEvents type.
+// TypePrefix is the start of the CloudEvents type of Hooktrail's events, such as
+// "hooktrail.tool.before".
 const TypePrefix = "hooktrail."
 
 // The kinds of hook points.

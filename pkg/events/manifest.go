@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// Manifest lists the events of one batch of a producer, so that a missing one is noticed. If it
-// lists none, Last is smaller than First.
+// Manifest lists the events in one batch of a producer, so that a missing event is noticed. In a
+// manifest without events, Last is smaller than First.
 type Manifest struct {
 	Version  int     `json:"v"` // 2, or 1 without Key and Sig
 	Tenant   string  `json:"tenant"`
@@ -30,7 +30,8 @@ type Manifest struct {
 	Sig   string `json:"sig,omitempty"`   // Ed25519 signature of [Manifest.SignedText] in base64
 }
 
-// State announces whether a producer continues its chain of manifests in a tenant.
+// State says in a manifest whether the producer is open or closed. A closed producer sends no
+// manifests for the tenant until it opens again.
 type State string
 
 // Possible values of [State]. StateClosed means that manifests list every number used so far. A
@@ -43,7 +44,7 @@ const (
 // MaxInterval is the longest [Manifest.Interval] in seconds.
 const MaxInterval = 366 * 24 * 60 * 60
 
-// Range is an inclusive range of sequences.
+// Range is a range of sequence numbers, including First and Last.
 type Range struct {
 	First  uint64 `json:"first"`
 	Last   uint64 `json:"last"`

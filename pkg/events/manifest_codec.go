@@ -67,8 +67,9 @@ func appendRange(dst []byte, r Range) []byte {
 	return append(dst, '}')
 }
 
-// DecodeManifest reads a manifest. Version 2 must have exactly the bytes of [Manifest.Encode], so
-// that the signature covers every byte. Errors are [InvalidError].
+// DecodeManifest reads a manifest. From version 2 on, data must be exactly the output of
+// [Manifest.Encode]. Otherwise data could contain bytes that the signature does not cover. Errors
+// are [InvalidError].
 func DecodeManifest(data []byte) (Manifest, error) {
 	m, err := decodeManifest(data)
 	if err != nil {

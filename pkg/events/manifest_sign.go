@@ -13,7 +13,8 @@ func (m Manifest) SignedText() []byte {
 	return AppendManifest(append(make([]byte, 0, 512), manifestContext...), m)
 }
 
-// Sign returns a copy of m, signed with key. The function sign returns the signature of a text.
+// Sign returns a signed copy of m. key is the public key, and the function sign returns the
+// signature of a text by the matching private key.
 func (m Manifest) Sign(key string, sign func(text []byte) ([]byte, error)) (Manifest, error) {
 	m.Version, m.Key = signedManifest, key
 	sig, err := sign(m.SignedText())

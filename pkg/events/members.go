@@ -47,8 +47,8 @@ func Elements(data json.RawMessage) iter.Seq[json.RawMessage] {
 	}
 }
 
-// SameEscapes returns data with only the escapes that JSON requires. Compact JSON of the same tokens
-// then has the same bytes. Without escapes, SameEscapes returns data itself.
+// SameEscapes returns data with only the escapes that JSON requires. Texts that differ only in
+// escapes then have the same bytes. If data contains no escapes, SameEscapes returns data itself.
 func SameEscapes(data json.RawMessage) json.RawMessage {
 	if bytes.IndexByte(data, '\\') < 0 {
 		return data
@@ -94,8 +94,8 @@ func unquoted(value json.RawMessage) (text []byte, ok bool) {
 	return text, true
 }
 
-// Denies reports whether e denies its action. Any member "verdict" with the value "deny" is enough,
-// even beside others. The case of letters does not matter.
+// Denies reports whether e denies its action. It returns true if any member "verdict" of e.Data is
+// "deny", even if e.Data has several such members. The case of letters does not matter.
 func (e Event) Denies() bool { return says(e.Data, "verdict", string(VerdictDeny)) }
 
 // DeniesCall reports whether e denies its tool call, in any form that [Event.Denies] finds.
@@ -104,8 +104,8 @@ func (e Event) DeniesCall() bool {
 	return (k == ToolBefore || k == Approval) && e.Denies()
 }
 
-// CallSucceeded reports whether e is a tool result with any member "status" that is "success". The
-// case of letters does not matter.
+// CallSucceeded reports whether e is a tool result whose member "status" is "success". If e.Data
+// has several such members, one of them is enough. The case of letters does not matter.
 func (e Event) CallSucceeded() bool {
 	return e.Kind() == ToolResult && says(e.Data, "status", string(ToolSuccess))
 }

@@ -3,9 +3,10 @@ package events
 import "strings"
 
 // Normalize prepares e for publication and validates it like [Event.Validate]. The time becomes
-// UTC, the run type upper case, and data compact. An empty subject is set to the run. In an event
-// of Hooktrail, an empty run is set to the subject. Normalize replaces Data and leaves its old
-// bytes unchanged.
+// UTC, the run type upper case, and Data compact JSON. An empty subject is set to the run. In an
+// event of Hooktrail, an empty run is set to the subject.
+//
+// Normalize replaces e.Data and does not change the old slice.
 func (e *Event) Normalize() error {
 	if !e.Time.IsZero() {
 		e.Time = e.Time.Round(0).UTC() // Round drops the monotonic clock

@@ -60,8 +60,8 @@ func (c *Cost) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Failure describes an error. Class names an infrastructure failure such as "timeout", because
-// messages vary.
+// Failure describes an error. Messages of the same error vary, so Class names the category of an
+// infrastructure failure, such as "timeout".
 type Failure struct {
 	Message string `json:"message"`
 	Class   string `json:"class,omitempty"`
@@ -119,7 +119,7 @@ type Common struct {
 	Untimed bool `json:"untimed,omitempty"`
 }
 
-// Redaction is a place where a marker replaced a secret or personal data.
+// Redaction describes a text in an event in which a marker replaced a secret or personal data.
 type Redaction struct {
 	Field string `json:"field"` // JSON Pointer to the text in data, empty if unknown
 	Rule  string `json:"rule"`  // id of the rule that found it

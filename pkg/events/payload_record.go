@@ -14,8 +14,9 @@ type HookExecutedData struct {
 	Common
 }
 
-// RunSealedData is the payload of run.sealed. It counts a producer's events of a run, so that
-// missing ones are noticed. A later seal replaces it.
+// RunSealedData is the payload of run.sealed. It states how many events of a run a producer has
+// sent, so that missing events are noticed. If a run continues, a later seal of the producer
+// replaces the earlier one.
 type RunSealedData struct {
 	Count uint64 `json:"count"` // number of events in the run, not counting seals
 	First uint64 `json:"first"` // sequence of the first of these events
@@ -26,8 +27,8 @@ type RunSealedData struct {
 	Common
 }
 
-// ID returns the only valid id of the run.sealed event with this payload. Replayed seals have
-// another one.
+// ID returns the id that the run.sealed event with this payload must have. A seal with another id
+// is a copy or forged.
 func (d RunSealedData) ID(tenant, producer, run string) string {
 	return DeriveID("seal", tenant, producer, run, strconv.FormatUint(d.Count, 10), d.Digest)
 }

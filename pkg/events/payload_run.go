@@ -36,7 +36,8 @@ const (
 // Open reports whether a step with this status continues.
 func (s StepStatus) Open() bool { return s == StepPending || s == StepRunning }
 
-// Stronger returns the status that counts if a step has two ends with the same time.
+// Stronger returns s or t. It decides which status counts if a step has two final events with the
+// same time.
 func (s StepStatus) Stronger(t StepStatus) StepStatus {
 	order := []StepStatus{StepPending, StepRunning, StepSkipped, StepUnknown, StepCompleted, StepInterrupted, StepFailed}
 	if slices.Index(order, t) > slices.Index(order, s) {
@@ -64,7 +65,7 @@ type StepFinishedData struct {
 	Common
 }
 
-// RunStatus is the end of a run.
+// RunStatus says how a run ended, such as completed or failed.
 type RunStatus string
 
 // Possible values of [RunStatus]. Only RunCompleted is a success, and only RunFailed is a failure.
@@ -118,8 +119,8 @@ type RunFinishedData struct {
 	Common
 }
 
-// Status returns how the run ended. A RunStatus that is not a constant means [RunUnknown]. Earlier
-// versions set only Success.
+// Status returns how the run ended. It returns [RunUnknown] for a RunStatus that this version does
+// not know. Without RunStatus, it uses Success, because earlier versions set only Success.
 func (d RunFinishedData) Status() RunStatus {
 	switch {
 	case d.RunStatus != "":
@@ -130,7 +131,9 @@ func (d RunFinishedData) Status() RunStatus {
 	return RunFailed
 }
 
-// IsEndOfLog reports whether the event does not replace another end of the run, see [ReasonEndOfLog].
+// IsEndOfLog reports whether d does not know how the run ended, such as when a log stops in the
+// middle of a run. Such an event does not replace another run.finished event. See
+// [ReasonEndOfLog].
 func (d RunFinishedData) IsEndOfLog() bool {
 	return d.RunStatus == RunUnknown && (d.Reason == ReasonEndOfLog || d.Reason == ReasonIdle || d.Reason == ReasonInTurn)
 }

@@ -44,7 +44,8 @@ var registry = []struct {
 
 func fresh[T any]() any { return new(T) }
 
-// Kinds returns all known kinds. Hook points come before records.
+// Kinds returns all kinds that this version knows. The kinds of hook points, such as tool.before,
+// come first.
 func Kinds() []Kind {
 	kinds := make([]Kind, len(registry))
 	for i, r := range registry {

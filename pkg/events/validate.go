@@ -15,8 +15,8 @@ const (
 )
 
 // Validate returns an [InvalidError] for the first attribute or data field that cannot be
-// published. Data must be compact JSON that fits its kind. Unknown kinds and fields are valid. Data
-// can have any size, because pkg/publish splits it.
+// published. Data must be compact JSON whose known fields have the right types. Unknown kinds and
+// unknown fields are valid. Data can have any size, because pkg/publish splits large events.
 func (e Event) Validate() error {
 	if err := e.validateAttributes(); err != nil {
 		return err

@@ -23,7 +23,8 @@ func OpenShared(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, e
 }
 
 // DrainShared sends all events of a shared outbox, or waits until another process has sent them.
-// It returns nil if the outbox does not exist. If ctx ends first, the events stay in the outbox.
+// If the outbox does not exist, DrainShared returns nil. If ctx ends first, the unsent events stay
+// in the outbox.
 func DrainShared(ctx context.Context, nc *nats.Conn, opts Options) error {
 	return outbox.DrainShared(ctx, atomicbatch.Over(nc), opts)
 }

@@ -29,7 +29,8 @@ type Redactor struct {
 	personal personal
 }
 
-// Span is a finding, in bytes of the original text. Spans of different rules can overlap.
+// Span is a finding of one rule in a text, such as a card number. Start and End are byte positions
+// in the original text. Spans of different rules can overlap.
 type Span struct {
 	Rule       string
 	Start, End int

@@ -21,7 +21,7 @@ func Broker(cmd *cobra.Command, shared *cli.Shared, role subjects.Role) broker.O
 	}
 }
 
-// Stopped returns nil if a signal canceled ctx and err is the resulting cancellation error. For
+// Stopped returns nil if a signal cancelled ctx and err is the resulting cancellation error. For
 // any other error, Stopped returns err.
 func Stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

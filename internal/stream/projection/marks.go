@@ -12,7 +12,7 @@ type Mark struct {
 	Sequence uint64
 }
 
-// Marks recognizes events that a publisher has sent twice. It stores the highest counted sequence
+// Marks recognises events that a publisher has sent twice. It stores the highest counted sequence
 // number of each producer. The zero Marks is empty. Only one goroutine may use a Marks.
 //
 // Changes by [Marks.Repeat] are provisional until [Marks.Commit].

@@ -42,7 +42,8 @@ type State struct {
 	chains []cursor.Chain
 }
 
-// OwesGrant reports whether the outbox still has to send the newest grant of issuer.
+// OwesGrant reports whether the newest grant of issuer is not yet in the stream for one of the
+// outbox's tenants.
 func (s State) OwesGrant(issuer *Issuer) bool { return slices.ContainsFunc(s.chains, issuer.owesGrant) }
 
 // Settled is the end of a tenant's events that the stream has acknowledged.
@@ -51,7 +52,8 @@ type Settled struct {
 	Position uint64 // stream sequence of the last manifest
 }
 
-// Gap is a range of a tenant's numbers that will never arrive, with the reason.
+// Gap is a range of sequence numbers for one tenant, with the reason why the events with these
+// numbers are lost.
 type Gap struct {
 	Tenant string `json:"tenant"`
 	events.Range

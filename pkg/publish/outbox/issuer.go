@@ -18,7 +18,8 @@ type Issuer struct {
 	sign   func(text []byte) ([]byte, error)
 }
 
-// EndorsedEnding is added to the path of an issuer's key to name the file with its endorsement.
+// EndorsedEnding is the suffix of the file with an issuer key's endorsement. The file is next to
+// the issuer's key file, such as "issuer.nk.endorsed".
 const EndorsedEnding = ".endorsed"
 
 // OpenIssuer reads an issuer's key from a file with the seed of a user nkey or NATS credentials.

@@ -31,8 +31,8 @@ type Missing struct {
 	Damaged  bool              // the outbox exists but cannot be read. It may be repairable
 }
 
-// MissingOutboxes returns the producers of a data directory whose outboxes are gone, replaced or
-// damaged.
+// MissingOutboxes returns the producers in a data directory whose outbox folder is gone, was
+// replaced, or is damaged.
 func MissingOutboxes(dataDir string) (list []Missing, err error) {
 	files, err := os.ReadDir(JournalDir(dataDir))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

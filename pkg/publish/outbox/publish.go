@@ -185,9 +185,9 @@ func (p *Publisher) flushUntil(ctx context.Context) error {
 	}
 }
 
-// Close waits like [Publisher.Flush] and closes the outbox. Unsent events stay in the outbox, and
-// the error contains their number. Append then returns [ErrClosed]. Further calls return the same
-// error.
+// Close waits like [Publisher.Flush] and closes the outbox. If events are still unsent, they stay
+// in the outbox, and the error contains their number. After Close, Append returns [ErrClosed].
+// Further calls of Close return the same error.
 func (p *Publisher) Close(ctx context.Context) error {
 	p.closing.Do(func() {
 		p.intake.close()
@@ -206,7 +206,8 @@ func (p *Publisher) Close(ctx context.Context) error {
 	return p.closed
 }
 
-// Stats are counts since Open. Pending and Bytes also include older events.
+// Stats counts events since Open. Pending and Bytes also include events that were already in the
+// outbox.
 type Stats struct {
 	Producer  string
 	Appended  uint64 // events, including seals and gap records

@@ -10,7 +10,8 @@ import (
 
 type server struct{ nc *nats.Conn }
 
-// Over returns the server at the other end of nc. Close all its links and senders before nc.
+// Over returns the server to which nc is connected. Close all links and senders of the server
+// before nc.
 func Over(nc *nats.Conn) transport.Server { return server{nc: nc} }
 
 // Link implements [transport.Server].

@@ -1,6 +1,6 @@
-// Package cursor stores how many records of an outbox the stream has acknowledged. Each line of the
-// file is a change with a checksum, so a torn line has no effect. An old cursor does no harm,
-// because the forwarder compares it with the stream.
+// Package cursor stores how many records of an outbox the stream has acknowledged. Each line of
+// the file is a change with a checksum, so that a line that was only partly written is ignored.
+// The file may be older than the stream. The forwarder therefore compares it with the stream.
 package cursor
 
 import (
@@ -18,7 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Cursor is the progress of one producer. It is not safe for concurrent use.
+// Cursor stores how far the stream has acknowledged the records of one producer. It is not safe
+// for concurrent use.
 type Cursor struct {
 	Next uint64 // ordinal of the first unacknowledged record
 	Runs *Runs
@@ -33,7 +34,8 @@ type Cursor struct {
 	stale   bool  // the file lacks a change
 }
 
-// Chain is the acknowledged part of one tenant's events.
+// Chain describes how far the stream has acknowledged a producer's events for one tenant. The name
+// refers to the manifests of the producer, each of which contains the hash of the previous one.
 type Chain struct {
 	Last  uint64         `json:"last"`            // last settled number
 	Prev  string         `json:"prev,omitempty"`  // hash of the last manifest
@@ -60,10 +62,12 @@ type Chain struct {
 // Heard returns the time when the stream acknowledged the last manifest.
 func (c Chain) Heard() time.Time { return time.UnixMilli(c.HeardAt) }
 
-// Active returns the time when the stream acknowledged the last manifest with events.
+// Active returns when the stream acknowledged the producer's last manifest that lists events.
+// Heartbeats do not list events.
 func (c Chain) Active() time.Time { return time.UnixMilli(c.ActiveAt) }
 
-// Announced stores the state of the last manifest.
+// Announced updates the chain after the stream has acknowledged the manifest m. now is the time of
+// the acknowledgement.
 func (c *Chain) Announced(m events.Manifest, now time.Time) {
 	c.State, c.Beat, c.HeardAt = m.State, m.Beat, now.UnixMilli()
 	if m.Count > 0 {
@@ -71,7 +75,7 @@ func (c *Chain) Announced(m events.Manifest, now time.Time) {
 	}
 }
 
-// Begun reports whether the stream has a manifest of the chain.
+// Begun reports whether the stream has at least one manifest of this producer for the tenant.
 func (c *Chain) Begun() bool { return c.Prev != "" }
 
 type change struct {
@@ -99,7 +103,8 @@ func Open(dir string) (*Cursor, error) {
 	return c, nil
 }
 
-// New returns a cursor without acknowledged events. runs are its first event counts.
+// New returns a cursor of an outbox without acknowledged events. runs are the event counts with
+// which the cursor starts.
 func New(dir string, runs map[RunKey]*Tally) *Cursor {
 	return &Cursor{
 		path: filepath.Join(dir, "cursor"), Next: 1, chains: map[string]*Chain{},
@@ -139,7 +144,8 @@ func (c *Cursor) apply(ch change) {
 	}
 }
 
-// Chain returns the chain of a tenant. After a change, call [Cursor.Touch] to save it.
+// Chain returns the state of one tenant's manifests. After the caller has changed it,
+// [Cursor.Touch] must be called so that the change is saved.
 func (c *Cursor) Chain(tenant string) *Chain {
 	ch := c.chains[tenant]
 	if ch == nil {
@@ -149,10 +155,10 @@ func (c *Cursor) Chain(tenant string) *Chain {
 	return ch
 }
 
-// Chains returns the chains of all tenants.
+// Chains returns the state of the manifests of each tenant, by tenant.
 func (c *Cursor) Chains() map[string]*Chain { return c.chains }
 
-// Touch marks the chain of a tenant as changed.
+// Touch marks the chain of a tenant as changed, so that [Cursor.Save] writes it.
 func (c *Cursor) Touch(tenant string) {
 	if c.dirty == nil {
 		c.dirty = map[string]*Chain{}

@@ -12,7 +12,7 @@ import (
 // RunKey identifies a run.
 type RunKey struct{ Tenant, Run string }
 
-// Tally counts the acknowledged events of one run.
+// Tally counts the events of one run that the stream has acknowledged.
 type Tally struct {
 	Count    uint64 `json:"count"`
 	First    uint64 `json:"first"`
@@ -27,7 +27,8 @@ type Tally struct {
 // Digest is a hash with a hex encoding.
 type Digest events.Hash
 
-// Chain returns SHA-256(d ‖ hash).
+// Chain returns SHA-256(d ‖ hash). The seal of a run contains the result for all events of the
+// run, see events.RunSealedData.
 func (d Digest) Chain(hash events.Hash) Digest {
 	var b [len(d) + len(hash)]byte
 	copy(b[:], d[:])
@@ -45,17 +46,19 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Runs counts the sent events of each run in a [Tally]. Idle runs are only on disk.
+// Runs stores a [Tally] of the acknowledged events for each run. The tallies of idle runs are only
+// on disk.
 type Runs struct {
 	memory map[RunKey]*Tally
 	dirty  map[string]map[string]*Tally
 	idle   idleRuns
 }
 
-// InMemory returns the tallies that are in memory.
+// InMemory returns the event counts of the runs that are in memory.
 func (r *Runs) InMemory() map[RunKey]*Tally { return r.memory }
 
-// Load loads the tally of a run into memory. If this fails, the tally has Lost set.
+// Load returns the event count of a run, and reads it from disk if necessary. If the count is
+// unreadable, Lost is set in the result, and the run is never sealed.
 func (r *Runs) Load(key RunKey) (*Tally, error) {
 	if t := r.memory[key]; t != nil {
 		return t, nil
@@ -72,7 +75,7 @@ func (r *Runs) Load(key RunKey) (*Tally, error) {
 	return t, err
 }
 
-// Touch marks the tally of a run as changed.
+// Touch marks the event count of a run as changed, so that [Cursor.Save] writes it.
 func (r *Runs) Touch(key RunKey) {
 	if r.dirty == nil {
 		r.dirty = map[string]map[string]*Tally{}

@@ -49,7 +49,8 @@ func Replace(path string, data []byte) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// Preallocate opens or creates a file of size bytes, so that writes succeed on a full disk.
+// Preallocate opens the file at path, or creates it with the given size in bytes. Writes to the
+// file then succeed even if the disk is full.
 func Preallocate(path string, size int) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == int64(size) {
 		return os.OpenFile(path, os.O_RDWR, 0o600)

@@ -6,12 +6,13 @@ import (
 	"os"
 )
 
-// Reserve is a file that only occupies space. On a full disk, it makes room for a new cursor.
+// Reserve is the path of a file that only occupies disk space. If the disk is full, the file is
+// deleted so that a new cursor file has room.
 type Reserve string
 
 const reserveBytes = 256 << 10
 
-// Use frees the reserved space and then calls do.
+// Use deletes the file to free its space, and then calls do.
 func (r Reserve) Use(do func() error) error {
 	if err := os.Remove(string(r)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("free reserved space: %w", err)
@@ -19,7 +20,7 @@ func (r Reserve) Use(do func() error) error {
 	return do()
 }
 
-// Refill reserves the space again.
+// Refill creates the file again after [Reserve.Use].
 func (r Reserve) Refill() error {
 	f, err := Preallocate(string(r), reserveBytes)
 	if err != nil {

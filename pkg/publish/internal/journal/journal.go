@@ -1,6 +1,6 @@
-// Package journal lists the producers of an outbox in a file elsewhere, so that the loss of the
-// outbox is noticed. Each line is a JSON object that updates earlier lines about a producer. A torn
-// line is ignored, since a crash can leave one.
+// Package journal lists the producers of an outbox in a file outside the outbox, so that the loss
+// of the outbox is noticed. Each line is a JSON object that updates earlier lines about the same
+// producer. A line that was only partly written before a crash is ignored.
 package journal
 
 import (
@@ -19,7 +19,7 @@ import (
 // Suffix is the end of a journal's file name.
 const Suffix = ".jsonl"
 
-// State is the last known state of a producer.
+// State is the last known state of a producer, such as open or lost.
 type State string
 
 // Possible values of [State]. Only an open producer can lose events.
@@ -30,7 +30,8 @@ const (
 	Lost   State = "lost"   // the loss is recorded
 )
 
-// Record describes a producer of an outbox, or a change of a producer.
+// Record is one line of the journal. It describes a producer of the outbox, and may update an
+// earlier line about the same producer.
 type Record struct {
 	Time     time.Time         `json:"time"` // time of the first line
 	Producer string            `json:"producer"`
@@ -93,7 +94,8 @@ func (r *Record) merge(later Record) {
 	}
 }
 
-// Missing returns the producers, except current, whose events may be or are lost.
+// Missing returns the producers in list whose events are lost or may be lost. The producer
+// current, which uses the outbox now, is not among them.
 func Missing(list []Record, current string) (missing []Record) {
 	// isChange reports whether the producer id changed between the two. A crash may have
 	// interrupted the change between its two lines in the journal.
@@ -139,7 +141,8 @@ func (f File) open() (*os.File, error) {
 	return file, err
 }
 
-// Begin replaces the file with r and the records of the missing producers.
+// Begin rewrites the file when the producer in r starts to use the outbox. The new file contains r
+// and the producers that [Missing] returns.
 func (f File) Begin(r Record) error {
 	if f.path == "" {
 		return nil

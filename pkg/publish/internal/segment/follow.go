@@ -12,11 +12,11 @@ import (
 // ErrShrunk means that a segment has become shorter since the last read.
 var ErrShrunk = errors.New("segment is shorter than it was")
 
-// Visit receives an item and the ordinal of its segment.
+// Visit receives an item and the ordinal of the first record in the item's segment.
 type Visit func(segment uint64, it Item)
 
-// Follow calls visit for each item that other processes have appended since the last call. None may
-// append meanwhile.
+// Follow calls visit for each item that other processes have appended since the last call. No
+// process may append while Follow runs.
 func Follow(l *Log, visit Visit) error {
 	for {
 		seg, end := l.Last()
@@ -40,8 +40,8 @@ func Follow(l *Log, visit Visit) error {
 	}
 }
 
-// FollowAll opens the log in dir and calls visit for each item. Items up to the ordinal sent may be
-// missing.
+// FollowAll opens the log in dir and calls visit for each item. It may skip items up to the
+// ordinal sent, because the stream already has them.
 func FollowAll(dir string, opts Options, sent uint64, visit Visit) (*Log, error) {
 	l, err := Open(dir, opts)
 	if err != nil {

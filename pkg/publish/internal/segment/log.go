@@ -41,7 +41,8 @@ func Open(dir string, opts Options) (*Log, error) {
 	return l, err
 }
 
-// OpenAt returns the log in dir without listing the folder. If there is no segment, last is zero.
+// OpenAt returns the log in dir without reading the directory. last is the last segment, or zero
+// if the log has none, and end is the ordinal of the last record.
 func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
 	l := &Log{Dir: Dir(dir), opts: opts, end: end}
 	if last.First > 0 {
@@ -131,7 +132,8 @@ func (l *Log) End() uint64 {
 	return l.end
 }
 
-// Last returns the last segment, or zero if there is none, and the last ordinal.
+// Last returns the last segment, or a zero Segment if there is none, and the ordinal of the last
+// record.
 func (l *Log) Last() (Segment, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +143,7 @@ func (l *Log) Last() (Segment, uint64) {
 	return l.list[len(l.list)-1], l.end
 }
 
-// First returns the ordinal of the first record, or 0.
+// First returns the ordinal of the first record in the log, or 0 if the log has no segment.
 func (l *Log) First() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,7 +164,7 @@ func (l *Log) Bytes() int64 {
 	return n
 }
 
-// SetEnd sets the ordinal of the last record.
+// SetEnd tells the log the ordinal of its last record, which Open does not read.
 func (l *Log) SetEnd(end uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

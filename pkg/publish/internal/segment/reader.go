@@ -21,8 +21,8 @@ type Reader struct {
 	space []byte // memory of buf
 }
 
-// Reader returns a reader for the start of the segment with ordinal, so earlier records can come
-// first.
+// Reader returns a reader that starts at the beginning of the segment with the record ordinal. The
+// reader can therefore return earlier records of the same segment first.
 func (l *Log) Reader(ordinal uint64) *Reader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,7 +35,8 @@ func (l *Log) Reader(ordinal uint64) *Reader {
 	return r
 }
 
-// All yields the items from the start of the segment with from, until the end or an error.
+// All yields the items of the log. It starts at the beginning of the segment that contains the
+// record from, and stops at the end or at an error.
 func (l *Log) All(from uint64) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		r := l.Reader(from)
@@ -73,12 +74,14 @@ func (r *Reader) Next() (Item, error) {
 	return it, nil
 }
 
-// Again returns a second reader that begins with item, the last item of r.
+// Again returns a second reader, whose first item is item. item must be the last item that r has
+// returned.
 func (r *Reader) Again(item Item) *Reader {
 	return &Reader{log: r.log, first: r.first, off: r.off - int64(item.Size), end: r.end}
 }
 
-// Position returns the segment of the last item, and the item's end in the segment.
+// Position returns where the last item ends. segment is the ordinal of the first record in its
+// segment, and end is a byte offset in this segment.
 func (r *Reader) Position() (segment uint64, end int64) { return r.first, r.off }
 
 func (r *Reader) advance() bool {
@@ -124,7 +127,7 @@ func (r *Reader) fill(n int64) error {
 	return nil
 }
 
-// Close closes the open file. Next opens it again if needed.
+// Close closes the segment file that the reader has open. A later [Reader.Next] opens it again.
 func (r *Reader) Close() {
 	if r.file != nil {
 		_ = r.file.Close() // only read

@@ -58,8 +58,8 @@ func Append(dst []byte, r *Record) []byte {
 	return dst
 }
 
-// Begin appends a record without its event to dst. The caller then appends the event and calls
-// [End].
+// Begin appends space for the header and the fields of a record to dst, but not the event. The
+// caller appends the event to buf, and then passes start to [End].
 func Begin(dst []byte, r *Record) (buf []byte, start int) {
 	start = len(dst)
 	dst = append(dst, make([]byte, HeaderBytes)...)
@@ -71,7 +71,8 @@ func Begin(dst []byte, r *Record) (buf []byte, start int) {
 	return dst, start
 }
 
-// End writes the header of the record, which occupies buf from start to the end.
+// End writes the header of a record into buf. The record starts at start, where [Begin] put it,
+// and reaches to the end of buf.
 func End(buf []byte, start int, r *Record) {
 	h, body := buf[start:start+HeaderBytes], buf[start+HeaderBytes:]
 	copy(h, magic)
@@ -95,7 +96,8 @@ const (
 	Torn             // damaged bytes at the end of the segment
 )
 
-// Item is a record, or damaged bytes in its place, which may lack a Tenant.
+// Item is a record, or a damaged range of bytes that is no valid record. The Tenant of a damaged
+// item may be empty.
 type Item struct {
 	Record
 
@@ -125,8 +127,8 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, disk.Checksum(b[:32]) == le.Uint32(b[32:]) && h.length <= maxBytes
 }
 
-// Scan reads the item at the start of b and shares memory with b. If the header is damaged, b must
-// contain the rest of the segment.
+// Scan reads the item at the start of b. The item shares memory with b. If its header is damaged,
+// b must contain the whole rest of the segment.
 func Scan(b []byte) (Item, error) {
 	if len(b) == 0 {
 		return Item{}, io.EOF

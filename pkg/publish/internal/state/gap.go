@@ -16,16 +16,18 @@ const (
 	ReasonUnknown = "unknown"
 )
 
-// Gap is a range of a tenant's numbers that will never arrive.
+// Gap is a range of sequence numbers for one tenant. The events with these numbers are lost.
 type Gap struct {
 	Tenant string
 	events.Range
 }
 
-// Gaps lists the known gaps that no acknowledged manifest has listed as missing yet.
+// Gaps lists lost sequence numbers. A gap leaves the list when the stream has acknowledged a
+// manifest that lists the numbers as missing.
 type Gaps []Gap
 
-// Add adds g, or merges it with the gap directly before it.
+// Add adds the gap g. If g directly follows a gap of the same tenant and reason, Add extends that
+// gap instead.
 func (l *Gaps) Add(g Gap) {
 	for i, other := range *l {
 		if other.Tenant == g.Tenant && other.Reason == g.Reason && other.Last+1 == g.First {
@@ -36,19 +38,20 @@ func (l *Gaps) Add(g Gap) {
 	*l = append(*l, g)
 }
 
-// Covers reports whether a single gap contains all of g.
+// Covers reports whether one gap in l contains all numbers of g.
 func (l Gaps) Covers(g Gap) bool {
 	return slices.ContainsFunc(l, func(o Gap) bool {
 		return o.Tenant == g.Tenant && o.First <= g.First && g.Last <= o.Last
 	})
 }
 
-// Forget removes the gaps of a tenant whose last number is at most last.
+// Forget removes all gaps of a tenant that end at or before the number last.
 func (l *Gaps) Forget(tenant string, last uint64) {
 	*l = slices.DeleteFunc(*l, func(g Gap) bool { return g.Tenant == tenant && g.Last <= last })
 }
 
-// Ranges divides missing numbers of a tenant into ranges by the reason of their gap.
+// Ranges splits the missing numbers from first to last of a tenant into ranges. Each range has the
+// reason of its gap, or [ReasonUnknown] if no gap contains it.
 func (l Gaps) Ranges(tenant string, first, last uint64) []events.Range {
 	var list []events.Range
 	for at := first; at <= last; {

@@ -15,8 +15,8 @@ import (
 
 // IDs is the set of ids of published events. A nil *IDs is empty. IDs is safe for concurrent use.
 //
-// The file has only the ids of acknowledged events, because recovery finds the others in the
-// segments. A full file replaces the previous one, whose ids are forgotten.
+// Only the ids of acknowledged events are written to the file, because the segments contain the
+// other events. When the file is full, it replaces the previous file, whose ids are forgotten.
 type IDs struct {
 	dir   string
 	limit int // 0 keeps all ids
@@ -67,7 +67,8 @@ func readIDs(set map[segment.IDHash]struct{}, data []byte) (size int64) {
 
 func (s *IDs) path(name string) string { return filepath.Join(s.dir, name) }
 
-// Has reports whether id was published.
+// Has reports whether an event with this id was published before. IDs that were forgotten do not
+// count.
 func (s *IDs) Has(id segment.IDHash) bool {
 	if s == nil {
 		return false
@@ -89,7 +90,8 @@ func (s *IDs) Add(id segment.IDHash) {
 	s.current[id] = struct{}{}
 }
 
-// Save writes the ids of acknowledged events. A failed write is repeated at the next call.
+// Save appends the ids of acknowledged events to the file. If the write fails, the next call
+// writes them again.
 func (s *IDs) Save(acknowledged []segment.IDHash) error {
 	if s == nil {
 		return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Losses stores the numbers of dropped events in a preallocated file, even on a full disk.
+// Losses stores which sequence numbers are lost. Its file is allocated in advance, so that a loss
+// can be stored even if the disk is full.
 type Losses struct {
 	file  *os.File
 	slots []Gap // a slot with First 0 is free
@@ -55,7 +56,8 @@ func ReadLosses(dir string) (list []Gap) {
 	return list
 }
 
-// Reread reads the file again. It returns losses that other processes have added meanwhile.
+// Reread reads the file again. It returns the losses that other processes have added since the
+// last read.
 func (l *Losses) Reread() (lost []Gap, err error) {
 	buf := make([]byte, lossSlots*lossSlot)
 	if _, err := l.file.ReadAt(buf, 0); err != nil {
@@ -102,7 +104,7 @@ func (l *Losses) put(i int, g Gap) error {
 	return nil
 }
 
-// Add stores the numbers of g as dropped.
+// Add stores that the events with the numbers in g are lost.
 func (l *Losses) Add(g Gap) error {
 	free := -1
 	for i, old := range l.slots {
@@ -120,7 +122,8 @@ func (l *Losses) Add(g Gap) error {
 	return l.put(free, g)
 }
 
-// Take calls do for each loss, and removes it if done. It stops at an error.
+// Take calls do for each stored loss, and removes the loss if do returns true. Take stops at the
+// first error.
 func (l *Losses) Take(do func(Gap) (done bool, err error)) error {
 	for i, g := range l.slots {
 		if g.First == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Tail describes the end of a shared outbox, so that a process can append without reading all
-// segments.
+// Tail describes the end of a shared outbox. A process that reads the Tail can append without
+// reading all segments.
 type Tail struct {
 	Version uint64 `json:"-"` // changes with every change of the outbox
 
@@ -28,7 +28,7 @@ type Tail struct {
 // TailName is the name of the tail file.
 const TailName = "tail"
 
-// TailHeader is the size of the file header, see [TailFile].
+// TailHeader is the size of the header of a [TailFile] in bytes.
 const TailHeader = 8 + 1 + 20 + 1 + 10 + 1
 
 // tailBytes is the preallocated size of the file, so that a tail can be written even if the disk
@@ -82,7 +82,8 @@ func (f *TailFile) head() (sum, version uint64, length int, err error) {
 	return sum, version, length, nil
 }
 
-// Read returns the tail, or ErrNoTail.
+// Read returns the stored Tail. If none is stored or it was only partly written, the error is
+// [ErrNoTail].
 func (f *TailFile) Read() (t Tail, err error) {
 	sum, version, length, err := f.head()
 	if err != nil {

@@ -147,7 +147,7 @@ func TestDocs_Flags(t *testing.T) {
 	}
 	variables := map[string]bool{
 		"HOOKTRAIL_TEST_REQUIRE": true, "HOOKTRAIL_DATA": true, "HOOKTRAIL_TOKEN": true, "HOOKTRAIL_": true,
-		"HOOKTRAIL_GAUNTLET_SEED": true, "HOOKTRAIL_GAUNTLET_EVENTS": true, "HOOKTRAIL_TEST_BD": true,
+		"HOOKTRAIL_GAUNTLET_SEED": true, "HOOKTRAIL_GAUNTLET_EVENTS": true, "HOOKTRAIL_TEST_BD": true, "HOOKTRAIL_TEST_AGENTS": true,
 	}
 	for flag := range known {
 		variables[cli.EnvName(flag)] = true

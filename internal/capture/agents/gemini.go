@@ -108,7 +108,7 @@ func (r *geminiReader) response() {
 
 // Gemini CLI prints these lines around the output of a command, except after success.
 var (
-	geminiTrailer = pattern(`^(?:</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
+	geminiTrailer = pattern(`^(?:Exit Code: \(none\)|</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
 	geminiExit    = pattern(`^Exit Code: (\d{1,9})$`)
 	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
@@ -132,28 +132,33 @@ func geminiResult(in object, c toolCall) result {
 	if strings.HasPrefix(text, "Command was cancelled by user before it could complete") {
 		e.failure, e.refused = &events.Failure{Message: ingest.Clip(text, maxSummary), Class: "interrupted"}, events.ToolInterrupted
 	}
-	exit, output := geminiShell(text)
+	exit, killed, output := geminiShell(text)
 	e.exit = exit
-	if exit != nil && *exit != 0 && e.failure == nil {
+	if (killed || exit != nil && *exit != 0) && e.failure == nil {
 		e.failure = &events.Failure{Message: ingest.Clip(output, maxSummary)}
 	}
 	return e
 }
 
-func geminiShell(text string) (*int, string) {
+// geminiShell returns the exit code of a command, whether a signal has ended it instead, and its
+// output.
+func geminiShell(text string) (exit *int, killed bool, output string) {
 	m := geminiOutput().FindStringSubmatch(text)
 	if m == nil {
-		return nil, text
+		return nil, false, text
 	}
-	output := strings.TrimRight(m[1], "\n")
+	output = strings.TrimRight(m[1], "\n")
 	for {
 		i := strings.LastIndexByte(output, '\n')
 		last := output[i+1:]
 		if exit := geminiExit().FindStringSubmatch(last); exit != nil && i >= 0 {
-			return exitCode(exit[1]), output[:i]
+			return exitCode(exit[1]), false, output[:i]
 		}
 		if i < 0 || !geminiTrailer().MatchString(last) {
-			return nil, output
+			return nil, killed, output
+		}
+		if signal, ok := strings.CutPrefix(last, "Signal: "); ok {
+			killed = signal != "(none)"
 		}
 		output = output[:i]
 	}

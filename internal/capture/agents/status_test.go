@@ -2,6 +2,7 @@ package agents_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -152,4 +153,16 @@ func TestOpenCode_IdleEndsTheRun(t *testing.T) {
 		}
 	}
 	t.Errorf("no run.finished in %v", read.Events)
+}
+
+// Gemini CLI states only the signal of a killed command, which did not succeed.
+//
+//guarantee:outcome-text
+func TestResult_GeminiSignal(t *testing.T) {
+	for _, text := range []string{`Output: x\nSignal: 9`, `Command: c\nDirectory: /p\nOutput: x\nError: (none)\nExit Code: (none)\nSignal: 9\nProcess Group PGID: 7`} {
+		payload := `{"session_id":"s","hook_event_name":"AfterTool","timestamp":"2026-11-21T07:20:48Z","tool_name":"run_shell_command","tool_input":{"command":"c"},"tool_response":{"llmContent":"` + text + `"}}`
+		if got := ended(t, "gemini-cli", "", payload); !strings.HasPrefix(got, "error") {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
 }

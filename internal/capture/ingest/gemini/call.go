@@ -90,10 +90,11 @@ func (k toolCall) result() events.ToolResultData {
 // success, error or cancelled, and said is the output of the tool.
 func Outcome(tool, status, said string, result json.RawMessage) events.ToolResultData {
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: result}
-	if code, ok := exitCode(said); ok && tool == shell {
-		data.ExitCode = &code
+	ran, failed := false, false
+	if tool == shell {
+		data.ExitCode, ran, failed = ended(said)
 	}
-	if status == "success" && (data.ExitCode == nil || *data.ExitCode == 0) {
+	if status == "success" && !failed {
 		return data
 	}
 	data.Status = events.ToolError
@@ -103,13 +104,28 @@ func Outcome(tool, status, said string, result json.RawMessage) events.ToolResul
 		data.Status, data.DeniedBy, data.Error.Class = events.ToolDenied, events.DeniedByUser, "rejected"
 	case status == "cancelled":
 		data.Status, data.Error.Class = events.ToolInterrupted, "interrupted"
-	case data.ExitCode != nil: // the command ran, and chose its output
+	case !ran: // a command that ran chose its output
+		blocked(&data, said)
+	}
+	return data
+}
+
+// ended returns the exit code of a command, whether it ran, and whether it failed.
+func ended(said string) (exit *int, ran, failed bool) {
+	if code, ok := exitCode(said); ok {
+		return &code, true, code != 0
+	}
+	killed := isKilled(said)
+	return nil, killed, killed
+}
+
+func blocked(data *events.ToolResultData, said string) {
+	switch {
 	case strings.HasPrefix(said, "Tool execution blocked: "), strings.HasPrefix(said, "Agent execution stopped by hook: "):
 		data.Status, data.DeniedBy, data.Error.Class = events.ToolDenied, events.DeniedByHook, "blocked_by_hook"
 	case strings.Contains(said, "Tool execution denied by policy"):
 		data.Status, data.DeniedBy = events.ToolDenied, events.DeniedByPermissions
 	}
-	return data
 }
 
 func personRefused(said string) bool {
@@ -156,6 +172,22 @@ func exitCode(text string) (code int, ok bool) {
 		text = before
 	}
 	return 0, false
+}
+
+// isKilled reports whether text ends with the signal that ended the command. Gemini CLI then states
+// no exit code.
+func isKilled(text string) bool {
+	for text != "" {
+		before, line := cutLast(text)
+		if line != "" && !isTrailer(line) {
+			return false
+		}
+		if signal, ok := strings.CutPrefix(line, "Signal: "); ok {
+			return signal != "(none)"
+		}
+		text = before
+	}
+	return false
 }
 
 func isTrailer(line string) bool {

@@ -165,7 +165,7 @@ func TestProperty_NotificationsChangeNothing(t *testing.T) {
 	payloads := rapid.Custom(func(t *rapid.T) events.StepFinishedData {
 		return events.StepFinishedData{
 			StepStatus: rapid.SampledFrom([]events.StepStatus{events.StepCompleted, events.StepFailed}).Draw(t, "status"),
-			TokensUsed: rapid.Ptr(rapid.Map(rapid.Int64(), func(n int64) events.Tokens { return events.Tokens{Input: n} }), true).Draw(t, "tokens"),
+			TokensUsed: rapid.Ptr(rapid.Map(rapid.Int64Range(0, 1<<40), func(n int64) events.Tokens { return events.Tokens{Input: n} }), true).Draw(t, "tokens"),
 			Metadata:   rapid.MapOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.String()), func(s []string) any { return s })).Draw(t, "metadata"),
 		}
 	})

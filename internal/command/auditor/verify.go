@@ -198,11 +198,24 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 		}
 		return key, err
 	}
+	return v.givenKey()
+}
+
+func (v verification) givenKey() (note.Verifier, error) {
 	text, err := keyFlag(v.key)
 	if err != nil {
 		return nil, err
 	}
 	return ledger.ParseKey(text)
+}
+
+// checkKey comes before the search for a ledger, because a wrong flag is an error of usage.
+func (v verification) checkKey() error {
+	if v.key == "" {
+		return nil
+	}
+	_, err := v.givenKey()
+	return err
 }
 
 func (v verification) anchoring(shared *cli.Shared) (*verifier.Anchoring, error) {

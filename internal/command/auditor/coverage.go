@@ -65,7 +65,7 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(checkMaxAge(cmd, c.maxAge), c.checkKey(), findLedger(shared.DataDir, shared.TenantOrDefault(), c.file)); err != nil {
+	if err := cmp.Or(checkMaxAge(cmd, c.maxAge), checkKey(c.key), findLedger(shared.DataDir, shared.TenantOrDefault(), c.file)); err != nil {
 		return err
 	}
 	opts := verifier.Options{Silence: c.silence, RequireEnrolled: c.requireEnrolled, AllowAcknowledged: c.allowKnown}

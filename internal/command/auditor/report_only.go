@@ -18,7 +18,7 @@ func (v verification) options(cmd *cobra.Command, shared *cli.Shared) (verifier.
 	return verifier.Options{
 		Silence: v.silence, RequireTrusted: v.requireTrusted, RequireEnrolled: v.requireEnrolled, AllowAcknowledged: v.allowKnown,
 		Run: only.Run, From: only.From, To: only.To,
-	}, cmp.Or(checkMaxAge(cmd, v.maxAge), v.checkKey(), findLedger(shared.DataDir, shared.TenantOrDefault(), v.file), err)
+	}, cmp.Or(checkMaxAge(cmd, v.maxAge), checkKey(v.key), findLedger(shared.DataDir, shared.TenantOrDefault(), v.file), err)
 }
 
 // foundNothing fails if the ledger has no record of the run, because a verdict about nothing is

@@ -198,11 +198,11 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 		}
 		return key, err
 	}
-	return v.givenKey()
+	return parseKey(v.key)
 }
 
-func (v verification) givenKey() (note.Verifier, error) {
-	text, err := keyFlag(v.key)
+func parseKey(flag string) (note.Verifier, error) {
+	text, err := keyFlag(flag)
 	if err != nil {
 		return nil, err
 	}
@@ -210,11 +210,11 @@ func (v verification) givenKey() (note.Verifier, error) {
 }
 
 // checkKey comes before the search for a ledger, because a wrong flag is an error of usage.
-func (v verification) checkKey() error {
-	if v.key == "" {
+func checkKey(flag string) error {
+	if flag == "" {
 		return nil
 	}
-	_, err := v.givenKey()
+	_, err := parseKey(flag)
 	return err
 }
 

@@ -69,7 +69,6 @@ func New(appender hooks.Appender, out io.Writer) (*Pipeline, error) {
 	return p, nil
 }
 
-// standards adds the team's standards to the state of every agent.
 func (p *Pipeline) standards(context.Context, hooks.Meta, hooks.Step) (*hooks.StepDecision, error) {
 	return hooks.ModifyStep(`{"standards":"tests first"}`), nil
 }
@@ -101,7 +100,6 @@ func (p *Pipeline) step(
 	return p.engine.Step(ctx, hooks.StepInfo{ID: id, Agent: agent, Role: roles[agent], State: state, Model: "large"}, act)
 }
 
-// plan fails with the model "large", which is overloaded. It succeeds with the fallback model.
 func (p *Pipeline) plan(ctx context.Context, a hooks.Attempt) (hooks.JSON, error) {
 	if a.Model == "large" {
 		return "", &hooks.TypedError{Type: hooks.ModelError, Model: a.Model, Err: errors.New("model is overloaded")}
@@ -111,7 +109,6 @@ func (p *Pipeline) plan(ctx context.Context, a hooks.Attempt) (hooks.JSON, error
 	return `{"plan":["fix","test"]}`, nil
 }
 
-// code edits a file, runs tests, tries to push, and starts a sub-agent. A hook denies the push.
 func (p *Pipeline) code(ctx context.Context, _ hooks.Attempt) (hooks.JSON, error) {
 	p.call(ctx, "edit", "Write", `{"file_path":"src/parse.go","content":"package src"}`, "written", nil)
 	p.call(ctx, "test", "Bash", `{"command":"go test ./..."}`, "", errors.New("FAIL src/parse_test.go:12"))

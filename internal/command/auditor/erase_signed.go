@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// signedRecords says which records the key of an enrolled producer has signed.
 type signedRecords struct {
 	enrolled map[string]bool
 	listed   map[string]uint64 // highest number in a manifest, by producer
@@ -45,7 +44,6 @@ func (s signedRecords) covers(p ledger.Sent) bool {
 	return s.enrolled[p.Producer] && p.Sequence <= s.listed[p.Producer] && !s.foreign[p.Leaf]
 }
 
-// mayDecide also accepts producers without enrolment, because a tracker can be one of them.
 func (s signedRecords) mayDecide(p ledger.Sent) bool {
 	if s.enrolled[p.Producer] {
 		return s.covers(p)

@@ -30,8 +30,8 @@ const (
 	TrackerUnproved TrackerAnswer = "unproved" // no enrolled key has signed the answer
 )
 
-// tracker returns "" for a tracker in this data directory, because only other trackers answer
-// orders. A decision after the order could be of somebody who wants to answer instead.
+// tracker only looks at decisions before the order, because any producer could write a later one in
+// order to answer the order itself.
 func (f *orderFlags) tracker(ctx context.Context, dataDir string, r *ledger.Reader, order int64) (string, error) {
 	if f.noTracker {
 		return "", nil
@@ -84,7 +84,7 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	}
 }
 
-// Only an enrolled tracker may still sign an answer.
+// An unproved answer of a tracker without enrolment is final, because no signature can follow.
 func (t *trackerAnswers) isFinal(answer TrackerAnswer) bool {
 	return answer == TrackerErased || answer == TrackerKept || answer == TrackerUnproved && !t.signed.enrolled[t.producer]
 }
@@ -108,8 +108,6 @@ func notErased(answer TrackerAnswer, name string) error {
 		"and enrol it with auditor issuer endorse, so that its answers count; --no-tracker does not wait for it", name)
 }
 
-// trackerAnswers has the answers of a producer to each order, in the order of the ledger. after is
-// the number of the last leaf that was read.
 type trackerAnswers struct {
 	producer string
 	dataDir  string
@@ -156,7 +154,6 @@ func (t *trackerAnswers) to(ctx context.Context, r *ledger.Reader, done []ledger
 	return result, nil
 }
 
-// about returns the newest answer that is proved, and otherwise whether there is any.
 func (t *trackerAnswers) about(order string) (answer TrackerAnswer) {
 	answer = TrackerMissing
 	for _, a := range t.read[order] {

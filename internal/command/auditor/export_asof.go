@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// asOf must be called before the export. After the export, call say to print how recent the ledger
-// was.
+// Call asOf before the export, because the ledger may grow meanwhile. The returned function prints
+// how recent the ledger was.
 func (x exportFlags) asOf(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader) (say func(error), err error) {
 	path, err := ledgerPath(shared.DataDir, r.Tenant(), x.file)
 	if err != nil {

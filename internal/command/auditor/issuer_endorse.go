@@ -48,8 +48,6 @@ func endorseFolders(cmd *cobra.Command, shared *cli.Shared, folders []string) er
 	})
 }
 
-// checkFolder rejects a folder that is neither empty nor a data directory, because no service
-// would read an issuer key there.
 func checkFolder(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -68,7 +66,6 @@ func checkFolder(folder string) error {
 	return nil
 }
 
-// ownIssuer reads the issuer key's endorsement without checking its signature.
 func ownIssuer(public, path string) Issuer {
 	own := Issuer{Key: public}
 	text, err := os.ReadFile(path + publish.EndorsedEnding)

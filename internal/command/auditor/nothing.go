@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// findLedger fails if there is no ledger to judge. An empty file in the data directory is not
-// nothing, because the ledger may have been emptied there.
+// An empty ledger file in the data directory is not a missing ledger, because an attacker may have
+// emptied it.
 func findLedger(dataDir, tenant, file string) error {
 	path, err := ledgerPath(dataDir, tenant, file)
 	if err != nil {

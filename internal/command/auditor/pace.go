@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// speed is the pace of a replay, such as 0.5x. Zero means without pauses.
+// speed is a multiple of real time, such as 0.5. Zero means a replay without pauses.
 type speed float64
 
 const maxSpeed = "max"

@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// knownLedgers is the file with pinned keys. Empty means the user's default file.
 type knownLedgers string
 
 func (k *knownLedgers) register(flags *pflag.FlagSet) {
@@ -47,8 +46,6 @@ func (k knownLedgers) anchoring(dataDir string) (*verifier.Anchoring, error) {
 	return a, nil
 }
 
-// given returns the trust in the key of --key. It includes the data directory's pins, which must
-// not contradict that key.
 func (k knownLedgers) given(dataDir string) (*verifier.Anchoring, error) {
 	a := &verifier.Anchoring{Given: "--key"}
 	if dataDir == "" {

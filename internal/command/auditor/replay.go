@@ -90,8 +90,7 @@ func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return r.publish(cmd, shared, reader, chosen)
 }
 
-// checkSubject rejects subjects of the event stream, because the auditor would receive the events
-// again.
+// A replay must not write to the event stream, because the auditor would record the events again.
 func (r replayFlags) checkSubject() error {
 	if r.subject == "" {
 		return nil
@@ -153,7 +152,7 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 	first := true
 	if err := r.each(cmd.Context(), reader, chosen, flush, bar, func(e ledger.Entry) error {
 		err := nc.Publish(r.subject, e.Bytes)
-		// Flush after the first event, which reports a missing right to publish at once.
+		// Flush after the first event, so that a missing right to publish is reported at once.
 		if err == nil && first {
 			first, err = false, flush()
 		}

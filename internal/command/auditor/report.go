@@ -18,7 +18,6 @@ const (
 	maxListed = 5  // names in one line
 )
 
-// lines prints a text report. Only the first line of a group has a label.
 type lines struct {
 	out     io.Writer
 	palette cli.Palette

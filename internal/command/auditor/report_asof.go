@@ -10,7 +10,6 @@ import (
 
 func (l lines) asOf(r verifier.Report) {
 	if r.AsOf != nil {
-		// The line "Completeness" names the open runs, so only count them here.
 		facts := append(inFlightTexts(r), plural(int64(len(r.Open)), "run", "runs")+" open")
 		l.print("As of", "", asOfText(*r.AsOf, strings.Join(facts, ", ")))
 	}

@@ -21,8 +21,6 @@ func (v verification) options(cmd *cobra.Command, shared *cli.Shared) (verifier.
 	}, cmp.Or(checkMaxAge(cmd, v.maxAge), checkKey(v.key), findLedger(shared.DataDir, shared.TenantOrDefault(), v.file), err)
 }
 
-// foundNothing fails if the ledger has no record of the run, because a verdict about nothing is
-// meaningless.
 func (v verification) foundNothing(opts verifier.Options, r verifier.Report) error {
 	if v.only.run == "" || r.Integrity != verifier.Verified || !r.IsOfNothing() {
 		return nil

@@ -38,8 +38,6 @@ func RunsNamed(ctx context.Context, r *ledger.Reader, name string) (near []strin
 	return near, err
 }
 
-// startsRun reports whether name is a shortened id of run. The run of a sub-agent, SESSION/AGENT,
-// only matches a name with a slash.
 func startsRun(run, name string) bool {
 	session, agent, isSub := strings.Cut(run, "/")
 	ofSession, ofAgent, wantsSub := strings.Cut(name, "/")
@@ -56,8 +54,6 @@ func Candidates(runs []string) string {
 	return termtext.ShellQuote(runs...)
 }
 
-// findRun replaces a shortened id in *run by the full id. If no id matches, findRun leaves *run
-// unchanged and the command reports the missing run.
 func findRun(cmd *cobra.Command, shared *cli.Shared, file string, run *string) error {
 	near := shortened(cmd.Context(), shared, file, *run)
 	switch len(near) {

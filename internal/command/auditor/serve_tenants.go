@@ -16,11 +16,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// All auditors of a process share cacheBytes.
 const cacheBytes = 64 << 20
 
-// serveTenants runs one auditor per tenant. Each has its own connection, stream position and lock,
-// so that another process can take over a tenant.
+// Each tenant has its own connection and lock, so that another process can take over a single
+// tenant.
 func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()

@@ -27,8 +27,6 @@ const (
 	CopyUnknown StreamCopy = "unknown" // the stream is unreadable
 )
 
-// streamCopy finds out when the event stream deletes its copies of the records. Errors are only
-// logged, because the orders have already succeeded.
 func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) {
 	c.Stream = CopyUnknown
 	last, err := lastOf(cmd.Context(), r, done)

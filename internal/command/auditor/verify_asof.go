@@ -39,8 +39,6 @@ func (v *verification) registerWait(flags *pflag.FlagSet) {
 
 type source struct{ file, path string }
 
-// question finds events in the stream and the outboxes that the ledger does not contain yet. A nil
-// question finds none.
 type question struct {
 	*asof.Question
 

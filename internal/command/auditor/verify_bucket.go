@@ -17,8 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// askLimit limits how long verify waits for the broker. After that, verify continues without the
-// broker.
 const askLimit = 5 * time.Second
 
 func (v verification) askBucket(cmd *cobra.Command, shared *cli.Shared, opts *verifier.Options, path string) error {

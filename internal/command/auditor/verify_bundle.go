@@ -35,7 +35,6 @@ func checkBundleFlags(cmd *cobra.Command) error {
 	return nil
 }
 
-// otherFiles maps the first bytes of other evidence files to the flag that verifies them.
 var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof", "hooktrail/report/v1\n": "report"} //nolint:gochecknoglobals // a constant
 
 func notABundle(path string) (err error) {

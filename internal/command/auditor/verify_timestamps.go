@@ -13,8 +13,8 @@ import (
 
 const tsaUsage = "PEM `file` with the certificates that you trust for time stamps, those of the authority's CA; requires a good time stamp"
 
-// Call askTimeStamps before reading the ledger. Otherwise a new time stamp could cover unread
-// records.
+// Call askTimeStamps before reading the ledger. Otherwise, a new time stamp could cover records
+// that were not read.
 func (v verification) askTimeStamps(opts *verifier.Options, shared *cli.Shared) (err error) {
 	if opts.TSA, err = v.tsaRoots(); err != nil {
 		return err

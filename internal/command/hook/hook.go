@@ -59,8 +59,6 @@ var (
 	errUnfinished = errors.New("a publisher began to answer and did not end in time")
 )
 
-// ask sends the payload from stdin to the publisher. On an error, payload is what was read from
-// stdin, or nil.
 func (l *line) ask(stdin *unixsocket.FD) (payload []byte, a answer, err error) {
 	key, ok := l.idKey()
 	if !ok || hooksocket.BreakerOf(l.dataDir, l.publisher).IsOpen() {
@@ -115,8 +113,8 @@ func read(stdin io.Reader) ([]byte, error) {
 	return payload, err
 }
 
-// post fails early if the publisher does not begin a response. The program that runs next waits
-// longer, and decides whether the publisher hangs.
+// post gives up early, because the program that runs next waits longer and decides whether the
+// publisher hangs.
 func (l *line) post(conn *unixsocket.FD, key string, payload []byte, until time.Time) (hooksocket.Response, error) {
 	now, wait := time.Now(), min(l.timeout, hooksocket.QuickResponse)
 	if end := now.Add(l.timeout); end.Before(until) {

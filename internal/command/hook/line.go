@@ -26,7 +26,6 @@ func (l *line) needsFull() bool {
 	return l.hooks != "" || l.publisher != "" && !strings.HasPrefix(l.publisher, unixScheme+"/")
 }
 
-// flags are the values of flags by name. Switches have the value "true".
 type flags map[string]string
 
 var (
@@ -34,8 +33,6 @@ var (
 	switches  = []string{"fail-closed", "no-redact"}
 )
 
-// parse returns false for flags that the command publisher install does not write. The command
-// publisher hook then reports them.
 func parse(args []string, getenv func(string) string) (*line, bool) {
 	given := flags{}
 	names, ok := given.split(args)

@@ -13,19 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Programs that can answer a hook, with their first arguments. The first program that is installed
-// runs.
 var (
 	fullPrograms = [][]string{{"publisher", "hook"}}
 	programs     = [][]string{{"hooktrail-capture"}, {"publisher", "hook"}}
 )
 
-// statusMissing is the exit status of a shell for a missing program. The hook command in the
-// agent's settings decides what follows.
+// statusMissing is the exit status that a shell returns for a missing program.
 const statusMissing = 127
 
-// replace runs the first installed program of list in place of this process, and returns only on
-// failure. A nil payload means that stdin was not read.
+// A nil payload means that stdin was not read, so the next program can still read it.
 func replace(list [][]string, args []string, payload []byte) int {
 	var err error
 	if payload != nil {

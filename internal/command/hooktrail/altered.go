@@ -15,8 +15,6 @@ import (
 
 const altered = "ALTERED"
 
-// addAltered takes the id, kind, run and time from the signed leaf, because the record itself was
-// altered.
 func addAltered(fold *runtree.Fold, entry ledger.Entry, wrong *ledger.RecordError) {
 	e, err := events.Decode(entry.Bytes)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// By default, run show verifies only ledgers with at most maxChecked leaves.
 const maxChecked = 100_000
 
 type doubts struct {

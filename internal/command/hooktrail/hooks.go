@@ -186,7 +186,6 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 	}
 	var opts hookfile.Options
 	if f.Asks(hookfile.NATSType) {
-		// Without a connection, nats hooks fail, and the output shows their failures.
 		o := service.Broker(cmd, shared, subjects.PublisherRole)
 		o.Name = "hooktrail hooks test"
 		nc, err := broker.Dial(ctx, o)

@@ -111,8 +111,7 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// executed counts one execution of a hook. A late end increases only Late, because its timeout was
-// counted before.
+// A late end only increases Late, because its timeout was counted before.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {

@@ -108,7 +108,6 @@ func openLedger(dataDir, tenant string) (*ledger.Reader, error) {
 	return nil, errors.Join(missing, err)
 }
 
-// noLedgerError reports that a ledger does not exist.
 type noLedgerError struct{ text string }
 
 // Error implements error.

@@ -8,8 +8,6 @@ import (
 
 const leastID = 8
 
-// shortIDs shortens run ids to the shortest starts that still differ. The id of a sub-agent's run,
-// SESSION/AGENT, keeps both parts.
 type shortIDs struct{ sessions, agents []string } // sorted
 
 func newShortIDs(runs iter.Seq[string]) *shortIDs {

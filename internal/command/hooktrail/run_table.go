@@ -21,8 +21,7 @@ type runColumn struct {
 	cell  func(ledger.RunSummary) string
 }
 
-// essential is the rank of columns that are always printed. Columns of other ranks are left out if
-// they are empty.
+// Columns of the rank essential are always printed. Other columns are left out if they are empty.
 const essential = 0
 
 const (

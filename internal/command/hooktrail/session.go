@@ -9,8 +9,6 @@ import (
 	"strings"
 )
 
-// recordedSession is a Claude Code session with a sub-agent. It was written for the demo.
-//
 //go:embed session
 var recordedSession embed.FS
 
@@ -33,8 +31,6 @@ func unpackSession(dir string) ([]string, error) {
 	return sessionFiles(filepath.Join(dir, sessionFile))
 }
 
-// sessionFiles also returns the transcripts of sub-agents, which Claude Code keeps in a folder next
-// to file.
 func sessionFiles(file string) ([]string, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("session: %w", err)

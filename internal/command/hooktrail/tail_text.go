@@ -22,7 +22,6 @@ const (
 	lineWidth = 240 // of a line without a terminal
 )
 
-// tailPrinter prints the lines of run tail.
 type tailPrinter struct {
 	cmd      *cobra.Command
 	json     bool
@@ -38,7 +37,6 @@ func newTailPrinter(cmd *cobra.Command, shared *cli.Shared) *tailPrinter {
 	return &tailPrinter{cmd: cmd, json: shared.JSON, width: cli.Columns(out), paint: cli.PaletteFor(out), ids: new(shortIDs)}
 }
 
-// know reads all run ids, so that a shortened id names only one run.
 func (p *tailPrinter) know(ctx context.Context, r *ledger.Reader) error {
 	if p.width == 0 {
 		return nil

@@ -124,7 +124,6 @@ func failure(r *runtree.Row) string {
 	return exit
 }
 
-// exitLine matches a line such as "Exit code 1", which agents put before the error text.
 var exitLine = regexp.MustCompile(`(?i)^\s*(error:\s*)?(command failed with )?exit code:?\s*\d+\.?\s*`)
 
 const (

@@ -28,8 +28,6 @@ func (w *waiting) register(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&w.timeout, "wait-timeout", defaultWait, "how long to wait for a running auditor")
 }
 
-// await waits until the auditor has stored the events. A timeout is not an error, because the
-// stream has the events.
 func (w *waiting) await(cmd *cobra.Command, b *broker.Broker, sent publisher.Sent) publisher.Audited {
 	if w.skip {
 		return publisher.AuditedSkipped

@@ -43,7 +43,6 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// parseHookFlags keeps the default of a flag with an invalid value, and returns the first error.
 func parseHookFlags(cmd *cobra.Command, args []string) error {
 	cmd.DisableFlagParsing = false
 	err := cmd.ParseFlags(args)

@@ -73,7 +73,6 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// validate rejects flags that would make the installed hook command fail later, inside the agent.
 func (f *installFlags) validate() error {
 	if f.uninstall {
 		return nil
@@ -197,8 +196,7 @@ func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
 	})
 }
 
-// hookArgs returns the arguments of the installed hook command. Paths become absolute, because
-// agents run in any folder.
+// Paths become absolute, because agents run the hook command in any folder.
 func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
 	var args []string
 	for _, f := range []struct {

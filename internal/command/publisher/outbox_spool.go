@@ -13,7 +13,6 @@ import (
 
 const spoolName = "hook-spool"
 
-// spooledOutboxes lists the spooled events of hooks like outboxes.
 func spooledOutboxes(dataDir string, names []string) (list []publisher.Outbox, err error) {
 	if len(names) > 0 {
 		return nil, nil
@@ -48,7 +47,6 @@ func destination(url string) string {
 	return fmt.Sprintf("for the publisher %s, publisher outbox flush --publisher %s sends them", url, termtext.ShellQuote(url))
 }
 
-// printRemote names the events that flush did not send, because they are for other publishers.
 func printRemote(w io.Writer, dataDir string) {
 	spooled, err := spooledOutboxes(dataDir, nil)
 	if err != nil {

@@ -39,7 +39,6 @@ func (f *tokenFlags) register(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// shownToken is the JSON output for a token. Only token create sets Token, the secret.
 type shownToken struct {
 	ID      string    `json:"id"`
 	Tenant  string    `json:"tenant"`

@@ -21,7 +21,6 @@ var (
 	kinds    = []rules.Kind{rules.Tracking, rules.Failure, rules.Followup, rules.Alarm, rules.Digest}
 )
 
-// filter selects issues. Empty fields match all.
 type filter struct {
 	status, kind string
 	labels       []string

@@ -36,8 +36,7 @@ func (s *session) readOrders(ctx context.Context) error {
 	return r.commit()
 }
 
-// erase rebuilds the runs that were erased. The last order is saved at the end, so that a crash
-// repeats the erasure.
+// The last order is saved at the end, so that a crash repeats the erasure.
 func (s *session) erase(ctx context.Context, f *file, state *fileState) error {
 	runs, err := s.erasedRuns(ctx, f.orders, state)
 	if err != nil {

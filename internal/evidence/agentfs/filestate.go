@@ -16,8 +16,8 @@ type fileState struct {
 	saved progress
 }
 
-// progress is the part of a fileState that is stored on disk. If a user restores an old copy of
-// the AgentFS file, progress is ahead of the file.
+// progress is stored outside the AgentFS file. If a user restores an old copy of the file, progress
+// is ahead of the file.
 type progress struct {
 	name    string
 	last    int64 // last leaf whose event belongs in the file
@@ -125,8 +125,7 @@ type partList struct {
 
 const partsKey = "hooktrail:parts"
 
-// listParts stores the names of all files of an agent. The entry has the time 0, so that a rebuild
-// gives the same bytes.
+// The entry has the time 0, so that a rebuild gives the same bytes.
 func listParts(f *file, s *fileState) error {
 	if s.parts <= 1 {
 		return nil

@@ -20,8 +20,6 @@ const (
 	rootInode  = 1
 )
 
-// fileSystem writes the AgentFS file system tables. Table hooktrail_files lists the paths that
-// this package wrote.
 type fileSystem struct{ conn *sqlite.Conn }
 
 func (f *fileSystem) write(path string, content []byte, at time.Time) error {
@@ -81,8 +79,7 @@ func (f *fileSystem) link(target, path string, at time.Time) error {
 	return f.addEntry(folder, name, ino, path)
 }
 
-// create returns the inode of path. A file with several names gets a new inode, so that its other
-// names keep the old content.
+// A file with several names gets a new inode, so that its other names keep the old content.
 func (f *fileSystem) create(path string, at time.Time) (int64, error) {
 	ino, ok, err := f.lookup(path)
 	if err != nil {

@@ -94,8 +94,6 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	return context, nil
 }
 
-// maxMembers limits how many members and blobs of a payload get a name in a row, because sorting
-// and looking up more would be slow.
 const maxMembers = 1000
 
 var errNoObject = errors.New("read payload: not a JSON object")
@@ -172,8 +170,7 @@ func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at tim
 	return ref, p.files.link(chunksPath, path, at)
 }
 
-// addChunk stores a part of a blob without checking the hash. The hash is checked when an event
-// refers to the blob.
+// The hash is checked later, when an event refers to the blob.
 func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil

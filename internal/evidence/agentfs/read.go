@@ -229,8 +229,7 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	return false, nil
 }
 
-// hasBefore reports whether the file has rows of the run from before the erasure. Row ids are
-// computed from leaves, so they can be compared with the order's leaf.
+// Row ids are computed from leaves, so they can be compared with the leaf of the erasure order.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

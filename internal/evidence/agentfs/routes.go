@@ -19,8 +19,7 @@ import (
 // rowsPerFile is the default limit of rows in a file, because AgentFS clients load all of them.
 const rowsPerFile = 100_000
 
-// routes stores which file contains each run, and can be rebuilt from the ledger. tenant.mu guards
-// all fields.
+// tenant.mu guards all fields of routes.
 type routes struct {
 	conn   *sqlite.Conn
 	tenant string
@@ -34,8 +33,6 @@ type routes struct {
 	states map[string]*fileState // loaded since the last commit
 }
 
-// routesVersion is the version of the routes database. Routes of any other version are computed
-// again.
 const routesVersion = 2
 
 var routesSchema = []string{
@@ -48,7 +45,6 @@ var routesSchema = []string{
 
 var dropRoutes = []string{`DROP TABLE IF EXISTS state`, `DROP TABLE IF EXISTS runs`, `DROP TABLE IF EXISTS files`}
 
-// openRoutes replaces a damaged database, because it can be rebuilt.
 func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, error) {
 	folder := filepath.Join(dir, ".routes")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -43,8 +43,7 @@ func texts(conn *sqlite.Conn, query string, args ...any) (all []string, err erro
 	return all, nil
 }
 
-// prefixed returns the range from <= s < to of all strings that begin with prefix. The last byte
-// of prefix must not be 0xff.
+// The last byte of prefix must not be 0xff, because prefixed adds one to it.
 func prefixed(prefix string) (from, to string) {
 	last := len(prefix) - 1
 	return prefix, prefix[:last] + string(prefix[last]+1)

@@ -20,7 +20,6 @@ const (
 	failed  status = "error"
 )
 
-// row is a new row of the table tool_calls. Either result or failure is set.
 type row struct {
 	key        string // see rowKey
 	name       string
@@ -33,7 +32,6 @@ type row struct {
 	ended      time.Time // zero while pending
 }
 
-// deniedByHooks is the outcome of a call that our hooks denied.
 const deniedByHooks = "deny"
 
 type storedRow struct {
@@ -52,8 +50,6 @@ func rowKey(kind, run, id string) string {
 	return kind + ":" + keyPart(run) + ":" + keyPart(id)
 }
 
-// toolCalls writes the table tool_calls. Table hooktrail_rows lists the rows that this package
-// wrote.
 type toolCalls struct {
 	conn *sqlite.Conn
 	leaf int64 // leaf of the current event, for the ids of new rows

@@ -18,8 +18,8 @@ type sources struct {
 	startedBy, finishedBy origin
 }
 
-// keepsEnd reports whether the known end of the run counts more than e. The order of delivery does
-// not matter for ends at the same time.
+// If two ends have the same time, the stronger status counts, because events may arrive in any
+// order.
 func (s sources) keepsEnd(e events.Event, data events.RunFinishedData) bool {
 	if len(s.finished) == 0 {
 		return s.finishedBy.isNewer(originOf(e))
@@ -59,8 +59,6 @@ func parseOrigin(s string) origin {
 	return origin{producer, sequence}
 }
 
-// keyValues writes the table kv_store. Table hooktrail_keys lists the keys that this package
-// wrote.
 type keyValues struct{ conn *sqlite.Conn }
 
 func (k *keyValues) sources(key string) (sources, error) {

@@ -20,7 +20,6 @@ type target struct {
 	witness int
 }
 
-// backoff pauses requests to failing witnesses, and remembers how many leaves each has cosigned.
 type backoff struct {
 	now    func() time.Time
 	logger *slog.Logger

@@ -13,8 +13,6 @@ import (
 // a stopped auditor to expire.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
-// bucketAnchor uploads checkpoints to the bucket while this auditor holds the bucket's lease.
-// Otherwise, bucketAnchor compares the uploaded checkpoints with the local ledgers.
 type bucketAnchor struct {
 	leadership *leadership
 	storage    *bucketStorage

@@ -9,8 +9,7 @@ import (
 
 const maxKnown = 4096
 
-// bucketStorage reads and writes checkpoints in the bucket. The lease holder caches them, because
-// no other process writes them.
+// The lease holder may cache checkpoints, because no other process writes them.
 type bucketStorage struct {
 	bucket *bucket.Bucket
 	lease  *bucket.Lease

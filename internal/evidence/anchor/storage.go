@@ -16,7 +16,6 @@ import (
 
 const roundTimeout = 10 * time.Second
 
-// storage keeps the newest checkpoint of each tenant outside the ledgers' folder.
 type storage interface {
 	name() string
 	// load returns the stored note and its revision. signed is nil if no note is stored.
@@ -48,8 +47,6 @@ func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
 	return a.storage.store(ctx, tenant, newest, revision)
 }
 
-// prepare returns the checkpoint to store, or nil if the stored checkpoint should stay. revision
-// identifies the stored checkpoint.
 func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
@@ -70,7 +67,6 @@ func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []by
 // ErrForked means that a ledger does not continue a checkpoint that was stored outside it.
 var ErrForked = errors.New("the ledger is not what it was when the kept checkpoint was signed")
 
-// errBehind means that the ledger has read less of the stream than the stored checkpoint.
 var errBehind = errors.New("it is an older copy, or has to catch up")
 
 var errShort = errors.New("it is shorter at the same position of the stream: it was cut off, or did not begin with the stream " +

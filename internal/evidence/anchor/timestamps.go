@@ -42,8 +42,7 @@ func (t Timestamps) Validate() error {
 	return nil
 }
 
-// timestampAnchor stores time stamps next to the ledgers. Old time stamps are never deleted,
-// because they prove earlier times.
+// Old time stamps are never deleted, because they prove earlier times.
 type timestampAnchor struct {
 	uploads   *uploads
 	ledgerDir string
@@ -128,8 +127,6 @@ func (a *timestampAnchor) setDue(tenant string, last time.Time) {
 	a.due[tenant] = last.Add(a.interval)
 }
 
-// next returns the checkpoint to time-stamp, or nil if the ledger has not changed since its last
-// time stamp.
 func (a *timestampAnchor) next(ctx context.Context, tenant string, last timestamp.Stored) (newest []byte, size int64, err error) {
 	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {

@@ -20,8 +20,6 @@ const (
 	maxUploadInterval = 5 * time.Second
 )
 
-// uploads schedules the uploads of checkpoints to one anchor. Each round retries the failed uploads
-// of the last one.
 type uploads struct {
 	ledgerDir string
 	tenant    string // empty means all

@@ -24,8 +24,6 @@ const (
 // errUnanswered means that the server may or may not have stored a write.
 var errUnanswered = errors.New("no answer")
 
-// write is a message for the bucket. The server refuses the message unless revision is the
-// subject's last message.
 type write struct {
 	subject  string
 	data     []byte

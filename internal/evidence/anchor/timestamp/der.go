@@ -9,8 +9,7 @@ import (
 	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// der reads the elements of a DER value. After an unexpected element, bad stays true, so one check
-// at the end suffices.
+// After an unexpected element, bad stays true, so one check at the end of a DER value suffices.
 type der struct {
 	in  cryptobyte.String
 	bad *bool // shared with the values inside

@@ -11,7 +11,6 @@ import (
 	tag "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-// nonceBits is the length of the random number that links an answer to its request.
 const nonceBits = 64
 
 // A Request is a request for a token.

@@ -16,10 +16,9 @@ import (
 )
 
 const (
-	header = "hooktrail/timestamp/v1"
-	folder = "timestamps"
-	suffix = ".timestamp"
-	// maxStored limits the size in bytes of a file that contains a time stamp and its checkpoint.
+	header    = "hooktrail/timestamp/v1"
+	folder    = "timestamps"
+	suffix    = ".timestamp"
 	maxStored = 256 << 10
 	// MaxFiles limits how many time stamps of a ledger are read.
 	MaxFiles = 100_000

@@ -195,7 +195,6 @@ func parseAttributes(in der) (map[string][]byte, error) {
 	return found, nil
 }
 
-// hashes are the accepted hash functions by OID.
 var hashes = map[string]crypto.Hash{ //nolint:gochecknoglobals // a constant
 	"2.16.840.1.101.3.4.2.1": crypto.SHA256, "2.16.840.1.101.3.4.2.2": crypto.SHA384, "2.16.840.1.101.3.4.2.3": crypto.SHA512,
 }

@@ -28,8 +28,8 @@ type algorithm struct {
 	is     x509.SignatureAlgorithm
 }
 
-// algorithms are the accepted signature algorithms. digest is the hash function that the signer
-// states, because some algorithms do not name one.
+// digest is the hash function that the signer states, because some signature algorithms do not name
+// one.
 var algorithms = []algorithm{ //nolint:gochecknoglobals // a constant
 	{oidRSA, crypto.SHA256, x509.SHA256WithRSA},
 	{oidRSA, crypto.SHA384, x509.SHA384WithRSA},

@@ -83,8 +83,20 @@ func (t *tracer) approved(x *fact) {
 	if !ok || row == nil || p.verdict == "" || p.verdict == events.VerdictAllow {
 		return
 	}
-	if p.verdict == events.VerdictDeny || row.Verdict == events.VerdictAsk {
-		row.Verdict, row.Hook, row.Reason = events.VerdictDeny, p.hook, p.reason
+	if p.verdict == events.VerdictDeny {
+		row.deny(p)
+	} else if row.Verdict == events.VerdictAsk {
+		row.unapproved = &p
+	}
+}
+
+func (r *Row) deny(p call) { r.Verdict, r.Hook, r.Reason = events.VerdictDeny, p.hook, p.reason }
+
+// settleQuestion denies a call without a result if no hook approved it, because an engine then runs
+// no call. A result shows that a person approved the call in the agent's own dialog, or denied it.
+func (r *Row) settleQuestion() {
+	if r.unapproved != nil && !r.answered {
+		r.deny(*r.unapproved)
 	}
 }
 

@@ -18,6 +18,7 @@ func (t *tracer) finish() {
 		slices.SortFunc(s.Rows, func(a, b *Row) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.n, b.n)) })
 		sum = sum.Plus(s.Tokens)
 		for _, row := range s.Rows {
+			row.settleQuestion()
 			row.NoRun = row.Run != "" && t.all.runs[row.Run] == nil
 			tr.count(row)
 		}

@@ -142,6 +142,8 @@ type Row struct {
 	start    bool // start of a sub-agent without a call
 	answered bool // it has a result
 	patched  bool // hooks changed the arguments
+
+	unapproved *call // the answer of hooks to a question; nil if they approved or denied the call
 }
 
 // Denied reports whether a hook denied the tool call of the row, or the tool refused to run it.

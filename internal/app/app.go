@@ -24,8 +24,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// closeTimeout limits how long a stop waits for open HTTP requests. A stop without a drain waits
-// as long for the publisher to send its last events.
 const closeTimeout = 10 * time.Second
 
 // Options configures [Run].
@@ -171,8 +169,6 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	return errors.Join(failed, removeSocket())
 }
 
-// endorse signs the issuer key of the data directory. Without this signature, an outbox that the
-// issuer enrols does not count as enrolled.
 func (a *app) endorse(ctx context.Context) {
 	o := a.opts.Audit
 	o.DataDir, o.Logger = a.opts.DataDir, a.opts.Logger.With("part", auditorName)
@@ -210,8 +206,6 @@ func (a *app) start(ctx context.Context, s *service) (stop func()) {
 	}
 }
 
-// drain stops the services in the order in which events pass through them, so that no event stays
-// behind.
 func (a *app) drain(ctx context.Context, stops []func()) {
 	began := time.Now()
 	log := a.opts.Logger

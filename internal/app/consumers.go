@@ -46,7 +46,7 @@ const (
 	metricsName   = "metrics"
 )
 
-// Each group reads the events that earlier groups publish.
+// stages orders the services, because each group reads the events that earlier groups publish.
 func (c Consumers) stages() [][]consumer {
 	return [][]consumer{
 		{{trackerName, c.runTracker}},

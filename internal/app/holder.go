@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// holder is the process that runs the services of a data directory.
 type holder struct {
 	Process int    `json:"process"`
 	HTTP    string `json:"http"`

@@ -37,7 +37,6 @@ const (
 	stableAfter = 10 * time.Minute // a longer run resets the pause to firstPause
 )
 
-// service runs a function and restarts it after an early end.
 type service struct {
 	name string
 	run  func(ctx context.Context, report report) error
@@ -46,8 +45,6 @@ type service struct {
 	status ServiceStatus
 }
 
-// A service calls report with the number of unhandled messages. A non-nil err means that the
-// service runs but makes no progress.
 type report func(err error, lag uint64)
 
 func newService(name string, run func(ctx context.Context, report report) error) *service {

@@ -45,7 +45,7 @@ func isAttributeName[T string | []byte](name T) bool {
 	return len(name) > 0
 }
 
-// isScalar reports whether value is a string, a boolean or an integer. value must be valid JSON.
+// isScalar requires valid JSON.
 func isScalar(value json.RawMessage) bool {
 	switch value[0] {
 	case '"', 't', 'f':

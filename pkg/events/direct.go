@@ -7,13 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// direct is a payload with a faster encoder, which writes the same bytes as encoding/json.
+// direct is faster than encoding/json, but must write the same bytes.
 type direct interface {
 	appendTo(w *objectWriter)
 }
 
-// appendDirect encodes p without encoding/json. It returns false if only encoding/json can encode
-// p.
 func appendDirect(p direct) ([]byte, bool) {
 	w := objectWriter{out: make([]byte, 0, 1024)}
 	w.out = append(w.out, '{')

@@ -17,7 +17,6 @@ type matcher struct {
 
 type span struct{ start, end int }
 
-// fit checks that encoding/json could decode the next value into a Go type with the shape sh.
 func (m *matcher) fit(sh *shape, depth int) error {
 	switch c := m.scan.peek(); {
 	case c == 'n' || sh.is == formRaw:
@@ -200,8 +199,6 @@ func (m *matcher) fitRecord(sh *shape, depth int) error {
 	return within(sh.fields[bits.TrailingZeros64(missing)].name, m.scan.failAt(start, "missing"))
 }
 
-// fitBlobs removes the fields that blobs replace from missing. A blob without a name replaces all
-// missing fields.
 func (m *matcher) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 	blobs := sh.fields[sh.field([]byte(blobsField))].shape
 	if m.scan.peek() != '{' {

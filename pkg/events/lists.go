@@ -11,8 +11,8 @@ const (
 	smallData   = 16 << 10 // too small for long lists
 )
 
-// withShortLists cuts what a payload's size does not limit in memory: long lists of small elements,
-// and metadata with many small values.
+// withShortLists shortens long lists of small elements, because such lists need much more memory
+// than their JSON text.
 func withShortLists(data json.RawMessage) json.RawMessage {
 	if len(data) <= smallData {
 		return data
@@ -59,7 +59,6 @@ func shortList(list json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// shortMembers returns nil if all members fit. Otherwise it leaves out those that do not.
 func shortMembers(object json.RawMessage, left *int) json.RawMessage {
 	s, short, from, isCut := scanner{data: object}, []byte{'{'}, 0, false
 	err := s.object(func([]byte) error {

@@ -64,7 +64,6 @@ func (m Manifest) validateSignature() error {
 	return nil
 }
 
-// keyLength is the length of a public nkey in base32.
 const keyLength = 56
 
 func isUserKey(key string) bool {

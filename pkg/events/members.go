@@ -133,7 +133,7 @@ func says(data json.RawMessage, name, value string) bool {
 	return found
 }
 
-// containsFold reports whether data contains text, which has only lower-case letters, in any case.
+// containsFold ignores case. All letters of text must be lower-case.
 func containsFold(data []byte, text string) bool {
 	letters := text[:1] + strings.ToUpper(text[:1])
 	for {

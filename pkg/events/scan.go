@@ -2,11 +2,10 @@ package events
 
 import "strconv"
 
-// maxDepth limits the nesting of JSON, which keeps the stack of recursive readers small.
 const maxDepth = 512
 
-// scanner reads JSON of RFC 8259. It rejects invalid UTF-8 and lone surrogates, because other
-// readers would silently replace them.
+// scanner rejects invalid UTF-8 and lone surrogates, because other readers would silently replace
+// them.
 type scanner struct {
 	data  []byte
 	pos   int
@@ -47,7 +46,7 @@ func (s *scanner) unexpected(want string) error {
 	return s.fail("unexpected byte " + strconv.QuoteRuneToASCII(rune(s.data[s.pos])) + ", " + want)
 }
 
-// object reads a JSON object and calls member with each name. member must read the value.
+// The function member must read the value that follows the name.
 func (s *scanner) object(member func(name []byte) error) error {
 	if err := s.take('{'); err != nil {
 		return err

@@ -62,7 +62,6 @@ var shapes = sync.OnceValue(func() map[Kind]*lazyShape {
 	return m
 })
 
-// shapeOfKind returns nil for an unknown kind.
 func shapeOfKind(k Kind) *shape {
 	l := shapes()[k]
 	if l == nil {

@@ -19,7 +19,6 @@ func (e Event) Unstated() map[string]bool {
 	return names
 }
 
-// only reports whether an object has the member once, in any case of the name, and is accepted.
 func only(object json.RawMessage, name string, accept func(json.RawMessage) bool) bool {
 	n, ok := 0, false
 	for member, value := range Members(object) {

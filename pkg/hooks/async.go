@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// startAsync starts hooks that may run longer than the dispatch, so invoke must not use the result
-// of the dispatch.
+// invoke must not use the result of the dispatch, because these hooks can run longer than the
+// dispatch.
 func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	for i, h := range f.chain.async {
 		if !h.applies(&f.meta, f.tool, f.ending) {
@@ -28,7 +28,6 @@ func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	}
 }
 
-// runAsync records a hook that exceeds its timeout twice: at the timeout, and at its real end.
 func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	patience := c.hook.timeout
 	if c.hook.isolation == External {

@@ -9,8 +9,6 @@ import (
 	"time"
 )
 
-// call is one execution of a hook and also the hook's context. The context starts a timer only if
-// the hook calls Done.
 type call struct {
 	dispatch *dispatch
 	hook     *hook

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// hook is a registered hook. Dispatches share it without a lock. Only its counters change.
+// Dispatches share a hook without a lock. Only its counters change.
 type hook struct {
 	settings
 
@@ -100,7 +100,7 @@ func (h *hook) describe() Registration {
 	return d
 }
 
-// chain contains the hooks of one point in running order. It is immutable.
+// A chain is immutable.
 type chain struct {
 	hooks    []*hook // hooks for which the dispatch waits
 	async    []*hook

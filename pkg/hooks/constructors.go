@@ -1,6 +1,5 @@
 package hooks
 
-// The types that hooks of each decision point return.
 type (
 	// ToolDecision answers [ToolBefore].
 	ToolDecision = Decision[ToolPatch]

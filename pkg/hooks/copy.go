@@ -5,7 +5,6 @@ import "reflect"
 // maxDepth limits copies, so that a value that contains itself cannot exhaust the stack.
 const maxDepth = 512
 
-// copier returns nil if a plain assignment already copies a T.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil

@@ -15,8 +15,8 @@ const (
 	maxAsync     = 1024
 )
 
-// dispatch is the state of one dispatch. Only the worker that runs the hooks may use the state. A
-// caller that gives up on a hung hook sets call to nil.
+// Only the worker that runs the hooks may use a dispatch. A caller that gives up on a hung hook
+// sets call to nil.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
@@ -127,8 +127,6 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// takeOver returns the running hook if its deadline has passed. Otherwise, it returns nil and the
-// time until the next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)

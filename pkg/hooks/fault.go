@@ -63,8 +63,7 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook. The fields were read before the hook's timeout, because methods of
-// an error can block.
+// The fields of a cause are read before the hook's timeout, because methods of an error can block.
 type cause struct {
 	error
 

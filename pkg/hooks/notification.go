@@ -60,8 +60,6 @@ func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {
 	return e
 }
 
-// notification is a dispatch whose hooks run in parallel. Each hook fills a slot when the hook ends
-// or exceeds its timeout.
 type notification[E any] struct {
 	dispatch
 

@@ -59,7 +59,6 @@ func (f *dispatch) joined() error {
 	return errors.Join(list...)
 }
 
-// rawOf turns text that is not valid JSON into a JSON string, so that no text is lost.
 func rawOf(j JSON) json.RawMessage {
 	raw := j.Raw()
 	if raw == nil || events.IsData(raw) {

@@ -2,11 +2,8 @@ package hooks
 
 import "time"
 
-// sequence contains the methods of a dispatch that differ between decision, recovery and transform
-// points.
 type sequence interface {
 	invoke(c *call) chainState
-	// block handles the failure of a hook whose failure mode is Block.
 	block(h *hook, err error) chainState
 }
 
@@ -92,7 +89,6 @@ func (r *Registry) newWaiter() *waiter {
 	return &waiter{timer: timer, done: make(chan struct{}, 1)}
 }
 
-// segment is a sequence of hooks that run on the same goroutine.
 type segment struct {
 	dispatch *dispatch
 	sequence sequence

@@ -48,10 +48,8 @@ func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 }
 
 type providerMethod struct {
-	name string
-	in   reflect.Type
-	// register registers the method that provider has for this point. found is false if provider
-	// has no such method.
+	name     string
+	in       reflect.Type
 	register func(r *Registry, provider any, opts []Option) (id ID, found bool, err error)
 }
 

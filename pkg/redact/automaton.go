@@ -6,8 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// automaton finds several lower-case words in one pass over a text (Aho and Corasick). It is not
-// built for small texts.
+// automaton finds several lower-case words in one pass over a text (Aho and Corasick).
 type automaton struct {
 	words   []string
 	scanned atomic.Int64 // bytes
@@ -78,8 +77,7 @@ func (a *automaton) plant() {
 	}
 }
 
-// link adds the missing transitions. fail is the state in which the search continues if no longer
-// word fits.
+// In link, fail is the state in which the search continues if no longer word fits.
 func (a *automaton) link() {
 	fail := make([]int32, len(a.ends))
 	order := make([]int32, 1, len(a.ends))
@@ -102,7 +100,6 @@ func (a *automaton) link() {
 	}
 }
 
-// scan calls found for each occurrence of a word, in any order.
 func (a *automaton) scan(text string, found func(word, start int)) (ascii bool) {
 	if !a.isFor(text) {
 		a.scanEach(text, func(word, start int) bool {
@@ -140,8 +137,6 @@ func (a *automaton) contains(text string) bool {
 	return false
 }
 
-// scanEach does the same as scan, but searches for one word at a time. It stops and returns false
-// when found returns false.
 func (a *automaton) scanEach(text string, found func(word, start int) bool) bool {
 	text = lowerASCII(text)
 	for w, word := range a.words {

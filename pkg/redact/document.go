@@ -10,7 +10,6 @@ import (
 // maxDepth limits the nesting of values, so that crafted text cannot exhaust the stack.
 const maxDepth = 512
 
-// document redacts the strings of a JSON text. It does not validate the rest.
 type document struct {
 	cleaner *cleaner
 	text    string
@@ -129,8 +128,6 @@ func (d *document) members(path string) error {
 	return err
 }
 
-// fileName returns the value of the member name, if such members contain file names.
-// d.text[from:d.pos] is the value in JSON.
 func (d *document) fileName(name string, from int) string {
 	text := strings.TrimSpace(d.text[from:d.pos])
 	if !strings.Contains(files, " "+name+" ") || len(text) < 3 || text[0] != '"' {

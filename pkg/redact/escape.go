@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// rawRegions converts regions of a decoded string to regions of its JSON text. A region covers
-// whole escapes, because half an escape is invalid.
+// A region in the JSON text covers whole escapes, because half an escape is invalid.
 func rawRegions(raw string, regions []region) []region {
 	list := regions[:0:0]
 	at, i := 0, 0 // positions in the decoded text and in raw
@@ -41,8 +40,6 @@ func sizeAt(raw string, i int) int {
 	return utf8.RuneLen(r)
 }
 
-// decodeAt returns the character of the JSON escape at i and the length of the escape. The
-// character is negative if there is no escape.
 func decodeAt(raw string, i int) (rune, int) {
 	if raw[i] != '\\' || i+1 == len(raw) {
 		return -1, 1

@@ -43,8 +43,8 @@ func (r *Redactor) Redact(e *events.Event) error {
 	return nil
 }
 
-// redactBinary searches binary data for personal data only if it is UTF-8 text. Other bytes look
-// like personal data only by chance.
+// redactBinary searches bytes that are not text only for secrets, because they look like personal
+// data only by chance.
 func (r *Redactor) redactBinary(e *events.Event) {
 	if !utf8.Valid(e.Binary) {
 		r = &Redactor{secrets: r.secrets}
@@ -188,8 +188,6 @@ func (d *document) edited() []byte {
 	return append(out, d.text[at:]...)
 }
 
-// setAttribute lists redactions such as "email 5-17" in the attribute redactedAttribute, in at
-// most maxAttribute bytes.
 func setAttribute(e *events.Event, list []events.Redaction) {
 	text, at := "", slices.IndexFunc(e.Extra, func(x events.Attribute) bool { return x.Name == redactedAttribute })
 	if at >= 0 && json.Unmarshal(e.Extra[at].Value, &text) != nil {

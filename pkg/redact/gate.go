@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// gate is a quick test before a match. It checks whether a character that the expression requires
-// comes soon after the keyword.
+// gate checks before a match whether a character that the expression requires comes soon after the
+// keyword.
 type gate struct {
 	of    [256]uint8
 	from  int // start of the check, relative to the keyword
@@ -19,8 +19,7 @@ const (
 	insisted
 )
 
-// newGate returns the gate of the concatenated items. heads are the texts that the first count
-// items can match.
+// heads are the texts that the first count items can match.
 func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	g := &gate{from: len(heads[0])}
 	for _, head := range heads {

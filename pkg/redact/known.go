@@ -11,7 +11,6 @@ const (
 	maxKnown = 100 // number of secrets
 )
 
-// known contains the secrets found so far. Copies of them are redacted even where no rule matches.
 type known struct {
 	rules []string
 	texts []string

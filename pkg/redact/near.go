@@ -33,8 +33,6 @@ const (
 	margin      = 2 * utf8.UTFMax
 )
 
-// newNear divides the expression into the parts L, E and T of near. It returns nil if that is not
-// possible.
 func newNear(expression string, keywords []string) *near {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -98,8 +96,7 @@ func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	return w
 }
 
-// find returns the same as pattern.FindAllStringIndex(text, -1). positions are the positions of
-// keywords in ascending order.
+// find must return the same as pattern.FindAllStringIndex(text, -1).
 func (n *near) find(pattern *regexp.Regexp, text string, positions []int32) [][]int {
 	var found [][]int
 	from := 0 // end of the last match

@@ -10,7 +10,6 @@ import (
 	"unicode"
 )
 
-// ownRules find secrets that the rules of gitleaks miss. Their ids begin with "own-".
 func ownRules() []*rule {
 	list := []*rule{
 		{id: "own-url-password", regex: `://[^\s:/?#@"'<>\\]*:([^\s/@"'<>\\]{2,})@[\w.\[-]`, keywords: []string{"://"}, plausible: isNoPlaceholder},
@@ -39,7 +38,7 @@ func ownRules() []*rule {
 	return list
 }
 
-// applyOwn tries a match at each keyword. An implausible match can contain a plausible one.
+// An implausible match can contain a plausible one, so applyOwn searches again inside of the match.
 func (r *rule) applyOwn(list []finding, in *subject, positions []int32) []finding {
 	if positions == nil {
 		positions = r.occurrences(in.text)
@@ -170,14 +169,13 @@ func vendorRules() (list []*rule) {
 
 var placeholder = lazily(`(?i)^(?:pass(?:word|wd|phrase)?|pwd|secret|token|user|key|none|null|true|false|string|undefined|\.+)$|^[$%]?[{<(\[]|^%[a-z]$|^\$[a-z_]|change.?me|your|example|placeholder|redacted|dummy|x{4}|\*{3}|\.{3}`)
 
-// fillers matches the words in passwords of tests and examples, such as mysecretpassword123.
 var fillers = lazily(`(?i)my|the|super|secret|password|passwd|passphrase|pass|test|user|token|key|abc|def|foo|bar|123(?:4(?:5(?:6(?:7(?:89?0?)?)?)?)?)?|[_-]`)
 
 func isNoPlaceholder(secret string) bool {
 	return !placeholder().MatchString(secret) && fillers().ReplaceAllString(secret, "") != ""
 }
 
-// isToken rejects plain words and web tokens that are cut off.
+// isToken rejects short texts that begin with "eyJ", because they are web tokens that were cut off.
 func isToken(secret string) bool {
 	return strings.ContainsAny(secret, "0123456789") && isNoPlaceholder(secret) && (len(secret) >= 50 || !strings.HasPrefix(secret, "eyJ"))
 }
@@ -200,8 +198,7 @@ func isUserAndPassword(secret string) bool {
 
 var keyName = lazily(`(?i)(?:api|app|auth|access|account|admin|cred|pass|private|secret|token)[\w.-]*["'\s:=>]*$`)
 
-// isHash reports whether the secret is a hash in a member with a harmless name, such as cache_key.
-// Nested JSON has many such members.
+// Nested JSON has many hashes in members with harmless names, such as cache_key.
 func isHash(text string, start, end int) bool {
 	return isHex(text[start:end]) && !keyName().MatchString(text[max(0, start-60):start])
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// personal finds personal data in linear time. Each field enables a rule.
 type personal struct{ email, card, iban, phone, ip bool }
 
 func newPersonal(on func(id string) bool) personal {
@@ -67,7 +66,7 @@ func (p personal) numberAt(text string, i int) finding {
 	return finding{}
 }
 
-// findEmails finds e-mail addresses. A Git address such as "git@host:path" is not one.
+// A Git address such as "git@host:path" is not an e-mail address.
 func findEmails(list []finding, text string) []finding {
 	free := 0 // the next address cannot begin before this position
 	for at := 0; ; at++ {
@@ -92,8 +91,7 @@ func findEmails(list []finding, text string) []finding {
 	}
 }
 
-// hostEnd returns the end of the host name at i, or 0. It rejects package files such as
-// "4.17.21.tgz".
+// hostEnd rejects names of package files such as "4.17.21.tgz".
 func hostEnd(text string, i int) (end int) {
 	numbers := 0
 	for n := 0; ; n++ {
@@ -171,8 +169,7 @@ func findIPv6(list []finding, text string) []finding {
 	}
 }
 
-// ipv6 returns the end of the IPv6 address whose first colon is at i, or 0. Only addresses with
-// four hex digits before that colon are found.
+// ipv6 finds only addresses with four hex digits before the first colon.
 func ipv6(text string, i int) int {
 	start, end := i-4, i
 	if start < 0 || !isHex(text[start:i]) || preceded(text, start, ":") {
@@ -206,7 +203,6 @@ func preceded(text string, i int, others string) bool {
 	return i > 0 && (isWord(text[i-1]) || strings.IndexByte(others, text[i-1]) >= 0)
 }
 
-// followed reports whether the number that ends at i continues as a word, as in "1-2a".
 func followed(text string, i int) bool {
 	if i < len(text) && (text[i] == '-' || text[i] == '.') {
 		i++

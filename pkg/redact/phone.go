@@ -32,8 +32,6 @@ func phone(text string, i int) (start, end int) {
 	return start, american(text[i:], i, open)
 }
 
-// american returns the end of a ten-digit phone number at the start of text, or 0. offset is the
-// position of text in the whole text.
 func american(text string, offset int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
@@ -47,8 +45,7 @@ func american(text string, offset int, open bool) int {
 	return 0
 }
 
-// looksLike reports whether text begins like pattern. In pattern, d stands for any digit, and 2
-// for a digit from 2 to 9.
+// In pattern, d stands for any digit, and 2 for a digit from 2 to 9.
 func looksLike(text, pattern string) bool {
 	if len(text) < len(pattern) {
 		return false
@@ -63,8 +60,7 @@ func looksLike(text, pattern string) bool {
 	return true
 }
 
-// international returns the end of the phone number at i, which follows a plus, or 0. A date is
-// rejected, because a plus also marks an added line in a patch.
+// A date is not a phone number here, because a plus also marks an added line in a patch.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0
@@ -86,8 +82,7 @@ func international(text string, i int) (end int) {
 	return end
 }
 
-// isPhone reports whether a phone number can have this many digits. North American numbers, which
-// begin with 1, have eleven.
+// North American numbers begin with 1 and have eleven digits.
 func isPhone(digits int, first byte) bool {
 	return minPhone <= digits && digits <= maxPhone && (first != '1' || digits == 11)
 }

@@ -40,14 +40,12 @@ func (r *rule) compile() {
 	r.near = newNear(r.regex, r.keywords)
 }
 
-// ofFile reports whether r applies to files of this name only.
 func (r *rule) ofFile(name string) bool {
 	r.pathOnce.Do(func() { r.paths = compile(r.path, everything) })
 	return r.paths.MatchString(name)
 }
 
-// apply appends the findings of r to list. positions are the positions of r's keywords, or nil if
-// unknown.
+// positions are the positions of the rule's keywords in the text, or nil if they are unknown.
 func (r *rule) apply(list []finding, in *subject, positions []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
 	if r.path != "" && !r.ofFile(in.path) {
@@ -92,8 +90,7 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 	return finding{rule: r.id, start: first + from, end: first + to, secret: true}, from < to
 }
 
-// secret returns the range of the secret in match. Like gitleaks, secret looks only at match and
-// not at the text around it.
+// Like gitleaks, secret looks only at match and not at the text around it.
 func (r *rule) secret(match string) (from, to int) {
 	groups := r.pattern.FindStringSubmatchIndex(match)
 	if len(groups) < 4 {
@@ -113,7 +110,7 @@ func (r *rule) secret(match string) (from, to int) {
 	return 0, len(match)
 }
 
-// entropy returns the Shannon entropy of text. Like gitleaks, it divides by the number of bytes.
+// Like gitleaks, entropy divides by the number of bytes.
 func entropy(text string) float64 {
 	var (
 		ascii [utf8.RuneSelf]int

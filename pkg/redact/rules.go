@@ -25,8 +25,7 @@ var shipped = sync.OnceValues(func() (*rulebook, error) {
 	return book, err
 })
 
-// ruleFile is a configuration file of gitleaks. An unknown key is an error, because a rule may need
-// it.
+// An unknown key in a rule file of gitleaks is an error, because a rule may need it.
 type ruleFile struct {
 	Title      string
 	MinVersion string

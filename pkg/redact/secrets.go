@@ -114,7 +114,6 @@ func (d *detector) findSeeds(list []finding, text string) []finding {
 
 func (d *detector) names(text string) bool { return d.words.contains(text) || hasFoldedLetter(text) }
 
-// ofFile reports whether a rule applies only to files of this name.
 func (d *detector) ofFile(name string) bool {
 	return slices.ContainsFunc(d.rules, func(r *rule) bool { return r.path != "" && r.ofFile(name) })
 }

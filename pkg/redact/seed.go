@@ -4,8 +4,7 @@ const natsSeed = "own-nats-seed"
 
 const seedSize = 58
 
-// findSeeds finds seeds of NATS keys without keywords, because a keyword as short as "su" is in
-// every text. In most texts, findSeeds looks at only one byte of 58.
+// findSeeds uses no keywords, because a keyword as short as "su" is in every text.
 func findSeeds(list []finding, text string) []finding {
 	for end := seedSize; end <= len(text); {
 		start := end - seedSize

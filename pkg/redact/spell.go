@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// beginWith returns all texts that the first count items can match. heads is nil unless each of
-// these texts begins with a keyword.
+// heads is nil unless each of these texts begins with a keyword.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {
@@ -50,7 +49,6 @@ func cross(heads, tails []string) []string {
 	return slices.Compact(list)
 }
 
-// spell returns all lower-case texts that re can match, or false if too many.
 func spell(re *syntax.Regexp) ([]string, bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

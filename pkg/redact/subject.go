@@ -37,8 +37,7 @@ func hasFoldedLetter(text string) bool {
 // be one huge line.
 const maxLine = 8 << 10
 
-// line returns the range of the line with a match. As in gitleaks, the range of a match in the
-// last line includes all text before that line.
+// As in gitleaks, the range of a match in the last line includes all text before that line.
 func (s *subject) line(start, end int) (from, to int) {
 	if s.newlines == nil {
 		last := strings.LastIndexByte(s.text, '\n')

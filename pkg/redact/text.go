@@ -71,8 +71,8 @@ func (c *cleaner) clean(in subject, name string) (string, []Span) {
 
 const minText = len("a@b.cd")
 
-// find searches for secrets first. Otherwise the password in "user:password@host" would become part
-// of an e-mail address.
+// find searches for secrets first, because the password in "user:password@host" would otherwise
+// become a part of an e-mail address.
 func (c *cleaner) find(in *subject, name string) []finding {
 	r := c.redactor
 	found := r.secrets.find(nil, in)
@@ -89,10 +89,8 @@ func (c *cleaner) find(in *subject, name string) []finding {
 	return outside(r.personal.find(nil, in.text), in.text)
 }
 
-// genericKey is the rule of gitleaks for members such as api_key.
 const genericKey = "generic-api-key"
 
-// findEncoded finds secrets that ANSI sequences or JSON escapes hide.
 func (c *cleaner) findEncoded(list []finding, in *subject) []finding {
 	var v *view
 	now := in
@@ -120,7 +118,6 @@ func (c *cleaner) findEncoded(list []finding, in *subject) []finding {
 
 const maxNamed = 1 << 10
 
-// findNamed appends values that are secrets because of their member's name, as in {"api_key": "…"}.
 func (r *Redactor) findNamed(list []finding, in *subject, name string) []finding {
 	if len(in.text) > maxNamed || len(name) > maxNamed || !r.secrets.names(name) {
 		return list
@@ -201,7 +198,6 @@ func show(text string, regions []region) string {
 	return b.String()
 }
 
-// origin converts a position in the redacted text to a position in the original text.
 func origin(regions []region, shown int, end bool) int {
 	i, exact := slices.BinarySearchFunc(regions, shown, func(m region, shown int) int { return cmp.Compare(m.shown, shown) })
 	if exact && !end {

@@ -31,7 +31,6 @@ func concat(list ...*syntax.Regexp) *syntax.Regexp {
 	return &syntax.Regexp{Op: syntax.OpConcat, Sub: items}
 }
 
-// isNullable reports whether re is known to match the empty string.
 func isNullable(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpStar, syntax.OpQuest, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -96,8 +95,7 @@ func maxWidthOf(re *syntax.Regexp) int {
 	}
 }
 
-// bound returns an expression of limited width that matches wherever re followed by rest matches.
-// It may match in other places too.
+// bound may match in more places than re followed by rest, but never in fewer.
 func bound(re, rest *syntax.Regexp) *syntax.Regexp {
 	if maxWidth(re) >= 0 {
 		return concat(re, rest)

@@ -11,8 +11,6 @@ import (
 // separately, and so are colours inside JSON.
 const maxViews = 6
 
-// view is a text as a person sees it, without ANSI sequences and with decoded escapes. Each view
-// decodes the text of the view before it.
 type view struct {
 	text   string
 	pieces []piece // in the order of the text
@@ -20,14 +18,12 @@ type view struct {
 	joins  bool    // can have keywords that the text before it does not have
 }
 
-// piece maps a part of a view to a part of the text before decoding. Parts of the same size have
-// the same bytes. Otherwise, the piece is one decoded escape.
+// Parts of the same size have the same bytes. Otherwise, the piece is one decoded escape.
 type piece struct {
 	at, size    int
 	from, width int
 }
 
-// next decodes text, which is the text of v, and returns nil if there is nothing to decode.
 func (v *view) next(text string) *view {
 	var b strings.Builder
 	decoded := &view{before: v}
@@ -65,7 +61,6 @@ func (v *view) next(text string) *view {
 	return decoded
 }
 
-// original converts a range of v to a range of the text before any decoding.
 func (v *view) original(start, end int) (from, to int) {
 	for ; v != nil; v = v.before {
 		first, last := v.piece(start), v.piece(end-1)
@@ -89,8 +84,7 @@ func (v *view) piece(at int) piece {
 	return v.pieces[i]
 }
 
-// same reports whether decoding left the text around a keyword unchanged. The rules have then
-// searched that text already.
+// The rules have already searched text that decoding left unchanged.
 func (v *view) same(at int) bool {
 	const before, behind = 256, 2048
 	p := v.piece(at)
@@ -108,8 +102,6 @@ func nextEscape(text string, i int) int {
 	return i
 }
 
-// decodeEscape returns the text of the escape at i and its length. width is 0 if there is no
-// escape.
 func decodeEscape(text string, i int) (as string, width int) {
 	if text[i] == esc {
 		return "", ansiWidth(text[i:])
@@ -133,7 +125,6 @@ func decodeEscape(text string, i int) (as string, width int) {
 	return string(r), width
 }
 
-// ansiWidth returns the width of the ANSI sequence at the start of text, or 0.
 func ansiWidth(text string) int {
 	if len(text) < 2 || !isBetween(text[1], '(', '~') {
 		return 0
@@ -163,8 +154,7 @@ func colourWidth(text string) int {
 	return 2
 }
 
-// linkWidth returns the length of an ANSI sequence for a link or title. Such a sequence ends with
-// a bell, or with an escape and a backslash.
+// An ANSI sequence for a link or title ends with a bell, or with an escape and a backslash.
 func linkWidth(text string) int {
 	n := strings.IndexAny(text[2:], "\a\x1b\n")
 	if n < 0 {

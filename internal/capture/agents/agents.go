@@ -98,8 +98,6 @@ func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }
 
-// parse calls identified before it derives event ids, so that identified can change the identity of
-// the payload.
 func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
@@ -168,8 +166,6 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	return list
 }
 
-// answerKey returns the part of the event id that depends on the outcome, because each outcome
-// needs an event of its own.
 func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
 	if o.Verdict == hooks.None { // None and an empty verdict mean the same

@@ -112,8 +112,8 @@ func (b *builder) custom() {
 	b.withoutHooks()
 }
 
-// identify derives the identity of the payload from values. No other payload may have the same
-// values.
+// identify sets the identity from which event ids are derived. Two payloads must not have the same
+// values, because their events would count as duplicates.
 func (b *builder) identify(values ...string) {
 	sum := sha256.New()
 	for _, v := range values {
@@ -125,8 +125,6 @@ func (b *builder) identify(values ...string) {
 
 func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// begin begins a step for a prompt without an id. Package runtree assigns later events to the step
-// by their times.
 func (b *builder) begin(prompt string) {
 	b.settle()
 	k := Key{Session: b.session(), Call: ingest.PromptKey(prompt)}

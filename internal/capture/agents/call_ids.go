@@ -51,7 +51,7 @@ type Mark struct {
 	Subject string // of what, such as the id of the turn
 }
 
-// key is a name that no call has. Files of earlier versions have it too.
+// key must not change, because files of earlier versions contain such keys.
 func (m Mark) key(session string) Key {
 	return Key{Session: session, Call: "\x00" + m.Fact + " " + m.Subject}
 }
@@ -74,7 +74,6 @@ func firstCall(k Key) string { return callID(k, 0) }
 
 type calls []slot
 
-// slot is a tool call, or a result whose call has not arrived yet.
 type slot struct {
 	Call   string `json:"c,omitempty"`
 	Result string `json:"r,omitempty"`
@@ -125,7 +124,7 @@ func (c *calls) denied(k Key, id string) {
 	*c = append(*c, slot{Has: hasCall, Denied: true})
 }
 
-// mark stores a mark like a denied call, as earlier versions did.
+// mark uses the flag for denied calls, because earlier versions store marks this way.
 func (c *calls) mark(k Key) {
 	if !c.isDenied() {
 		c.denied(k, "")

@@ -9,8 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// A canary is a made-up payload that tests an agent's hook command. It calls a tool that no agent
-// has, so the denial disturbs nobody.
 const (
 	// CanaryTool is the tool name in a canary, which is a made-up tool call that tests an
 	// installation.

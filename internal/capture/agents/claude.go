@@ -11,8 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// claudeCode describes Claude Code. Its payloads have an id for each call, but no time. A sub-agent
-// sends its parent's session id.
 var claudeCode = &Tool{
 	name: "claude-code", read: readClaude, reply: replyClaude,
 	can: map[events.Kind]power{
@@ -164,8 +162,6 @@ func exitCode(digits string) *int {
 	return &n
 }
 
-// replyClaude also sends the unchanged arguments of a call, because updatedInput replaces
-// all arguments.
 func replyClaude(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer

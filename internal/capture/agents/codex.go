@@ -10,8 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
-// codex describes Codex. Its payloads are those of Claude Code with an additional turn_id. The
-// result of a command often has no exit status.
 var codex = &Tool{
 	name: "codex", read: readCodex, reply: replyCodex,
 	can: map[events.Kind]power{

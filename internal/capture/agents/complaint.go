@@ -24,8 +24,6 @@ const (
 	exitGitRefuses = 128
 )
 
-// complaintOf returns the output line that says that command failed. It ignores error messages
-// after which the command can still succeed.
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command, 0)
 	if len(programs) == 0 {
@@ -91,8 +89,6 @@ func partOfWord(r rune) bool {
 	return r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// decidingPrograms returns the programs that can decide the exit status of a command. In "a; b",
-// only b can.
 func decidingPrograms(command string, depth int) []program {
 	if depth > maxShells || len(command) > maxJudgedCommand {
 		return nil
@@ -138,7 +134,6 @@ func deciding(s *syntax.Stmt, depth int) []program {
 	return nil
 }
 
-// wrappers run another program and return its exit status.
 var wrappers = []string{"sudo", "env", "command", "exec", "nice", "nohup", "time"}
 
 func called(c *syntax.CallExpr, depth int) []program {

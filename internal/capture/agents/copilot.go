@@ -12,8 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
-// copilotCLI describes Copilot CLI, which sends no call ids. Its payloads have camelCase or
-// snake_case members, like the event names in its configuration.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},
@@ -109,8 +107,7 @@ func (r *copilotReader) locate() {
 	)
 }
 
-// copilotArgs returns the arguments of a tool call. Older versions of Copilot CLI send the
-// arguments as JSON in a string.
+// Older versions of Copilot CLI send the arguments of a tool call as JSON in a string.
 func copilotArgs(in object) json.RawMessage {
 	args := in.raw("toolArgs", "tool_input", "toolInput")
 	if text, ok := textOf(args); ok && objectOf(json.RawMessage(text)) != nil {
@@ -134,8 +131,8 @@ func copilotGuess(in object) string {
 	return ""
 }
 
-// copilotGuesses finds the event of a payload that does not name its event. The first entry whose
-// members are in the payload decides.
+// Some payloads of Copilot CLI do not name their event. The first entry whose members are all in
+// the payload decides.
 var copilotGuesses = []struct {
 	event   string
 	members []string

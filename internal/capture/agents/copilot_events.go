@@ -164,8 +164,6 @@ func (c *copilotLog) called(r *ingest.Run, l copilotLine) {
 	r.Call(l.at, c.calls[written], data)
 }
 
-// callID returns the id that hooks derive for the call. Hooks of Copilot CLI do not know the id in
-// the log.
 func (c *copilotLog) callID(l copilotLine) string {
 	written := ident(l.data.text("toolCallId"))
 	if written != "" && c.calls[written] == "" { // a result without a call

@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
-// geminiCLI describes Gemini CLI. Its payloads have no call ids and no turn ids. It treats the
-// answer "ask" as an allow.
+// Gemini CLI treats the answer "ask" as an allow, so mayAsk is missing here.
 var geminiCLI = &Tool{
 	name: "gemini-cli", read: readGemini, reply: replyGemini,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.PromptSubmit: mayDeny},
@@ -78,8 +77,6 @@ func (r *geminiReader) request() {
 	r.b.withoutHooks() // no hooks, because they need whole messages and the payload has only texts
 }
 
-// response waits for the last piece of an answer, because only that piece has the finish reason and
-// the tokens.
 func (r *geminiReader) response() {
 	response := r.in.object("llm_response")
 	var why string
@@ -113,8 +110,6 @@ var (
 	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
-// geminiResult reads the exit status from llmContent, because the member error is only present if
-// the tool could not run.
 func geminiResult(in object, c toolCall) result {
 	response := in.object("tool_response")
 	e := result{output: in.raw("tool_response")}
@@ -140,8 +135,6 @@ func geminiResult(in object, c toolCall) result {
 	return e
 }
 
-// geminiShell returns the exit code of a command, whether a signal has ended it instead, and its
-// output.
 func geminiShell(text string) (exit *int, killed bool, output string) {
 	m := geminiOutput().FindStringSubmatch(text)
 	if m == nil {

@@ -84,7 +84,6 @@ func (l *payloadLog) read(payload json.RawMessage) {
 	}
 }
 
-// before adds the tool call of a result, because some logs contain only results.
 func (l *payloadLog) before(e events.Event, in object) {
 	key := e.Run + "\x00" + e.ToolCall
 	if e.Kind() != events.ToolResult || e.ToolCall == "" || l.calls[key] {
@@ -159,8 +158,7 @@ func guessTool(in object) *Tool {
 	return claudeCode
 }
 
-// geminiSession reports whether a payload is from Gemini CLI. Copilot CLI sends the same events
-// without a transcript path.
+// Copilot CLI sends events with the same names, but without a transcript path.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":

@@ -10,12 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
-// openCode describes OpenCode, which has plugins instead of hook commands. Our plugin sends the
-// arguments of its hooks as {"input":…,"output":…}. It also forwards bus events, because only they
-// report the error of a failed tool.
-//
-// For the answer {"deny":"why"}, our plugin throws an error. For the answer {"output":{…}}, our
-// plugin copies the members to the output of the hook.
 var openCode = &Tool{
 	name: "opencode", read: readOpenCode, reply: replyOpenCode,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.Approval: mayDeny | mayAsk},
@@ -220,7 +214,6 @@ func (r *openCodeReader) message(info object) {
 	})
 }
 
-// messagePart gives no result to a call that a hook denied, because such a call has not failed.
 func (r *openCodeReader) messagePart(part object) {
 	state := part.object("state")
 	c := toolCall{id: part.text("callID"), name: part.text("tool"), args: state.raw("input")}

@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// object is a JSON object with undecoded members. Members of the wrong type read as the zero value.
 type object map[string]json.RawMessage
 
 func objectOf(raw json.RawMessage) object {
@@ -74,8 +73,6 @@ func usable(t time.Time) (time.Time, bool) {
 	return t, t.Year() >= 1970 && t.Year() <= 9999
 }
 
-// storable replaces invalid Unicode by U+FFFD. It returns false if payload is nested too deep for
-// an event.
 func storable(payload []byte) (json.RawMessage, bool) {
 	var e events.Event
 	if e.SetData(json.RawMessage(payload)) != nil || !events.IsData(withinData(e.Data)) {

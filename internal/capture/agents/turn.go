@@ -2,15 +2,11 @@ package agents
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// turn is a turn of an agent that gives each turn an id and reports the end of each turn, except
-// after an interruption. CallIDs stores the state of a turn, because payloads may arrive late or
-// twice.
 type turn struct {
 	b    *builder
 	step string
 }
 
-// The facts about a turn.
 const (
 	turnEnded = "turn ended"
 	turnLeft  = "turn left" // the session ended first

@@ -130,8 +130,6 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	return answer, nil
 }
 
-// enter reserves one of the slots for decisions, but at most half of them for a single tenant.
-// After the decision, call leave.
 func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -70,7 +70,6 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// take handles each request in a goroutine, so that the next request does not have to wait.
 func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

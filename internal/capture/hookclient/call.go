@@ -70,7 +70,7 @@ func CallIDs(dataDir string) agents.CallIDs {
 	return agents.SharedCallIDs(filepath.Join(dataDir, "hook-calls"))
 }
 
-// call is the state of one call of Answer. Only one goroutine uses the fields, except for fallback.
+// Only one goroutine uses the fields of a call, except for fallback.
 type call struct {
 	Options
 

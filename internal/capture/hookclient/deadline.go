@@ -32,8 +32,6 @@ func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
 	return answer(ctx, stdin, opts, opts.Timeout+hooksocket.Grace)
 }
 
-// answer runs a call in a goroutine and returns after the time limit at the latest. The goroutine
-// may run longer.
 func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Duration) Result {
 	deadline := time.Now().Add(limit)
 	c := newCall(opts)

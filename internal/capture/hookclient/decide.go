@@ -38,8 +38,6 @@ func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []ev
 	return c.Tool.Reply(p, *out), p.Decided(*out)
 }
 
-// canaryOutcome denies a canary, which is the made-up tool call of an installation check. The
-// reason says who answered.
 func canaryOutcome(out *hooks.DocumentOutcome, err error) hooks.DocumentOutcome {
 	switch {
 	case err != nil:
@@ -50,8 +48,6 @@ func canaryOutcome(out *hooks.DocumentOutcome, err error) hooks.DocumentOutcome 
 	return agents.CanaryOutcome("by the hook command; the hooks of --hooks or an older publisher answered")
 }
 
-// dispatch runs the local hooks and asks the publisher, unless the local hooks deny or fail. The
-// outcome is nil if nobody has answered.
 func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
 	if c.remote != nil || p.Document.Point == "" {
 		return nil, c.remote

@@ -11,8 +11,7 @@ import (
 
 var verdictRank = map[hooks.Verdict]int{hooks.Allow: 1, hooks.Ask: 2, hooks.Deny: 3}
 
-// merge combines the outcomes of two chains of hooks. The second chain must have seen the changes
-// of the first chain. Either outcome may be nil.
+// merge requires that the second chain of hooks has seen the changes by the first chain.
 func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	if first == nil || second == nil {
 		return cmp.Or(first, second)

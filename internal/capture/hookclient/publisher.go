@@ -29,7 +29,6 @@ var (
 	errSilent     = errors.New("publisher does not answer")
 )
 
-// publisherClient is safe for concurrent use.
 type publisherClient struct {
 	url     string // empty for the socket in dataDir
 	token   string

@@ -13,15 +13,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// recordTimeout limits each wait for the publisher or the outbox, because the agent waits for the
-// hook command.
 const recordTimeout = 500 * time.Millisecond
 
 // SharedOutbox returns the outbox of all hook commands of a data directory. The publisher of the
 // directory forwards the events.
 func SharedOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", "shared") }
 
-// recorder stores the events of one hook call. It is safe for concurrent use.
 type recorder struct {
 	publisher *publisherClient
 	dataDir   string
@@ -35,8 +32,6 @@ func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, er
 	return e, err
 }
 
-// record stores events even after ctx has ended. If a publisher at a URL does not take the events,
-// record writes them to a spool file.
 func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
 	redactor := r.redactor
@@ -74,8 +69,6 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 	return warnings, err
 }
 
-// store appends events to the outbox. If the outbox is blocked, store writes a spool file instead.
-// A full outbox drops the events and records a gap.
 func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()

@@ -13,8 +13,6 @@ import (
 
 var errOwnHooks = errors.New("--hooks: a publisher at a socket decides with its own hooks; start it with this file")
 
-// answerRemote lets a publisher that runs as another user decide and record. The agent's user can
-// then not change the record.
 func (c *call) answerRemote(ctx context.Context, raw []byte, p agents.Payload) (agents.Reply, error) {
 	wait := quickResponse
 	if canDeny(p) {

@@ -15,7 +15,6 @@ import (
 
 const refusedSuffix = ".refused"
 
-// maxResend limits the spool files that one hook call sends, because an agent waits for the call.
 const maxResend = 200
 
 // ResendOptions configure [Resend].
@@ -68,8 +67,6 @@ func (r *recorder) sendSpool(ctx context.Context, suffixes ...string) (sent int,
 	return sent, err
 }
 
-// sendFile sends a spool file to the publisher. It renames a file that the publisher refuses, so
-// that the error occurs only once.
 func (r *recorder) sendFile(ctx context.Context, path string) (sent bool, err error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {

@@ -17,9 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/outbox"
 )
 
-// A suspended hook process can block the shared outbox. Other hook commands then write spool files,
-// which Sweep later moves into it.
-
 // SpoolDir returns the folder of the spool files in a data directory.
 func SpoolDir(dataDir string) string { return filepath.Join(dataDir, "hook-spool") }
 
@@ -29,8 +26,6 @@ const (
 	sweepInterval = 30 * time.Second
 )
 
-// maxSpooled limits the number of spool files. Above the limit, hook commands wait for the outbox
-// instead.
 const maxSpooled = 20_000
 
 func spoolHasRoom(dataDir string) bool {
@@ -38,7 +33,6 @@ func spoolHasRoom(dataDir string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) < maxSpooled
 }
 
-// spool writes a file for the local outbox, or for a publisher at a URL.
 func spool(dataDir, url string, list []events.Event) error {
 	dir := SpoolDir(dataDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -46,7 +40,7 @@ func spool(dataDir, url string, list []events.Event) error {
 	}
 	suffix, text := spoolSuffix, []byte(nil)
 	if _, err := parseURL(url); err == nil { // events about an invalid URL stay here
-		suffix, text = remoteSuffix(url), append([]byte(address(url)), '\n')
+		suffix, text = remoteSuffix(url), append([]byte(withoutSecrets(url)), '\n')
 	}
 	for _, e := range list {
 		text = append(e.Append(text), '\n')
@@ -100,8 +94,6 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	return nil
 }
 
-// spooled returns no events if the file is gone. It renames a damaged file, so that the error
-// occurs once.
 func spooled(path string) (list []events.Event, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

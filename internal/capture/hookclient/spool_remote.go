@@ -16,20 +16,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A spool file for a publisher at a URL has the URL in its first line, and the hash of the URL in
-// its name. Only a call with the same URL sends it.
-
 const remoteEnding = ".remote"
 
 var errSpoolFull = errors.New("spool: the folder is full")
 
 func remoteSuffix(text string) string {
-	sum := sha256.Sum256([]byte(address(text)))
+	sum := sha256.Sum256([]byte(withoutSecrets(text)))
 	return "." + hex.EncodeToString(sum[:6]) + remoteEnding
 }
 
-// address returns a URL without its password and query, which can be secret.
-func address(text string) string {
+func withoutSecrets(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
 		return ""

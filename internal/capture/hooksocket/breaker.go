@@ -11,16 +11,13 @@ import (
 )
 
 const (
-	// breakerPause is how long clients avoid a publisher that has not answered in time.
 	breakerPause = time.Second
 	// breakerAge is how long clients remember that a publisher has not answered in time.
 	breakerAge = 10 * time.Minute
 
-	// glance limits the wait for a local publisher during breakerPause. A publisher that works
-	// answers sooner.
-	glance = 50 * time.Millisecond
-	// distant limits the wait for a remote publisher after breakerPause.
-	distant = time.Second
+	// A local publisher that works answers sooner than localWait.
+	localWait  = 50 * time.Millisecond
+	remoteWait = time.Second
 )
 
 // ErrBroken means that the publisher hung a short time ago, so it is not asked.
@@ -47,9 +44,9 @@ func BreakerOf(dataDir, url string) Breaker {
 	sum := fnv.New64a() // linking a cryptographic hash costs each hook command 0.2 ms
 	_, _ = sum.Write([]byte(url))
 	b.file = filepath.Join(dataDir, "publisher-"+strconv.FormatUint(sum.Sum64(), 16)+".hung")
-	b.pause = glance
+	b.pause = localWait
 	if strings.HasPrefix(url, "http") {
-		b.pause, b.probe = QuickResponse, distant
+		b.pause, b.probe = QuickResponse, remoteWait
 	}
 	return b
 }

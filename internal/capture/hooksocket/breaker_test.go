@@ -17,8 +17,8 @@ func TestBreaker(t *testing.T) {
 		broken       bool
 	}{
 		{"", 0, QuickResponse, true},
-		{"unix:///run/p.sock", glance, QuickResponse, false},
-		{"https://example.com", QuickResponse, distant, false},
+		{"unix:///run/p.sock", localWait, QuickResponse, false},
+		{"https://example.com", QuickResponse, remoteWait, false},
 	} {
 		t.Run(tt.url, func(t *testing.T) {
 			now := time.Now()

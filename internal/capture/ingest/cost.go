@@ -20,8 +20,6 @@ func Told(usd float64) *events.Cost {
 	return &events.Cost{USD: usd}
 }
 
-// bills has the tokens and costs that answers of the model state, by message id. The latest version
-// of an answer counts.
 type bills map[string]events.ResponseCompletedData
 
 func (b bills) add(data events.ResponseCompletedData) {

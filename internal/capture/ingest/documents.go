@@ -181,8 +181,7 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	return nil
 }
 
-// fail yields an error about the input. If it returns true, the caller must also yield the end of
-// the document.
+// If fail returns true, the caller must also yield the end of the document.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}
@@ -209,8 +208,7 @@ func (in *documents) fail(err error) bool {
 	return in.yield(Fragment{}, report)
 }
 
-// broken returns the offset of the syntax error in the remaining input. It parses that input again,
-// because the offset in err cannot be used.
+// broken parses the remaining input again, because the offset in err cannot be used.
 func (in *documents) broken(err error) int64 {
 	buffered, readErr := io.ReadAll(in.dec.Buffered())
 	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a missing comma or colon

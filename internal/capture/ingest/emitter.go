@@ -172,8 +172,8 @@ func (m *Emitter) Now() time.Time {
 	return now.In(elsewhere)
 }
 
-// between returns the milliseconds between two times. It returns 0 if a second import of the same
-// input would see other times.
+// between returns 0 if a second import of the same input would see other times, because both
+// imports must create the same events.
 func (m *Emitter) between(from, to time.Time) int64 {
 	if m.drifts {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// errorClasses maps parts of failure messages to a failure class. The first match wins.
+// The first entry whose text is in a failure message decides.
 var errorClasses = []struct{ text, class string }{
 	{"overloaded", "overloaded"},
 	{"rate_limit", "rate_limit"},

@@ -8,8 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// offsetInInput converts the offset in err to an offset in input. The offset in err counts bytes of
-// the compacted payload.
 func offsetInInput(input []byte, e events.Event, err error) error {
 	if invalid, ok := errors.AsType[*events.InvalidError](err); !ok || invalid.Offset < 0 {
 		return err

@@ -52,7 +52,6 @@ type Run struct {
 	bills                       bills
 }
 
-// call is a tool call of a run. It is kept after its result, so that a second result is detected.
 type call struct {
 	step     *Step // until the result
 	tool     string

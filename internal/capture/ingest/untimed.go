@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// elsewhere is the location of times that are not from the input. A time that is calculated from
-// such a time keeps the location.
+// Times with the location elsewhere are not from the input. Times that are calculated from them
+// keep the location.
 var elsewhere = time.FixedZone("not in the input", 0)
 
 func markUntimed(e *events.Event) {

@@ -64,8 +64,6 @@ func editCodex(c *Change, opts Options, hooks []byte, edit func(f *tomlFile, hea
 	return []*Change{change}, nil
 }
 
-// trustProject adds a folder to the trusted projects, because Codex runs no hooks of other
-// projects. It does not change a folder that a person has refused to trust.
 func trustProject(f *tomlFile, project string) (*tomlFile, error) {
 	folder, err := realFolder(project)
 	if err != nil {
@@ -86,8 +84,6 @@ type codexHash struct {
 	hash   string // as text of a TOML value
 }
 
-// codexHashes returns the hash of each installed hook, because Codex runs a hook only if its
-// configuration trusts the hash.
 func codexHashes(c *Change, opts Options, hooks []byte) ([]codexHash, error) {
 	if len(bytes.TrimSpace(hooks)) == 0 {
 		return nil, nil

@@ -8,12 +8,8 @@ import (
 )
 
 const (
-	// lookup and found stand before and after the name of a program. Together, they test without
-	// output whether the shell finds the program.
-	lookup = "command -v "
-	found  = " >/dev/null 2>&1 && "
-	// The words from ifFound to end build a shell command that runs a faster program if the shell
-	// finds it, and otherwise another program.
+	lookup  = "command -v "
+	found   = " >/dev/null 2>&1 && "
 	ifFound = "if " + lookup
 	then    = " >/dev/null 2>&1; then "
 	orElse  = "; else "
@@ -23,8 +19,8 @@ const (
 	sh = "sh -c "
 )
 
-// commandLine returns the shell command of a hook. The command itself decides what happens if the
-// program is missing, because each agent would do something else.
+// The shell command itself decides what happens if the program is missing, because each agent would
+// do something else.
 func (t *tool) commandLine(opts Options, event string) string {
 	args := t.name
 	if t.eventArgument {
@@ -111,8 +107,6 @@ func firstWord(line string) (word, rest string) {
 	return b.String(), ""
 }
 
-// escapes reports whether s begins with a backslash that escapes the next character. Before other
-// characters, a backslash belongs to a Windows path.
 func escapes(s string) bool {
 	return len(s) > 1 && s[0] == '\\' && strings.IndexByte(" \\\"'$`", s[1]) >= 0
 }

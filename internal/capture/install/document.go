@@ -36,8 +36,6 @@ const maxDepth = 200
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// document is a parsed configuration file in JSON with comments and trailing commas. All offsets
-// are positions in data.
 type document struct {
 	file string
 	mark []byte
@@ -95,8 +93,7 @@ func deepest(v *hujson.Value, limit int) (offset int, found bool) {
 
 func (d *document) bytes() []byte { return append(bytes.Clone(d.mark), d.data...) }
 
-// refused converts an error of the JSON parser. It drops literals from the input, because they can
-// be secrets.
+// refused drops literals of the input from the error, because they can be secrets.
 func (d *document) refused(err error) error {
 	report := &SyntaxError{File: d.file, Line: 1, Column: 1}
 	place, reason, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")

@@ -12,11 +12,8 @@ import (
 
 const hooksKey = "hooks"
 
-// hookProgram is the name of the faster program, which agents run if it is installed.
 const hookProgram = "hooktrail-hook"
 
-// ours recognises hooks that Hooktrail has installed by their commands, such as "publisher hook
-// codex".
 type ours struct {
 	tool     string
 	programs []string // names without folders
@@ -78,7 +75,6 @@ func (o ours) find(entries *hujson.Value) (found []position) {
 	return found
 }
 
-// editor edits hooks. Each edit moves the text behind it, so the document is then parsed again.
 type editor struct {
 	doc  *document
 	ours ours
@@ -143,7 +139,6 @@ func (e *editor) add(name string, entry any) (err error) {
 	return err
 }
 
-// remove begins with the last hook, because removing a hook shifts the later ones.
 func (e *editor) remove(name string, found []position) error {
 	for _, at := range slices.Backward(found) {
 		from, err := e.event(name)
@@ -196,8 +191,7 @@ func (e *editor) prune(of *hujson.Value, key string) (err error) {
 	return err
 }
 
-// equal reports whether the value in the file equals v. It returns false for a value with comments,
-// so that a person's comments are not replaced.
+// equal returns false for a value with comments, so that a person's comments are not replaced.
 func (d *document) equal(is *hujson.Value, v any) bool {
 	var want, got bytes.Buffer
 	enc := json.NewEncoder(&want)

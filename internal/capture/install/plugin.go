@@ -9,9 +9,6 @@ import (
 	"strings"
 )
 
-// openCodePlugin is a plugin that runs "publisher hook", because OpenCode cannot run hook
-// commands.
-//
 //go:embed opencode.js
 var openCodePlugin string
 

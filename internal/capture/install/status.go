@@ -106,7 +106,6 @@ func (s *Status) call(ctx context.Context, t *tool, dir string, payload []byte) 
 	}
 }
 
-// hookLimit limits how long a check waits for a hook. By default, an agent waits for the same time.
 const hookLimit = 15 * time.Second
 
 func (t *tool) runHook(ctx context.Context, command, dir string, payload []byte) ([]byte, error) {
@@ -162,8 +161,7 @@ func programOf(line string) string {
 	return program
 }
 
-// outdated reports whether a hook command comes from an older version, which had no shell code
-// around the program.
+// Earlier versions installed hook commands without shell code around the program.
 func (t *tool) outdated(commands map[string]string) bool {
 	if t.plugin {
 		return false

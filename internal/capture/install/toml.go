@@ -11,11 +11,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// errLayout means that an edit could change other settings, because all settings are in the same
-// table.
 var errLayout = errors.New("the settings are in a form that only a person should edit")
 
-// tomlFile is a TOML file that is edited by lines, which keeps comments and order.
 type tomlFile struct {
 	lines  []string
 	tables []tomlTable
@@ -61,8 +58,6 @@ func meaning(text string) (values map[string]any, err error) {
 	return values, toml.Unmarshal([]byte(text), &values)
 }
 
-// adds reports whether an edit has added value and changed nothing else. value is TOML text that
-// includes the name of its table.
 func adds(before, value, after string) bool {
 	want, err := meaning(before)
 	if err != nil {
@@ -95,8 +90,6 @@ func merge(into, from map[string]any) bool {
 
 var tomlString = regexp.MustCompile(`^("(\\.|[^"\\])*"|'[^']*')`)
 
-// multiline returns the delimiter of the multi-line string that is still open after a line, or "".
-// open is the delimiter before the line.
 func multiline(line, open string) string {
 	for line != "" {
 		switch {

@@ -10,10 +10,7 @@ import (
 	"strings"
 )
 
-// trust describes how an agent is told to run installed hooks. Without functions, the agent always
-// runs them.
 type trust struct {
-	// plan changes a file of the agent so that the agent runs the hooks in c.
 	plan func(c *Change, opts Options) ([]*Change, error)
 	// withdraw removes the settings that plan has added only for the hooks. nil means that nothing
 	// is removed.
@@ -67,8 +64,7 @@ func realFolder(folder string) (string, error) {
 	return filepath.EvalSymlinks(full)
 }
 
-// jsonTrust plans to trust the folder of a project. It changes nothing for hooks of a user, because
-// these agents run them without trust.
+// jsonTrust changes nothing for hooks of a user, because agents run them without trust.
 func jsonTrust(file func(home string, env func(string) string) string, add func(d *document, folder string) (*document, error)) trust {
 	return trust{plan: func(c *Change, opts Options) ([]*Change, error) {
 		if opts.Project == "" {

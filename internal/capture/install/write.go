@@ -47,7 +47,6 @@ func (c *Change) Apply() error {
 	return nil
 }
 
-// removeFolders removes the folders of a project that became empty.
 func (c *Change) removeFolders() {
 	if c.project == "" {
 		return

@@ -43,7 +43,6 @@ func (h *handler) authorized(next http.HandlerFunc) http.HandlerFunc {
 
 var errOtherTenant = errors.New("the token is of another tenant")
 
-// tenantOf returns the tenant of the caller. It returns "" if the caller may choose the tenant.
 func (h *handler) tenantOf(r *http.Request) (string, error) {
 	if h.opts.Tokens == nil {
 		return h.opts.Tenant, nil

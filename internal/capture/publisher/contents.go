@@ -75,14 +75,12 @@ func (c *contents) remember(id, content uint64) {
 	c.original[id] = content
 }
 
-// changed reports whether an earlier import had the event with other content only.
 func (c *contents) changed(id, content uint64) bool {
 	first, isKnown := c.original[id]
 	_, isOther := c.other[[2]uint64{id, content}]
 	return isKnown && first != content && !isOther
 }
 
-// add stores an entry. A crash before it costs only the comparison with this content.
 func (c *contents) add(id, content uint64) error {
 	_, isKnown := c.original[id]
 	if isKnown && !c.changed(id, content) {
@@ -99,8 +97,6 @@ func (c *contents) add(id, content uint64) error {
 
 func (c *contents) close() error { return c.file.Close() }
 
-// sums returns the hashes of an event's id and content. ok is false if the event can have other
-// content although only the end of the transcript is new, or if the content is part of the id.
 func (c *contents) sums(format *format, e events.Event) (id, content uint64, ok bool) {
 	if !format.compares(e.Kind()) {
 		return 0, 0, false
@@ -121,7 +117,6 @@ func (c *contents) sum(parts ...string) uint64 {
 	return binary.LittleEndian.Uint64(h.Sum(nil))
 }
 
-// withoutTimes removes members that depend on the modification time of a file without times.
 func withoutTimes(data []byte) []byte {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(data, &members) != nil {
@@ -136,10 +131,8 @@ func withoutTimes(data []byte) []byte {
 	return text
 }
 
-// compares reports whether an event of a known id must have the same content in each import. Sums
-// change while a transcript grows, as does the start of a run whose first lines say little. A hook
-// payload gets its id from itself, and the two dialects of Copilot CLI share it. An agent that
-// rewrites a document can complete a message or the arguments of a call later.
+// compares returns false for events whose content can change while a file grows or when an agent
+// rewrites it.
 func (f *format) compares(kind events.Kind) bool {
 	if f.name == ingest.CloudEventsFormat {
 		return true
@@ -153,7 +146,8 @@ func (f *format) compares(kind events.Kind) bool {
 	return f.isAppended()
 }
 
-// errChanged means that the event was stored, and that it was stored before with other content.
+// errChanged does not mean that the event is lost. It was stored, but an earlier import stored it
+// with other content.
 var errChanged = errors.New("event has other content than at an earlier import")
 
 type republisher interface {
@@ -161,7 +155,6 @@ type republisher interface {
 	AppendChanged(ctx context.Context, e events.Event) (events.Event, error)
 }
 
-// comparing is the sink for one file.
 type comparing struct {
 	to       republisher
 	contents *contents

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// ownHooks returns the options for hooks that run inside this decision service. A request to this
-// service is not allowed, because it would only run the same hooks again.
+// ownHooks forbids requests to this decision service, because they would only run the same hooks
+// again.
 func ownHooks(b *broker.Broker) hookfile.Options {
 	c := decision.Client{Conn: b.Conn(), Space: b.Space()}
 	return hookfile.Options{Requester: c, Own: c.Own}
@@ -77,8 +77,6 @@ func (d *Decider) Run(ctx context.Context) error {
 	return nil
 }
 
-// start runs the decider in a goroutine. failed receives an error if the decider ends before stop
-// is called.
 func (d *Decider) start(ctx context.Context) (failed <-chan error, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

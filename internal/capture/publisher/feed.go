@@ -134,8 +134,6 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// noted records an error about a single line and returns true. It returns false for any other
-// error, because the import cannot continue then.
 func (f *feed) noted(file string, err error) bool {
 	var m Malformed
 	line, isLine := errors.AsType[*ingest.LineError](err)
@@ -155,8 +153,6 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts each malformed line once, even after two reports. A report that a line is lost
-// replaces a report that the line was kept.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -200,8 +196,6 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	return publish.Open(ctx, b.Conn(), opts)
 }
 
-// closeOutbox stops sending soon after ctx has ended, because somebody waits for the process to
-// end.
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

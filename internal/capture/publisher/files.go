@@ -35,8 +35,8 @@ type found struct {
 	skipped []string  // files of sub-agents next to an input, which are not imported
 }
 
-// findTranscripts returns each session before the session's sub-agents. If some paths are
-// unreadable, it returns an error and all readable files.
+// findTranscripts returns all readable files even if it also returns an error. A session comes
+// before its sub-agents.
 func findTranscripts(paths, exts []string) (all found, err error) {
 	all.seen = map[string]bool{}
 	for _, path := range paths {

@@ -19,8 +19,7 @@ type followed struct {
 // The pause after a search for files is at least pauseFactor times as long as the search.
 const pauseFactor = 10
 
-// follow imports changed files until ctx ends. It reads a changed file from the start, because
-// tools may replace files.
+// follow reads a changed file from the start, because tools can replace files.
 func (im *importer) follow(ctx, work context.Context) error {
 	for {
 		began := time.Now()

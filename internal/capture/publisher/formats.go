@@ -60,7 +60,6 @@ func dialogueFormat(name string, exts []string) format {
 	return format{name: name, events: dialogue.Events(name), exts: exts}
 }
 
-// isAppended reports whether programs only add lines to files of the format.
 func (f *format) isAppended() bool { return slices.Equal(f.exts, lineExts) }
 
 // ErrFormat means that the format is unknown.

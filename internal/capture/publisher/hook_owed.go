@@ -10,15 +10,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Limits of the events that wait in memory for room in the outbox.
 const (
 	maxOwed        = 256
 	maxOwedBytes   = 4 << 20
 	maxOwedTenants = 1024
 )
 
-// owed keeps denials that were sent but found no room in the outbox. They are recorded after the
-// next event that finds room. Beyond the limits, only their number is kept.
 type owed struct {
 	mu    sync.Mutex // guards the other fields
 	list  []events.Event
@@ -53,8 +50,6 @@ func (o *owed) lose(tenant string, n int) {
 	o.lost[tenant] += n
 }
 
-// settle records the kept events, and one event per tenant with the number of the others. After an
-// error, the rest waits for the next call.
 func (o *owed) settle(ctx context.Context, to Appender) error {
 	list, lost := o.take()
 	for i, e := range list {
@@ -107,5 +102,4 @@ func lostDenials(tenant string, n int) (events.Event, error) {
 	return e, err
 }
 
-// problemRun is the run of problems that belong to no run of an agent.
 const problemRun = "publisher-hook"

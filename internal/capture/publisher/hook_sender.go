@@ -29,7 +29,6 @@ func (s *HookService) tenantFor(ctx context.Context, named string) (string, erro
 	return named, nil
 }
 
-// contextOf derives event ids with the sender's key, so that the sender derives the same ids.
 func (s *HookService) contextOf(r *http.Request) (agents.Context, error) {
 	named := r.URL.Query().Get("tenant")
 	tenant, err := s.tenantFor(r.Context(), named)

@@ -25,8 +25,6 @@ const (
 	chunkSize    = 1 << 20
 	chunkTimeout = time.Minute
 	replyTimeout = time.Minute
-	// drainLimit and drainTimeout limit how much of a refused body the server still
-	// reads.
 	drainLimit   = 64 << 20
 	drainTimeout = 10 * time.Second
 )
@@ -82,7 +80,6 @@ func inflate(r *http.Request, limit int64) error {
 	return nil
 }
 
-// timedBody extends the deadlines of a request for each chunkSize bytes of its body.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController

@@ -25,8 +25,6 @@ type accepted struct {
 	bytes int // payload of these events
 }
 
-// events stores the events of a request until the first error. The sender can repeat the request,
-// because stored events count as duplicates.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	done := accepted{IDs: []string{}}
 	maxEvent := int(min(DefaultMaxEvent, h.opts.MaxBody))
@@ -56,8 +54,8 @@ func located(p problem.Problem, at cehttp.Received, done accepted) problem.Probl
 	return p
 }
 
-// take stores one event. It waits at most [replyTimeout] for space in the outbox, because the
-// server cannot notice a lost connection while it waits.
+// take waits at most replyTimeout, because the server cannot notice a lost connection while it
+// waits.
 func (h *handler) take(ctx context.Context, to Appender, e events.Event, done *accepted) error {
 	if k := e.Kind(); ingest.Reserved(k) {
 		return fmt.Errorf("%s: %w", k, ingest.ErrReserved)

@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// otlp reports items that cannot become events as a partial success. After an error, the exporter
-// would send the same items again and again.
+// otlp reports unusable items as a partial success, because an exporter would repeat them after an
+// error.
 func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

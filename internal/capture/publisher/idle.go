@@ -24,10 +24,8 @@ const (
 	// a longer silence.
 	idleAfter  = 10 * time.Minute
 	idleChecks = time.Minute
-	// maxIdle limits the open runs. Above the limit, the run with the longest silence ends at once.
-	maxIdle = 4096
-	// maxOthers limits the size of the map others. A full map replaces older.
-	maxOthers = 50_000
+	maxIdle    = 4096
+	maxOthers  = 50_000
 )
 
 // IdleRuns ends runs that have sent no events for some time, such as runs from logs. No event
@@ -191,8 +189,7 @@ func (r *IdleRuns) endAll(ctx context.Context, list []idleRun, reason string) {
 	}
 }
 
-// end records the end of a run. After an error, the run stays open for another attempt. The caller
-// must hold r.mu, so that no event arrives meanwhile.
+// The caller must hold r.mu, so that no event arrives before the end is recorded.
 func (r *IdleRuns) end(ctx context.Context, o idleRun, reason string) {
 	data := events.RunFinishedData{Reason: reason}
 	data.SetStatus(events.RunUnknown)

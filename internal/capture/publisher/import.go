@@ -180,7 +180,7 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 }
 
 // read imports one input until ctx ends. It appends events that it has already read until work
-// ends. open means that another program still writes the input.
+// ends.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
 	if err != nil {

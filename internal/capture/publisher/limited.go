@@ -41,7 +41,6 @@ func (l limited) Append(ctx context.Context, e events.Event) (events.Event, erro
 	return stored, err
 }
 
-// bodyLimiter is an Appender that also limits bodies of which no event is stored.
 type bodyLimiter interface {
 	checkBody(tenant string) error
 	chargeBody(tenant string, bytes int)

@@ -9,7 +9,6 @@ import (
 // Unix sockets.
 const NoAddress = "none"
 
-// noListener is a listener that accepts no connections, for a publisher without an address.
 type noListener struct {
 	closed chan struct{}
 	once   sync.Once

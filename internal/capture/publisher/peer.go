@@ -32,8 +32,7 @@ func userFor(ctx context.Context, claimed string) string {
 	return claimed
 }
 
-// withPeer adds the user of the connection to ctx. For a TCP connection, the user is empty, so that
-// no user name in an event is trusted.
+// For a TCP connection, withPeer sets an empty user, so that no user name in an event is trusted.
 func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger) context.Context {
 	if a.Socket.Path == "" {
 		return ctx
@@ -50,12 +49,8 @@ func (a Access) withPeer(ctx context.Context, conn net.Conn, logger *slog.Logger
 	return context.WithValue(ctx, userKey{}, osuser.Named(uid))
 }
 
-// claimedUser is the attribute for a user name in an event that differs from the user of the
-// connection.
 const claimedUser = "claimeduserid"
 
-// setUser sets the user of the connection, which the kernel confirms. A different user name in the
-// event moves to the attribute claimedUser.
 func setUser(ctx context.Context, e *events.Event) {
 	user := userFor(ctx, e.User)
 	if e.User == user {

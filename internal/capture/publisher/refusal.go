@@ -20,7 +20,6 @@ type Refused struct {
 	Reason string `json:"reason"`
 }
 
-// refusal is an error text for the user. errors.Is treats each refusal as ErrUnrecognised.
 type refusal string
 
 // Error returns the text.
@@ -45,7 +44,6 @@ func otherFormat(begins *format, wanted string) error {
 	return refusal(fmt.Sprintf("looks like %s, not %s; leave out --format, or add --force", begins.name, wanted))
 }
 
-// foreign lists file formats that Import recognises but cannot read, with advice for the user.
 var foreign = []struct {
 	name, advice string
 	is           func(head []byte, base string) bool

@@ -113,8 +113,6 @@ func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove fu
 	return gone
 }
 
-// serveOwn refuses payloads if this publisher does not redact. The hook command then redacts and
-// records the payload itself.
 func (s *HookService) serveOwn(w http.ResponseWriter, r *http.Request) {
 	if s.opts.Redactor == publish.NoRedaction && r.Header.Get("Content-Type") != hookclient.DocumentType {
 		s.refuse(w, r, http.StatusMisdirectedRequest, errors.New("this publisher does not redact; the hook command records"))

@@ -98,8 +98,7 @@ func (q *Quotas) newTenant(name string) *tenant {
 	return &tenant{events: limiter(q.limits.Events), bytes: limiter(q.limits.Bytes), runs: limiter(q.limits.Runs), latest: map[uint64]struct{}{}}
 }
 
-// of returns the state of a tenant. Tenants beyond the limit share one state. The caller must hold
-// q.mu.
+// of returns one common state for all tenants beyond maxTenants. The caller must hold q.mu.
 func (q *Quotas) of(name string, now time.Time) *tenant {
 	t := q.tenants[name]
 	if t == nil && len(q.tenants) >= maxTenants && now.Sub(q.swept) >= sweepPause {

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// completionTime limits a completion, because the user waits for it.
 const completionTime = 300 * time.Millisecond
 
 // Values returns the possible values of a flag or an argument, for completion in the shell. It

@@ -7,7 +7,6 @@ import (
 	"sync"
 )
 
-// result is the stdout of a command. It keeps the first error, so commands need not check writes.
 type result struct {
 	w io.Writer
 

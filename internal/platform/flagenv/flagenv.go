@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// natsVariables maps flags to the environment variables of the NATS tools.
 var natsVariables = map[string]string{ //nolint:gosec // names of variables
 	"nats-url":   "NATS_URL",
 	"nats-creds": "NATS_CREDS",

@@ -68,8 +68,6 @@ func (o Options) mode() (fs.FileMode, error) {
 	return fs.FileMode(n), nil
 }
 
-// group returns the id of the group that gets access to the socket. It returns -1 to keep the group
-// of the process.
 func (o Options) group() (int, error) {
 	if o.Group == "" {
 		return -1, nil

@@ -45,7 +45,6 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// wide contains the characters that take two columns in a terminal, such as emoji.
 var wide = &unicode.RangeTable{ //nolint:gochecknoglobals // a constant
 	R16: []unicode.Range16{
 		{0x1100, 0x115f, 1},

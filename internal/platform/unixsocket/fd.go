@@ -61,8 +61,6 @@ func (f *FD) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// do calls call as soon as the file is ready for event. It may still block if another process reads
-// the same stdin.
 func (f *FD) do(name string, event int16, p []byte, call func(int, []byte) (int, error)) (n int, err error) {
 	for {
 		if err := f.wait(event); err != nil {

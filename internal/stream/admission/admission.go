@@ -18,8 +18,7 @@ const DefaultTenant = "default"
 // DefaultLimit is the limit that commands use.
 const DefaultLimit = 64
 
-// recheck is the minimum time between two calls of Options.Known.
-const recheck = time.Second
+const knownInterval = time.Second
 
 // ErrTenant means that a tenant is not accepted.
 var ErrTenant = errors.New("unknown tenant")
@@ -111,7 +110,7 @@ func (p *Policy) Admit(tenant string) error {
 	if p.accepted[tenant] {
 		return nil
 	}
-	if p.opts.Now().Sub(p.checked) >= recheck {
+	if p.opts.Now().Sub(p.checked) >= knownInterval {
 		p.refresh()
 	}
 	if p.accepted[tenant] {

@@ -26,8 +26,7 @@ const (
 	ensureTimeout  = 10 * time.Second
 )
 
-// connection is the client connection of a Broker. It needs no lock, because its fields do not
-// change after Open.
+// connection needs no lock, because its fields do not change after Open.
 type connection struct {
 	opts   Options
 	health *health

@@ -21,8 +21,6 @@ func serverName(secret string) string {
 	return "hooktrail-" + hex.EncodeToString(sum[:8])
 }
 
-// dialer connects to the embedded server of a data directory. The server's name is checked,
-// because another program may have taken the port.
 type dialer struct{ dir, name string }
 
 func dialerOf(dir string) (dialer, error) {

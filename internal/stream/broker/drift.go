@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// compared lists the fields of [jetstream.StreamConfig] that Hooktrail's guarantees depend on.
 var compared = [...]string{
 	"Subjects", "Retention", "Storage", "Discard", "DiscardNewPerSubject",
 	"MaxBytes", "MaxMsgs", "MaxMsgsPerSubject", "MaxMsgSize", "MaxAge", "Duplicates",

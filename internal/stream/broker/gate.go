@@ -8,11 +8,10 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// errGateClosed is not logged, because the server did nothing wrong.
 var errGateClosed = errors.New("the server is not checked yet")
 
-// gate is a dialer that does not dial before it is opened. Otherwise, clients would send to a
-// server that was not checked.
+// gate does not dial before it is opened, because clients must not send to a server that was not
+// checked.
 type gate struct {
 	isOpen atomic.Bool
 	next   nats.CustomDialer

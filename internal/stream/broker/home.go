@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// home is the external broker that a data directory belongs to, as stored in DataDir/broker.json.
 type home struct {
 	URL    string    `json:"url"`             // without credentials
 	Stream time.Time `json:"stream,omitzero"` // creation time of its event stream, if known
@@ -116,8 +115,8 @@ func (c *connection) isOwnServer() bool {
 	return err == nil && strings.TrimSpace(string(name)) == c.nc.ConnectedServerName()
 }
 
-// rememberAbsent stores the address of an unavailable server. It fails if another address is
-// stored, because the streams of the two servers cannot be compared yet.
+// rememberAbsent fails if another address is stored, because the streams of the two servers cannot
+// be compared yet.
 func (c *connection) rememberAbsent(ctx context.Context) error {
 	if c.opts.DataDir == "" {
 		return nil

@@ -52,7 +52,6 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 	}
 }
 
-// errLost means that the connection ended while a request waited for its answer.
 var errLost = errors.New("connection lost")
 
 func (b *Broker) settleJoined(ctx context.Context) error {

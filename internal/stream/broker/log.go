@@ -9,8 +9,6 @@ import (
 	"sync"
 )
 
-// serverLogger passes the embedded server's messages to slog. A fatal error of that server does
-// not end the process.
 type serverLogger struct {
 	log *slog.Logger
 

@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// refused adds the remedy to a refusal during the start: who is logged in, and who must be.
 func (o Options) refused(refusal error) error {
 	text := refusal.Error()
 	if strings.Contains(text, `"$JS.API.STREAM.CREATE.`) || strings.Contains(text, `"$JS.API.STREAM.UPDATE.`) {
@@ -22,7 +21,6 @@ func (o Options) wrongLogin() string {
 	return fmt.Sprintf("%s has other rights than the role %s: %s", o.login(), cmp.Or(string(o.Role), ownerKey), o.rightLogin())
 }
 
-// rightLogin says which credentials the role needs, and which command writes them.
 func (o Options) rightLogin() string {
 	role := cmp.Or(string(o.Role), ownerKey)
 	file := role + keyEnding
@@ -38,7 +36,7 @@ func (o Options) rightLogin() string {
 	return text + "; a key of hooktrail tenant add is only for engines with the Go package publish"
 }
 
-// login names the credentials without their secrets.
+// login must not contain secrets, because error messages show it.
 func (o Options) login() string {
 	switch {
 	case o.URL == "":

@@ -22,8 +22,8 @@ const (
 
 const revokeEvery = time.Second
 
-// restrictedClient is a connection of an engine, or of a client without credentials. Its account
-// is separate, so that it cannot read the replies to other clients.
+// Each restricted client has a separate account, so that it cannot read the replies to other
+// clients.
 type restrictedClient struct {
 	account string // first part of the account's name
 	number  int    // last part of the account's name, unique among open connections

@@ -55,8 +55,8 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-// checkNext checks that the message seq follows the last message. Without filters, a gap is only
-// accepted if the stream's leader confirms that the messages are gone.
+// Without filters, a gap is accepted only if the stream's leader confirms that the messages are
+// gone.
 func (b *batch) checkNext(ctx context.Context, seq uint64, consecutive bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:

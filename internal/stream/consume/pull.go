@@ -160,15 +160,14 @@ func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more
 	}
 }
 
-// next returns the next message. A nil msg means that the batch should be applied now. more means
-// that the request continues.
+// A nil msg means that the batch should be applied now. more means that the request for messages
+// continues.
 func (r *reader) next(ctx context.Context, b *batch, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
 	select {
 	case msg = <-r.messages: // nil when closed
 		return msg, false
 	default:
 	}
-	// A drain that has read all messages does not wait for new ones.
 	if linger == nil || r.loop.draining && b.pending == 0 {
 		return nil, true
 	}

@@ -14,7 +14,6 @@ import (
 
 const refusalCheck = 100 * time.Millisecond
 
-// refusals detects requests that the broker refuses. The broker does not answer such requests.
 type refusals struct {
 	nc      *nats.Conn
 	before  error // the connection's last error when the session started
@@ -43,8 +42,7 @@ func (r refusals) wait(ctx context.Context) error {
 	}
 }
 
-// check returns an error if a request was refused. An older refusal also counts if it forbids
-// receiving replies, which every request needs.
+// An older refusal also counts if it forbids receiving replies, because every request needs them.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {

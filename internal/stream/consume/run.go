@@ -30,7 +30,7 @@ type stopError struct{ err error }
 func (e stopError) Error() string { return e.err.Error() }
 func (e stopError) Unwrap() error { return e.err }
 
-// A loop reads the stream for one call of Run. Only one goroutine uses it.
+// Only one goroutine uses a loop.
 type loop struct {
 	opts    Options
 	js      jetstream.JetStream

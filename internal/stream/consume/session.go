@@ -105,8 +105,6 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	return stream, nil
 }
 
-// If the stream is new or was rolled back, identify moves the position to the last unchanged
-// message.
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()

@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/llm"
 )
 
-// defaultMaxTokens is enough for an answer with a verdict and one sentence.
 const defaultMaxTokens = 100
 
 const maxCached = 1000
@@ -178,8 +177,8 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe reports whether text begins with an object that contains "safe": false. The object
-// may be incomplete, because that member is enough to deny.
+// cutOffUnsafe also accepts an incomplete object, because the member "safe": false is enough to
+// deny.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// process is a running program. On Unix, end also kills all processes that it started. On other
-// systems, these survive.
+// On Unix, end also kills the processes that the program has started. On other systems, they
+// survive.
 type process struct {
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when the program has exited

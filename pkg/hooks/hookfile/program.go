@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// resolve makes programs that begin with ./ or ../ independent of the working directory.
 func (f *File) resolve(folder string) error {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -62,8 +61,6 @@ func shellLine(command []string) (line string, ok bool) {
 	return "", false
 }
 
-// pathOf returns the path of the program that a shell line begins with, or nothing if a shell has to
-// find it out.
 func pathOf(line string) string {
 	name := ""
 	if rest, ok := strings.CutPrefix(line, "'"); ok { // see resolve

@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// prompt is the template of the text for the model. Inserted values are not evaluated.
 type prompt struct{ template *mustache.Template }
 
 var promptNames = []string{"event", "tool", "args", "payload", "session_id", "agent", "agent_role", "run", "run_type", "step", "tenant", "user"}

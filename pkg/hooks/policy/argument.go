@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// pathKeys lists names of arguments that contain a file path. The names are in the form that squash
-// returns, such as "filepath" for "file_path".
+// The names are in the form that squash returns, such as "filepath" for "file_path".
 var pathKeys = words("path file filepath filename paths files notebookpath targetfile targetpath absolutepath relativepath " +
 	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
 	"outputpath outputfile dirpath")
@@ -34,7 +33,6 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// commandsOf returns the commands in the arguments m. ok is false if there is none, or if one is not text.
 func commandsOf(m map[string]any) (texts []string, ok bool) {
 	ok = true
 	var behind strings.Builder
@@ -104,7 +102,6 @@ func commandText(v any) (string, bool) {
 	return "", false
 }
 
-// editors lists the tools that can read and write, depending on their argument "command".
 var editors = words("strreplaceeditor strreplacebasededittool texteditor")
 
 func writes(call hooks.ToolCall) bool {
@@ -167,7 +164,6 @@ func textsOf(v any) []string {
 	return texts
 }
 
-// Prefixes of file names in a patch of apply_patch and in a unified diff.
 var (
 	patchMarks = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
 	diffMarks  = []string{"+++ b/", "--- a/", "+++ ", "--- ", "rename to ", "rename from ", "copy to "}
@@ -201,7 +197,6 @@ func patchedFiles(patch string) []string {
 	return paths
 }
 
-// firstTruthy returns the first value that is truthy in JavaScript, if it is text.
 func firstTruthy(args hooks.JSON, keys ...string) (string, bool) {
 	m, err := args.Map()
 	if err != nil {

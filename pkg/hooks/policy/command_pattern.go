@@ -94,10 +94,9 @@ const (
 	maxLetters = 9 // longest option cluster in a command
 )
 
-// optionsOf returns the arguments in which option may occur. Arguments after a "--" in rest are not
-// options, but a "--" before rest can be the value of an option.
+// optionsOf ignores a "--" before rest, because it can be the value of an option.
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
-	if isWord(option) {
+	if isSingleDashLong(option) {
 		return args
 	}
 	if i := slices.IndexFunc(rest, func(a shell.Word) bool { return a.Text == "--" }); i >= 0 {
@@ -106,8 +105,9 @@ func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	return args
 }
 
-// isWord reports whether option is a long option with a single dash, such as "-delete".
-func isWord(option string) bool { return len(option) > maxCluster && !strings.HasPrefix(option, "--") }
+func isSingleDashLong(option string) bool {
+	return len(option) > maxCluster && !strings.HasPrefix(option, "--")
+}
 
 func forces(option string) bool { return option == "-f" || meansLong(option, "force") }
 
@@ -122,7 +122,7 @@ func hasOption(args []shell.Word, option string) bool {
 	if name, long := strings.CutPrefix(option, "--"); long {
 		return has(func(text string) bool { return text == option || meansLong(text, name) })
 	}
-	if isWord(option) {
+	if isSingleDashLong(option) {
 		return has(func(text string) bool { return text == option })
 	}
 	for i := 1; i < len(option); i++ {
@@ -133,7 +133,6 @@ func hasOption(args []shell.Word, option string) bool {
 	return true
 }
 
-// meansLong reports whether text is the long option name, its abbreviation, or its short form.
 func meansLong(text, name string) bool {
 	if given, long := strings.CutPrefix(text, "--"); long {
 		key, _, _ := strings.Cut(given, "=")

@@ -6,7 +6,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// finding describes an irreversible action. The zero finding means that there is none.
 type finding struct {
 	what    string
 	unknown bool // the effect is possible but not certain
@@ -74,7 +73,7 @@ func judge(cmd shell.Command, root string) finding {
 	return destroysRemotely(cmd).or(destroysTables(cmd, root))
 }
 
-// asksForHelp reports whether cmd only prints its help. After an option, --help could be a value.
+// After an option, --help can be the value of that option.
 func asksForHelp(cmd shell.Command) bool {
 	for i, a := range cmd.Args {
 		switch {

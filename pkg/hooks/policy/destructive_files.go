@@ -20,7 +20,6 @@ func removes(cmd shell.Command, root string) finding {
 	return removesTrees(args.operands, args.has("f") || args.hasLong("force"), cmd.Dir, root)
 }
 
-// removesFound finds the removal of all files that find selects outside of the working directory.
 func removesFound(targets []shell.Word, dir, root string) finding {
 	for _, target := range targets {
 		if target.From == "" || target.Text != shell.Hole {
@@ -97,7 +96,6 @@ func mirrorsAway(cmd shell.Command, root string) finding {
 	return finding{}
 }
 
-// removesDirectory finds the commands rd and del of cmd.exe with the option /s.
 func removesDirectory(cmd shell.Command, root string) finding {
 	var targets []shell.Word
 	recursive := false
@@ -128,7 +126,6 @@ func findDeletes(cmd shell.Command, root string) finding {
 	return finding{}
 }
 
-// selects reports whether find selects files by their name.
 func selects(args []shell.Word) bool {
 	return slices.ContainsFunc(args, func(a shell.Word) bool { return a.Text == "-name" || a.Text == "-iname" }) &&
 		!slices.ContainsFunc(args, func(a shell.Word) bool { return a.Text == "!" || a.Text == "-not" })

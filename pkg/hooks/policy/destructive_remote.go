@@ -37,8 +37,6 @@ func tableFinding(table map[string][]remoteRule, cmd shell.Command, effect strin
 	return finding{}
 }
 
-// isOption reports whether text is one of options. An option that ends in * matches every text
-// that begins with it.
 func isOption(text, options string) bool {
 	for opt := range strings.FieldsSeq(options) {
 		if begin, ok := strings.CutSuffix(opt, "*"); text == opt || ok && strings.HasPrefix(text, begin) {
@@ -48,7 +46,6 @@ func isOption(text, options string) bool {
 	return false
 }
 
-// isTrial reports whether cmd only shows what it would do.
 func isTrial(cmd shell.Command) bool {
 	return slices.ContainsFunc(cmd.Args, func(a shell.Word) bool {
 		return a.Text == "--dryrun" || a.Text == "--dry-run" || strings.HasPrefix(a.Text, "--dry-run=") && a.Text != "--dry-run=none"

@@ -16,8 +16,6 @@ var sqlClients = map[string]string{
 	"supabase": "", "snow": "-q --query", "turso": "", "d1": "", "sqlplus": "", "isql": "", "influx": "-execute", "pg:psql": "-c --command", "rails": "", "mycli": "-e", "litecli": "-e", "cypher-shell": "", "mysqlsh": "-e", "impala-shell": "-q", "ysqlsh": "-c", "sqlite-utils": "", "libsql": "", "hive": "-e", "redis-cli": "",
 }
 
-// destroysTables finds statements that remove tables, databases or all rows, in the arguments and
-// in the standard input of a database client.
 func destroysTables(cmd shell.Command, root string) finding {
 	if f := resetsDatabase(cmd); f.what != "" {
 		return f
@@ -62,7 +60,6 @@ func codeIn(text string, options []string) string {
 	return text
 }
 
-// unknownCode finds SQL that is only known when the command runs, such as SQL from a pipe.
 func unknownCode(name string, args []shell.Word, options []string, piped bool) finding {
 	given := false
 	for i, a := range args {
@@ -81,7 +78,6 @@ func unknownCode(name string, args []shell.Word, options []string, piped bool) f
 	return finding{}
 }
 
-// endsInC reports whether text is a group of short options, such as -tAc, whose last one is -c.
 func endsInC(text string) bool {
 	return len(text) > 2 && strings.HasPrefix(text, "-") && strings.HasSuffix(text, "c")
 }
@@ -95,7 +91,6 @@ func isRiskyScript(name string) bool {
 
 var risky = regexp.MustCompile(`drop|truncate|wipe|reset|purge|delete|clean`)
 
-// innerClient finds a database client that cmd starts in a container or on another machine.
 func innerClient(cmd shell.Command) (string, []shell.Word) {
 	switch cmd.Name {
 	case "docker", "podman", "docker-compose", "kubectl", "oc", "nerdctl", "heroku", "fly":
@@ -110,7 +105,6 @@ func innerClient(cmd shell.Command) (string, []shell.Word) {
 
 var resets = words("flush reset_db sqlflush migrate:fresh migrate:reset db:wipe db:drop db:drop:all db:reset db:drop:_unsafe schema:drop db:truncate doctrine:database:drop doctrine:schema:drop db:fresh")
 
-// resetsDatabase finds the commands of web frameworks that empty a database.
 func resetsDatabase(cmd shell.Command) finding {
 	for i, a := range cmd.Args {
 		if (strings.Contains(a.Text, ":") || isDjango(cmd, i)) && resets[a.Text] {
@@ -138,7 +132,6 @@ var statement = regexp.MustCompile(`(?i)^\s*(?:begin\s*;\s*)?(?:drop\s+(?:table|
 
 var textPrograms = words("echo printf grep egrep fgrep rg ag git gh cat sed awk test [ jq tee say notify-send glab man which claude")
 
-// statementIn finds a statement that is an argument of an unknown database client.
 func statementIn(cmd shell.Command) finding {
 	if textPrograms[cmd.Name] {
 		return finding{}
@@ -157,7 +150,6 @@ func statementIn(cmd shell.Command) finding {
 	return finding{}
 }
 
-// begins reports whether text begins with one of the words, in any case.
 func begins(text string, list ...string) bool {
 	text = strings.TrimSpace(text)
 	return slices.ContainsFunc(list, func(w string) bool { return len(text) >= len(w) && strings.EqualFold(text[:len(w)], w) })
@@ -192,7 +184,6 @@ var (
 	redisFlush  = regexp.MustCompile(`(?im)(?:^\s*|call\(['"])flush(?:all|db)\b`)
 )
 
-// destroysRows returns the reason why code removes tables or all rows of a table, or "".
 func destroysRows(code string) string {
 	if len(code) < 8 {
 		return ""

@@ -8,8 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// guard is a policy that judges each program and each file of a tool call. The guard ignores
-// [Options.Mode].
 type guard struct {
 	name, title string
 	opts        Options
@@ -86,7 +84,6 @@ func eachPath(args map[string]any, root string, judge func(shell.File, string) f
 	return worst
 }
 
-// or returns the worse finding of f and g.
 func (f finding) or(g finding) finding {
 	if f.what == "" || f.unknown && g.what != "" && !g.unknown {
 		return g

@@ -31,7 +31,6 @@ func (o Options) isWrite(call hooks.ToolCall) bool {
 	return looksLike(call.Tool, writeVerbs) && hasText(o.members(call.Args), pathKeys) && hasText(o.members(call.Args), contentKeys)
 }
 
-// isRead reports whether call reads files and shows their content.
 func (o Options) isRead(call hooks.ToolCall) bool {
 	if CanonicalTool(call.Tool) == ToolRead {
 		return true
@@ -55,7 +54,6 @@ func named(names []string, tool string) bool {
 	})
 }
 
-// lastName returns the name of a tool without the name of its MCP server.
 func lastName(tool string) string {
 	if i := strings.LastIndex(tool, "__"); i >= 0 {
 		tool = tool[i+2:]
@@ -67,7 +65,6 @@ func looksLike(tool string, known map[string]bool) bool {
 	return slices.ContainsFunc(nameParts(lastName(tool)), func(part string) bool { return known[part] })
 }
 
-// nameParts returns the words of a name such as executeShell or execute_shell_command.
 func nameParts(name string) []string {
 	var b strings.Builder
 	for i, r := range name {

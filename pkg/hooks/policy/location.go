@@ -23,8 +23,7 @@ var temps = []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/v
 
 var homes = []string{"/home", "/Users"}
 
-// locate classifies a path in a command that runs in dir. It reads no files, so symbolic links are
-// not resolved.
+// locate reads no files, so it does not resolve symbolic links.
 func locate(word shell.Word, dir, root string) location {
 	if word.Text == shell.Hole && word.From != "" && word.Base != "" {
 		word = shell.Word{Text: path.Join(word.From, "x", word.Base)}
@@ -49,7 +48,6 @@ func locate(word shell.Word, dir, root string) location {
 	return locatePath(path.Clean(full), glob, dir, root)
 }
 
-// slashed converts an absolute Windows path such as C:\x to /C:/x.
 func slashed(text string) string {
 	if len(text) > 2 && text[1] == ':' && (text[2] == '/' || text[2] == '\\') && unicode.IsLetter(rune(text[0])) {
 		return "/" + strings.ReplaceAll(text, `\`, "/")
@@ -108,7 +106,6 @@ func below(full, base string) (string, bool) {
 	return strings.CutPrefix(full, strings.TrimSuffix(base, "/")+"/")
 }
 
-// outside classifies a path outside of the project. System and home directories are critical.
 func outside(full string, glob bool) location {
 	parent, last := path.Split(full)
 	parent = path.Clean(parent)
@@ -128,7 +125,6 @@ func isTemp(full string) bool {
 	})
 }
 
-// isCache reports whether full is below a directory of a home that programs fill again.
 func isCache(full string) bool {
 	rest, ok := inHome(full)
 	return ok && slices.ContainsFunc([]string{".cache", ".npm/_cacache", "Library/Caches", ".gradle/caches", "Library/Developer/Xcode/DerivedData"},

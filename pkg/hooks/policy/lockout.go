@@ -168,7 +168,7 @@ func (p *ReviewerLockout) belongs(name, artifact, root string) bool {
 		strings.Contains("/"+name, "/"+artifact+"/") || doublestar.MatchUnvalidated(artifact, name)
 }
 
-// from returns name relative to root, in lower case because many file systems ignore case.
+// from returns lower case, because many file systems ignore case.
 func from(root, name string) string {
 	clean := strings.ToLower(path.Clean(slashed(slashes(name))))
 	if rest, ok := below(clean, strings.ToLower(root)); ok {

@@ -75,7 +75,6 @@ func (a arguments) exact(name string) bool {
 	})
 }
 
-// longMatches reports whether given is the long option name, or at least three letters of it.
 func longMatches(name, given string) bool {
 	return given == name || len(given) >= 3 && strings.HasPrefix(name, given)
 }

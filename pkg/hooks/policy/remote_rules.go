@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// remoteRules lists commands that remove data of other machines, databases and accounts.
 var remoteRules = map[string][]remoteRule{
 	"terraform": terraformRules, "tofu": terraformRules, "terragrunt": terraformRules,
 	"pulumi": {{words: "destroy"}, {words: "stack rm"}, {words: "up", options: "-y --yes", asks: true}},

@@ -1,6 +1,5 @@
 package policy
 
-// secretRules lists the commands that print credentials.
 var secretRules = map[string][]remoteRule{
 	"gcloud":                    {{words: "auth print-access-token"}, {words: "auth print-identity-token"}, {words: "auth application-default print-access-token"}, {words: "secrets versions access"}},
 	"gh":                        {{words: "auth token"}, {words: "auth status", options: "-t --show-token"}},

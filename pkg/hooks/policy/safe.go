@@ -72,7 +72,6 @@ var safeCommands = map[string][]string{
 	"node": {"--version", "-v"}, "python3": {"--version", "-V"}, "python": {"--version", "-V"}, "rustc": {"--version"}, "java": {"-version", "--version"}, "ruby": {"--version"},
 }
 
-// Options with which a subcommand of [safeCommands] can write a file, start a program or show more.
 var unsafeOptions = words("--output -o --exec --ext-diff --textconv --open-files-in-pager -O --upload-pack --raw -w --web expire delete fix -c --config-env --exec-path --paginate -p")
 
 func isSafe(cmd shell.Command) bool {
@@ -105,8 +104,6 @@ func isSafeCommand(cmd shell.Command) bool {
 	})
 }
 
-// usesOption reports whether text is one of the options, alone, with a value, or in a group of
-// short options.
 func usesOption(text, options string) bool {
 	for opt := range strings.FieldsSeq(options) {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// script is the analysed shell command of a call. Policies share it, so they must not change it.
+// Policies share a script, so they must not change it.
 type script struct {
 	*shell.Analysis
 	text, start, root string
@@ -37,7 +37,7 @@ type scriptList struct {
 	known bool
 }
 
-// members decodes args. Callers must not change the result, which is nil if args is not an object.
+// Callers must not change the result, because policies share it.
 func (o Options) members(args hooks.JSON) map[string]any {
 	if o.last != nil {
 		if d := o.last.args.Load(); d != nil && d.args == args {
@@ -86,8 +86,8 @@ func newScript(text, start, root string) *script {
 	return s
 }
 
-// tooLong returns a denial if a command needs too many steps. It can hide a part that no policy
-// has judged, so a question would not show a person what to look at.
+// tooLong denies instead of asking, because a person cannot see which part of the command no policy
+// has judged.
 func tooLong(scripts []*script) *hooks.ToolDecision {
 	if slices.ContainsFunc(scripts, func(s *script) bool { return s.Has(shell.DoubtTooLong) }) {
 		return hooks.DenyTool(longReason("Shell command", string(shell.DoubtTooLong)))

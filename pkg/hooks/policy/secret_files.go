@@ -41,7 +41,6 @@ func leaks(s *script) finding {
 	return worst.or(s.showsEnvironment())
 }
 
-// showsUnknown reports whether cmd prints variables.
 func showsUnknown(cmd shell.Command) bool {
 	switch cmd.Name {
 	case "printenv":
@@ -76,7 +75,6 @@ var lookers = words("ls stat test [ [[ chmod chown chgrp touch ssh-keygen ssh-ad
 	"basename dirname realpath readlink docker docker-compose podman source . cd pushd tree which export unset exit return ssh-copy-id " +
 	"claude kubectl helm terraform ansible-playbook dotenv shred tee truncate ln")
 
-// Programs that show the content of the files in their arguments.
 var readers = words("cat tac head tail less more bat batcat nl base64 base32 xxd od hexdump strings grep egrep fgrep rg ag awk gawk mawk sed cut sort uniq " +
 	"tar zip gzip bzip2 xz 7z scp sftp rsync curl wget nc ncat socat cp mv dd openssl vim vi nano emacs code python python3 jq yq diff " +
 	"paste rev pr fold tr column iconv gpg zcat bzcat install type get-content gc pbcopy xclip http httpie ftp mail cmp split look view")
@@ -189,7 +187,6 @@ func isRemoteURL(text string) bool {
 	return err == nil && u.Host != "" && !isLocal(shell.Word{Text: u.Host})
 }
 
-// sendsFile reports whether cmd uploads a file or a stream.
 func sendsFile(cmd shell.Command) bool {
 	if !contactsOthers(cmd) {
 		return cmd.Name == "rclone" && leads(cmd.Args, []string{"copy"})

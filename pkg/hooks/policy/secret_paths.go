@@ -25,14 +25,12 @@ var homeSamples = strings.Fields(".ssh .ssh/id_rsa .ssh/id_ed25519 .ssh/id_ecdsa
 var systemSecrets = strings.Fields("/etc/shadow /etc/gshadow /etc/shadow- /etc/sudoers /etc/ssl/private/ /etc/kubernetes/admin.conf /etc/kubernetes/pki/ " +
 	"/var/run/secrets/ /run/secrets/ /etc/krb5.keytab /root/.ssh/ /etc/ssh/ssh_host_rsa_key /etc/ssh/ssh_host_ed25519_key /etc/rancher/k3s/k3s.yaml")
 
-// Names of files with credentials in any directory.
 var secretNames = words(".env .envrc id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk .netrc .pgpass .git-credentials .pypirc .htpasswd .vault_pass " +
 	"credentials.json client_secret.json service-account.json service_account.json serviceaccount.json secrets.yml secrets.yaml secrets.json master.key .dockercfg kubeconfig " +
 	"terraform.tfvars login.keychain-db logins.json key4.db")
 
 var publicEndings = strings.Fields(".example .sample .template .dist .pub .tmpl .test .defaults .schema .md .enc .gpg .age .sealed .d.ts .ts .js .py .go")
 
-// isSecret reports whether a file contains credentials, as far as its name shows it.
 func isSecret(file shell.File) bool {
 	full := fullPath(file.Text[strings.LastIndex(file.Text, shell.Hole)+1:], file.Dir)
 	base := strings.ToLower(path.Base(full))
@@ -57,7 +55,6 @@ func inSecretPlace(full, base string) bool {
 	return listed(systemSecrets, full) || strings.HasPrefix(full, "/proc/") && base == "environ"
 }
 
-// unknownName reports whether the end of a name is only known when the command runs.
 func unknownName(name string) bool {
 	return strings.Contains(name, shell.Hole) && !strings.Contains(name, shell.Hole+"/")
 }
@@ -66,8 +63,7 @@ func isPublic(base string) bool {
 	return base == "known_hosts" || slices.ContainsFunc(publicEndings, func(end string) bool { return strings.HasSuffix(base, end) })
 }
 
-// matchesSecret reports whether pattern matches one of samples. A pattern such as "*" does not
-// count, because it matches every name.
+// A pattern such as "*" does not count, because it matches every name.
 func matchesSecret(pattern string, samples []string) bool {
 	return strings.Trim(path.Base(pattern), "*?.") != "" && globs(pattern, samples)
 }
@@ -79,7 +75,6 @@ func listed(list []string, name string) bool {
 	})
 }
 
-// maybeSecret reports whether the ending of a name is usual for private keys.
 func maybeSecret(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	switch path.Ext(base) {
@@ -89,7 +84,6 @@ func maybeSecret(name string) bool {
 	return false
 }
 
-// inHome returns the part of an absolute path below a home directory.
 func inHome(full string) (string, bool) {
 	for _, home := range []string{shell.HomeDir, "/root"} {
 		if rest, ok := below(full, home); ok {

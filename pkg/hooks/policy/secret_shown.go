@@ -36,7 +36,6 @@ func getsSecret(args []shell.Word) bool {
 	})
 }
 
-// showsContent reports whether the output of kubectl contains more than names.
 func showsContent(args []shell.Word) bool {
 	for i, a := range args {
 		form := ""
@@ -91,7 +90,6 @@ func sendsOutput(args []shell.Word) bool {
 
 var toOtherMachine = words("croc wormhole ffsend magic-wormhole")
 
-// pushesElsewhere reports whether git pushes to an address instead of to a named remote.
 func pushesElsewhere(cmd shell.Command) bool {
 	if cmd.Name != "git" {
 		return false
@@ -102,5 +100,4 @@ func pushesElsewhere(cmd shell.Command) bool {
 	})
 }
 
-// showsVariable matches a command that prints a variable whose name tells that it is secret.
 var showsVariable = regexp.MustCompile(`\b(?:echo|printf|printenv)\b[^|;&\n]*?(?:\$\{?|printenv )\w*(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|ACCESS_KEY|PRIVATE_KEY)\w*`)

@@ -33,7 +33,6 @@ func downloads(cmd shell.Command) bool {
 	return false
 }
 
-// runsDownload finds programs that an earlier part of the script has downloaded.
 func runsDownload(s *script) finding {
 	fetched := map[string]bool{}
 	foreign := false // a repository or an archive was fetched
@@ -115,7 +114,6 @@ func publishes(cmd shell.Command, _ string) finding {
 	return installsForeign(cmd).or(changesRelease(cmd))
 }
 
-// changesRelease finds scripts and commands that release, deploy or change the sources of a project.
 func changesRelease(cmd shell.Command) finding {
 	switch cmd.Name {
 	case "npm", "pnpm", "yarn", "make", "just", "task", "bun":
@@ -161,7 +159,6 @@ var installers = map[string]map[string]bool{
 	"helm": words("install upgrade"), "docker": words("build"), "python": words("pip"), "python3": words("pip"), "terraform": words("init"),
 }
 
-// Options that name the source of packages, and options that skip checks.
 var (
 	sourceOptions = words("--index-url --extra-index-url -i --registry --git --source --from --find-links -f")
 	skipOptions   = words("--trusted-host --allow-unauthenticated --force-yes --no-gpg-check --nogpgcheck --dangerous")
@@ -176,7 +173,6 @@ func installs(cmd shell.Command) bool {
 	return slices.ContainsFunc(ops[:min(3, len(ops))], func(op string) bool { return verbs[op] })
 }
 
-// installsForeign finds packages that do not come from the usual registry.
 func installsForeign(cmd shell.Command) finding {
 	if !installs(cmd) {
 		return finding{}

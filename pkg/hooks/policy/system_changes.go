@@ -111,7 +111,6 @@ func stopsGuard(cmd shell.Command) finding {
 	return finding{}
 }
 
-// startsLater finds services and programs that the machine starts by itself.
 func startsLater(cmd shell.Command) finding {
 	args := options(cmd.Args)
 	switch cmd.Name {
@@ -175,7 +174,6 @@ func endsGuards(cmd shell.Command, ops []string) finding {
 	return finding{}
 }
 
-// opensAccess finds modes that give every user or every process more rights.
 func opensAccess(cmd shell.Command, ops []string, root string) finding {
 	if len(ops) < 2 {
 		return finding{}

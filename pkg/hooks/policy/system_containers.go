@@ -12,7 +12,6 @@ var hostOptions = words("--pid=host --ipc=host --userns=host --uts=host --cgroup
 
 var starting = words("run create exec build buildx")
 
-// entersHost finds containers that can change the machine on which they run.
 func entersHost(cmd shell.Command, root string) finding {
 	if !slices.ContainsFunc(cmd.Args[:min(4, len(cmd.Args))], func(a shell.Word) bool { return starting[a.Text] }) {
 		return finding{}

@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// Files in a home directory that programs read when they start.
 var startFiles = strings.Fields(".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout " +
 	".zshrc.d/ .bashrc.d/ .kshrc .cshrc .tcshrc .login .inputrc .xinitrc .xprofile .xsessionrc .pam_environment .vimrc .config/nvim/init.lua .emacs " +
 	".config/fish/ .ssh/ .gnupg/ .aws/ .kube/ .gitconfig .config/git/ .gitconfig.d/ .config/autostart/ .config/systemd/ .config/environment.d/ " +

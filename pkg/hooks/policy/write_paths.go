@@ -89,8 +89,6 @@ func (p *WritePaths) judge(paths []string, root string) *hooks.ToolDecision {
 	return nil
 }
 
-// judgeScripts judges the files that shell commands write. Temporary directories are always
-// allowed.
 func (p *WritePaths) judgeScripts(scripts []*script) *hooks.ToolDecision {
 	var doubt *hooks.ToolDecision
 	for _, s := range scripts {
@@ -150,8 +148,6 @@ func (p *WritePaths) allows(name, root string) bool {
 
 func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
-// patchedByCommand returns the files that shell commands change with apply_patch, an agent's patch
-// program.
 func patchedByCommand(scripts []*script) []string {
 	var paths []string
 	for _, s := range scripts {
@@ -202,7 +198,6 @@ func compatPath(call hooks.ToolCall) (string, bool) {
 	return "", false
 }
 
-// compatGlob compiles a pattern, in which "**" matches any characters and "*" any but "/".
 func compatGlob(glob string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^(?:")

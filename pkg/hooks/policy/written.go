@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// written returns the files that the commands of s write, including targets of links that s
-// creates. It misses most files that other scripts or programs in other languages write.
+// written misses most files that other scripts or programs in other languages write.
 func (s *script) written() []shell.File {
 	s.writeOnce.Do(func() { s.writeList = s.findWritten() })
 	return s.writeList
@@ -42,7 +41,6 @@ func (s *script) findWritten() []shell.File {
 	return slices.DeleteFunc(files, func(f shell.File) bool { return harmlessDevice[f.Text] || f.Text == "" })
 }
 
-// throughLinks returns the targets of the links through which files are written.
 func throughLinks(files []shell.File, links map[string]shell.File) []shell.File {
 	var targets []shell.File
 	for _, file := range files {
@@ -225,7 +223,6 @@ func ddWrites(args []shell.Word) []shell.Word {
 	return nil
 }
 
-// opensFile matches the usual ways to write a file whose name is a literal.
 var opensFile = regexp.MustCompile(`\b(?:open\(\s*['"]([^'"]+)['"]\s*,\s*(?:mode\s*=\s*)?['"][rbt]*[wax+]` +
 	`|(?:write|append)File(?:Sync)?\(\s*['"]([^'"]+)['"]|Path\(\s*['"]([^'"]+)['"]\s*\)\.write_|File\.write\(\s*['"]([^'"]+)['"]` +
 	`|file_put_contents\(\s*['"]([^'"]+)['"]|createWriteStream\(\s*['"]([^'"]+)['"])`)

@@ -27,8 +27,7 @@ type tenants struct {
 	known map[string]*tenant
 }
 
-// tenant has the hook registry of a tenant. The channel made is closed when registry and err are
-// set.
+// The channel made is closed when registry and err are set.
 type tenant struct {
 	made     chan struct{}
 	registry *hooks.Registry

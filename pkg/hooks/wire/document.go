@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// document is the JSON form of a [hooks.Document]. Fields without omitempty are always present.
 type document struct {
 	Event string          `json:"event"`
 	Point events.Kind     `json:"point"`

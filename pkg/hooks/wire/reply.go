@@ -25,7 +25,6 @@ const (
 	ErrModified = hooks.Fault("answer modifies without saying how")
 )
 
-// reply is the answer of a hook program, with an action or a verdict.
 type reply struct {
 	Action   *string         `json:"action"`
 	Modified json.RawMessage `json:"modified_args"`

@@ -18,8 +18,6 @@ const closeWait = 2 * time.Second
 
 const linkPoll = time.Second
 
-// announcer sends manifests without events, such as heartbeats, which tell that a producer still
-// exists.
 type announcer struct {
 	interval time.Duration // 0 if heartbeats are disabled
 	backlog  *waiting

@@ -74,8 +74,6 @@ func (in *intake) enter(ctx context.Context, batch []*events.Event, again bool) 
 	}
 }
 
-// tryEnter appends batch if the outbox has room. Otherwise, it returns a channel that is closed at
-// the next change of the outbox.
 func (in *intake) tryEnter(ctx context.Context, batch []*events.Event, again bool) (log *segment.Log, ordinal uint64, changed <-chan struct{}, err error) {
 	o := in.outbox
 	if err := o.begin(ctx); err != nil {

@@ -162,8 +162,7 @@ func (c *chains) lastManifest(ctx context.Context, tenant string) ([]byte, uint6
 	return raw, sequence, nil
 }
 
-// catchUp marks the events in m as sent, if the outbox has exactly these events. m is a manifest
-// that the stream already contains.
+// catchUp marks the events of m as sent, because the stream already contains this manifest.
 func (c *chains) catchUp(ch cursor.Chain, m events.Manifest, hash events.Hash) error {
 	if m.Last > c.outbox.lastNumber(m.Tenant) {
 		return errDiverged

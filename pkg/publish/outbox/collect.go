@@ -8,8 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// collector divides each batch fairly among the tenants. Tenants with too many events get separate
-// readers.
 type collector struct {
 	opts      Options
 	backlog   *waiting
@@ -61,7 +59,7 @@ func (c *collector) close() {
 	c.lagging.clear()
 }
 
-// collect calls await after it has read all records. If await returns true, the batch is complete.
+// If await returns true, the batch is complete.
 func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (bool, error)) (*batch, error) {
 	if c.suspended.retryDue(time.Now()) {
 		c.rewind()

@@ -136,8 +136,6 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// judge decides what a failed batch means. Repeated refusals without a reason count as a refusal
-// of the events themselves.
 func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexplained *int) transport.Outcome {
 	result := d.sender.Outcome(err)
 	if result != transport.OutcomeUnexplained || !d.isToBlame(ctx, groups) {

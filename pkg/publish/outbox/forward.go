@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/transport"
 )
 
-// forwarder sends the records of an outbox to the stream. Other goroutines may use only the fields
-// status, seals and now.
+// Other goroutines may use only the fields status, seals and now.
 type forwarder struct {
 	opts   Options
 	outbox *outbox

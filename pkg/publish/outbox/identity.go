@@ -74,8 +74,7 @@ func ensureIdentity(opts Options) (identity, error) {
 	return id, id.save(opts.Dir)
 }
 
-// readIdentity reads "outbox.json" in dir. The error wraps [os.ErrNotExist] if that file or the
-// records are missing.
+// The error wraps [os.ErrNotExist] if "outbox.json" or the records are missing.
 func readIdentity(dir string) (id identity, err error) {
 	data, err := os.ReadFile(identityFile(dir))
 	if err != nil {
@@ -90,8 +89,7 @@ func readIdentity(dir string) (id identity, err error) {
 	return id, nil
 }
 
-// findRecords returns an error that wraps os.ErrNotExist if the folder was emptied. Even an outbox
-// without records has a file of losses.
+// Even an outbox without records has a file of losses.
 func findRecords(dir string) error {
 	_, missing := os.Stat(filepath.Join(dir, state.LossesName))
 	if !errors.Is(missing, os.ErrNotExist) {

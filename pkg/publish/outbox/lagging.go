@@ -9,11 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// maxLaggards limits the separate readers. Each has an open file and reads records a second time.
 const maxLaggards = 16
 
-// laggards are the tenants with too many events for their share of a batch. Other tenants do not
-// wait for them.
 type laggards struct {
 	list []*laggard // in the order of their turns
 }

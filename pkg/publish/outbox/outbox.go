@@ -78,13 +78,12 @@ func (o *outbox) end() {
 	o.shared.lock.Unlock()
 }
 
-// encode gives the batch the next free numbers. Only write marks these numbers as used. The caller
-// must hold o.mu.
+// encode does not mark the numbers as used. The caller must hold o.mu.
 func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 	return o.encoder.encode(batch, o.id.Producer, o.log.End()+1, o.numbers.nextOf(batch[0].Tenant))
 }
 
-// write appends buf, which is batch in the form that encode returns. The caller must hold o.mu.
+// The caller of write must hold o.mu.
 func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	noteFirst(o, batch[len(batch)-1].Tenant)
 	if err := o.log.Append(buf, o.log.End()+uint64(len(batch))); err != nil {
@@ -103,8 +102,7 @@ func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	return nil
 }
 
-// writeOwn writes an event of the outbox itself, such as a seal. It ignores the quota. The caller
-// must hold o.mu.
+// writeOwn ignores the quota. The caller must hold o.mu.
 func (o *outbox) writeOwn(e events.Event) error {
 	batch := []*events.Event{&e}
 	buf, err := o.encode(batch)
@@ -195,7 +193,7 @@ func (o *outbox) hash(e *events.Event) segment.IDHash {
 	return hashEvent(e)
 }
 
-// hashContent hashes the same fields that the ledger compares when two events have the same id.
+// hashContent must hash the same fields that the ledger compares when two events have the same id.
 func hashContent(e *events.Event) segment.IDHash {
 	data, binary := sha256.Sum256(e.Data), sha256.Sum256(e.Binary)
 	return segment.HashID(e.Tenant, e.Source, e.ID, e.Type, e.Run, string(data[:]), string(binary[:]))

@@ -212,8 +212,8 @@ func (r *recovery) settleHoles() {
 	o.tryRecordLosses()
 }
 
-// settleUnnumbered handles lost records with unknown numbers. If their tenant is also unknown, the
-// outbox gets a new producer id, so that no number is used twice.
+// If the tenant of a lost record is unknown, the outbox gets a new producer id, so that no number
+// is used twice.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {

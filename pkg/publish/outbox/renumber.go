@@ -44,8 +44,7 @@ func (f *forwarder) renumberUnsent(ctx context.Context) error {
 	return f.renumber(ctx)
 }
 
-// renumber copies the records under a new producer id. The old records stay until the copies are
-// complete, so that a crash loses nothing.
+// The old records stay until the copies are complete, so that a crash loses nothing.
 func (f *forwarder) renumber(ctx context.Context) error {
 	f.seals.mu.Lock()
 	defer f.seals.mu.Unlock()

@@ -11,8 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// seals counts the sent events of each run. A seal publishes this count at the end of the run, so
-// that missing events are noticed.
 type seals struct {
 	outbox *outbox
 	delay  time.Duration

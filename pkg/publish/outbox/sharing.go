@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// sharing coordinates processes that append to one outbox. Only one of them reads all records.
 type sharing struct {
 	outbox   *outbox
 	lock     *disk.Mutex // held during a change of the outbox

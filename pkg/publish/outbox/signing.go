@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// keyName is the file with the seed of the outbox's key, a user nkey.
 const keyName = "producer.nk"
 
 type signer struct {

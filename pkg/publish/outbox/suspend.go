@@ -84,8 +84,7 @@ func (s *suspensions) nextRetry() (next time.Time) {
 	return next
 }
 
-// count adds a record to its tenant's share of the batch. Records can be read twice, so records
-// that were already sent do not count.
+// count ignores records that were already sent, because records can be read twice.
 func (s *suspensions) count(b *batch, it segment.Item) {
 	if it.Ordinal > 0 && it.Ordinal <= s.released[it.Tenant] {
 		return
@@ -104,7 +103,6 @@ func (s *suspensions) count(b *batch, it segment.Item) {
 	}
 }
 
-// settle returns what was sent, and the first record that must be read again after a restart.
 func (s *suspensions) settle(b *batch, lagging *laggards) (sent share, next uint64) {
 	read := s.backlog.read
 	for tenant, sh := range b.shares {

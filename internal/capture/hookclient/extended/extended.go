@@ -30,7 +30,6 @@ func load(path string, r *hooks.Registry) error {
 	return file.Register(r, hookfile.Options{})
 }
 
-// dialTimeout limits the wait for an unreachable host.
 const dialTimeout = 250 * time.Millisecond
 
 func post(ctx context.Context, base *url.URL, r hooksocket.Request, started func()) (hooksocket.Response, error) {

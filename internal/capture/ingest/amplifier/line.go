@@ -25,7 +25,6 @@ type line struct {
 	time time.Time
 }
 
-// fields are members of a line. Each of them is either at the top level or in the member data.
 type fields struct {
 	Status     string          `json:"status"`
 	DurationMS json.RawMessage `json:"duration_ms"`

@@ -17,8 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fromHeaders builds the JSON form of an event from HTTP headers, so that the same checks apply as
-// for a JSON event.
 func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event, error) {
 	attributes, err := headerAttributes(header)
 	if err != nil {

@@ -86,8 +86,6 @@ func asError(err error, at Received, text []byte) error {
 	return e
 }
 
-// inBody converts a position in text to a position in the body, which begins at text[start]. An
-// error about an attribute gets no position.
 func inBody(err error, text []byte, start int, bodyIsJSON bool) error {
 	e, ok := errors.AsType[*Error](asError(err, Received{Index: -1, Line: 1}, text))
 	if !ok {

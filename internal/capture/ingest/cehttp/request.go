@@ -20,7 +20,6 @@ const (
 	anyEventType   = "application/cloudevents"
 )
 
-// lineTypes are the media types that senders use for JSON lines. None is registered.
 var lineTypes = []string{"application/x-ndjson", "application/jsonl", "application/cloudevents+jsonl"}
 
 // Received is an event of a request with its position in the body.

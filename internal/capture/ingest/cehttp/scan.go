@@ -16,7 +16,7 @@ type scanner struct {
 	opened bool
 }
 
-// eventText is the text of one event. The scanner does not overwrite the text later.
+// The scanner does not overwrite the text of an eventText later.
 type eventText struct {
 	text   []byte
 	offset int64

@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// apiFailure describes a failure of the model's API. It also searches the message, because older
-// transcripts contain no class.
+// apiFailure also searches the message, because older transcripts contain no class.
 func apiFailure(message string, class json.RawMessage) *events.Failure {
 	known := ingest.FailureClass(ingest.Text(class) + " " + message)
 	return &events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: cmp.Or(known, "api_error")}

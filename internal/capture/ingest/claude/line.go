@@ -81,8 +81,6 @@ type block struct {
 	raw json.RawMessage
 }
 
-// parse reads one line of a transcript. If only a member is unreadable, it returns both the line
-// and an error about the member.
 func parse(file string, in ingest.Line) (*line, *ingest.LineError) {
 	l := &line{raw: bytes.Clone(bytes.TrimLeft(in.Text, " \t")), number: in.Number}
 	err := json.Unmarshal(l.raw, l)

@@ -11,8 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// injected lists the beginnings of user messages that no person has written, such as reminders by
-// Claude Code.
 var injected = []string{
 	"<local-command-", "<command-name>", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
 	"<system-reminder>", "<task-notification>", "<user-memory-input>",

@@ -47,9 +47,7 @@ var (
 		"User rejected Claude's plan", "User declined to answer questions",
 	}
 	rulesRefused = []string{"Permission to ", "Permission for this ", "Permission for ", "Claude requested permission"}
-	// rulePhrases lists parts of the texts with which a built-in tool refuses a call because of a
-	// rule.
-	rulePhrases = []string{
+	rulePhrases  = []string{
 		" was blocked. For security", "' was blocked by a deny rule", "needs approval", "requires approval", "require approval",
 		"is denied by your permission settings", "has been denied by permission rule", "was denied by a built-in Claude Code safety check",
 	}
@@ -59,11 +57,8 @@ func hasPrefix(text string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
 }
 
-// bashFailures are the prefixes of all failures of Bash that are not refusals.
 var bashFailures = []string{"Exit code ", "<tool_use_error>", "Command timed out", "ENOENT", "EACCES", "spawn ", "Error", "InputValidationError"}
 
-// stopped recognises a call that was stopped while it ran. Its text can begin like the text of a
-// refused call.
 func stopped(text string) bool {
 	return hasPrefix(text, notCompleted) ||
 		hasPrefix(text, personRefused) && strings.Contains(text, "this call was stopped while running, not refused before it ran")
@@ -103,7 +98,7 @@ func (r *run) answered(l *line) {
 		s.Answer(text)
 	}
 	switch {
-	case l.msg.Model == synthetic:
+	case l.msg.Model == syntheticModel:
 		s.Status = before
 	case len(l.blocks) > 0 && l.blocks[len(l.blocks)-1].Type != "text", strings.TrimSpace(l.messageText()) == "",
 		!slices.Contains(turnStops, l.msg.StopReason):
@@ -113,8 +108,7 @@ func (r *run) answered(l *line) {
 
 var turnStops = []string{"", "end_turn", "stop_sequence"}
 
-// synthetic is the model name in messages that Claude Code has written without a model.
-const synthetic = "<synthetic>"
+const syntheticModel = "<synthetic>"
 
 func (r *run) turnEnded() {
 	if s := r.Step(); s != nil && s.Status == "" {

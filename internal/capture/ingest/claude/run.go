@@ -20,8 +20,6 @@ type run struct {
 	hooked   map[string]bool  // calls before which hooks ran, until the result
 }
 
-// spent contains the counted tokens of an API call. ends counts the groups of lines of the call,
-// because lines of other calls can come between.
 type spent struct {
 	tokens events.Tokens
 	ends   int

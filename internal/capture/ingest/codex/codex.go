@@ -143,8 +143,8 @@ func (h sessionMeta) parent() (session, role string) {
 	return by.Parent, Source
 }
 
-// meta starts the run at the first session_meta line. A forked session also contains the
-// session_meta lines of earlier sessions.
+// meta uses only the first session_meta line, because a forked session also contains those of
+// earlier sessions.
 func (s *session) meta(l *line) {
 	var h sessionMeta
 	l.decode(&h)

@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// message is a message that Codex sent to its user interface.
 type message struct {
 	Type    string          `json:"type"`
 	Turn    string          `json:"turn_id"`
@@ -63,7 +62,6 @@ func (s *session) turn(l *line, id string) {
 	s.inTurn = true
 }
 
-// cutOff clears the status of the open step, because Codex has not reported how the turn ended.
 func (s *session) cutOff() {
 	if s.run == nil {
 		return

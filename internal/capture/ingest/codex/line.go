@@ -24,14 +24,11 @@ type line struct {
 	origin ingest.Origin
 }
 
-// lenient ignores errors, for example about members of an unexpected type. The event also contains
-// the raw text.
+// lenient ignores errors, because the event also contains the raw text.
 func lenient(data json.RawMessage, v any) { _ = json.Unmarshal(data, v) }
 
 func (l *line) decode(v any) { lenient(l.Payload, v) }
 
-// bareItems lists the types of lines in old session files. Such a line is an item itself, without
-// an object around the item.
 var bareItems = []string{
 	"message", "reasoning", "function_call", "function_call_output", "local_shell_call",
 	"custom_tool_call", "custom_tool_call_output", "web_search_call",

@@ -24,7 +24,6 @@ type ending struct {
 	by     events.DeniedBy
 }
 
-// A complaint is the beginning of an output that Codex itself writes for an unsuccessful call.
 type complaint struct {
 	text, class string
 	status      events.ToolStatus // empty for an error
@@ -85,8 +84,7 @@ func (e *ending) read(output json.RawMessage) {
 	}
 }
 
-// judge searches the output for complaints of Codex. It ignores a complaint that a command or an
-// MCP server can have written.
+// judge ignores a complaint of Codex that a command or an MCP server can have written itself.
 func (e *ending) judge(text string) {
 	if e.exit != nil && *e.exit == 0 {
 		return
@@ -103,8 +101,6 @@ func (e *ending) judge(text string) {
 	}
 }
 
-// sandboxed reads the exit code in "failed in sandbox LinuxSeccomp with …, exit code: 1, stdout:
-// …".
 func (e *ending) sandboxed(text string) {
 	line, _, _ := strings.Cut(text, "\n")
 	if m := sandboxExit.FindStringSubmatch(line); m != nil && e.exit == nil {

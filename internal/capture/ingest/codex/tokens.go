@@ -37,8 +37,6 @@ func (s *session) tokens(l *line, m message) {
 
 type tokenCount struct{ total events.Tokens }
 
-// added returns the tokens since the last count. A smaller total means that the count was
-// restarted. It returns false for invalid counts.
 func (c *tokenCount) added(total, last usage) (events.Tokens, bool) {
 	now, ok := total.tokens()
 	call, okCall := last.tokens()

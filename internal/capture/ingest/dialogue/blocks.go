@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// block is a part of a message in the format of Anthropic or of the agent pi.
 type block struct {
 	Type     string          `json:"type"`
 	Text     string          `json:"text"`

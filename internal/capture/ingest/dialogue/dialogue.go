@@ -21,7 +21,6 @@ const (
 	silent // only describes the session
 )
 
-// entry is a line or message of a session.
 type entry struct {
 	role role
 	name string // of a custom event
@@ -46,7 +45,6 @@ type entry struct {
 	interrupted bool
 }
 
-// about contains what the first entry of a session says about the session.
 type about struct {
 	Cwd, Version, Branch, Title string
 	parent                      string // id of the session that started this one

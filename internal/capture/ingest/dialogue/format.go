@@ -36,8 +36,7 @@ func Events(source string) func(context.Context, io.Reader, ingest.Options) iter
 	}
 }
 
-// formats has the reader of each format. A reader returns true if it has reached the end of the
-// input.
+// Each reader returns true if it has reached the end of the input.
 var formats = map[string]func(context.Context, *dialogue, io.Reader) bool{
 	Qwen: lines(qwen), IFlow: lines(iflow), Droid: lines(droid), Pi: lines(pi), Kiro: lines(kiro), Cursor: lines(cursor),
 	OpenCode: exported,

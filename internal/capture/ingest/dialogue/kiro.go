@@ -15,7 +15,6 @@ type kiroPart struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// kiro leaves most entries without a time, because Kiro CLI stores only the times of prompts.
 func kiro(raw json.RawMessage) (entry, error) {
 	var l struct {
 		Kind string `json:"kind"`
@@ -37,7 +36,6 @@ func kiro(raw json.RawMessage) (entry, error) {
 	return e, nil
 }
 
-// epoch reads a time in seconds or milliseconds since 1970.
 func epoch(n float64) time.Time {
 	const milliseconds = 1e11
 	switch {

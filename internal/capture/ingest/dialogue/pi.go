@@ -97,8 +97,6 @@ func (m *piMessage) answered(e *entry) {
 	}
 }
 
-// result returns the result of a call. Only the text of the result says whether somebody stopped
-// the call.
 func (m *piMessage) result() events.ToolResultData {
 	data := told(m.IsError, m.Content)
 	said := ingest.Flatten(m.Content)

@@ -101,8 +101,6 @@ func (l *qwenLine) part(raw json.RawMessage) part {
 	return p
 }
 
-// outcome returns the result of a call. It searches the text for the reason of a refusal, because
-// forks of Gemini CLI give the reason only there.
 func (f *functionResponse) outcome(status, kind string, raw json.RawMessage) events.ToolResultData {
 	failure := ingest.Text(f.Response.Error)
 	said := failure + ingest.Text(f.Response.Output)
@@ -122,8 +120,8 @@ func (f *functionResponse) outcome(status, kind string, raw json.RawMessage) eve
 	return data
 }
 
-// geminiUsage returns token counts. It compares them with the total, because some services already
-// count thoughts as output.
+// geminiUsage compares the counts with the total, because some services already count thoughts as
+// output.
 func geminiUsage(raw json.RawMessage) *events.Tokens {
 	var u struct {
 		Input    float64 `json:"promptTokenCount"`

@@ -11,8 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolCall is a tool call in a session file. Gemini CLI writes the same call several times while
-// the call runs.
 type toolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -50,8 +48,6 @@ func (c *chat) call(m message, i int, text json.RawMessage) {
 	}
 }
 
-// callID returns the id that hooks derive for the call. Hooks of Gemini CLI do not know the id in
-// the session file.
 func (c *chat) callID(written string, k toolCall) string {
 	key := c.run.Run + "\x00" + written
 	if c.calls[key] == "" {
@@ -110,7 +106,6 @@ func Outcome(tool, status, said string, result json.RawMessage) events.ToolResul
 	return data
 }
 
-// ended returns the exit code of a command, whether it ran, and whether it failed.
 func ended(said string) (exit *int, ran, failed bool) {
 	if code, ok := exitCode(said); ok {
 		return &code, true, code != 0
@@ -174,8 +169,6 @@ func exitCode(text string) (code int, ok bool) {
 	return 0, false
 }
 
-// isKilled reports whether text ends with the signal that ended the command. Gemini CLI then states
-// no exit code.
 func isKilled(text string) bool {
 	for text != "" {
 		before, line := cutLast(text)

@@ -39,8 +39,6 @@ type head struct {
 
 var headMembers = []string{"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "memoryScratchpad"}
 
-// writtenMessage records which parts of a message were emitted. Gemini CLI can write the same
-// message several times.
 type writtenMessage struct {
 	said   map[string]bool // hashes of texts and thoughts
 	tokens events.Tokens

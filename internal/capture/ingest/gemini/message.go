@@ -28,7 +28,6 @@ type message struct {
 
 var mappedMembers = []string{"id", "timestamp", "type", "content", "thoughts", "toolCalls", "tokens", "model"}
 
-// injected contains the prefixes of user messages that come from Gemini CLI.
 var injected = []string{"<session_context>", "System: Please continue.", "This is the Gemini CLI.", "<state_snapshot>"}
 
 func (c *chat) message(text json.RawMessage) {
@@ -100,8 +99,8 @@ func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 	c.run.Prompt(p, data)
 }
 
-// emitMessage includes content in the event id, because a message can be written again with other
-// content.
+// emitMessage adds a hash of the content to the event id, because Gemini CLI can write a message
+// again with other content.
 func (c *chat) emitMessage(m message, role string, content, others json.RawMessage) {
 	p := m.origin
 	p.ID += "#" + hashOf(content)

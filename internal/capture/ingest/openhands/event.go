@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// event is an entry of a history file from OpenHands 1.0 or later.
 type event struct {
 	Kind    string          `json:"kind"`
 	ID      json.RawMessage `json:"id"`

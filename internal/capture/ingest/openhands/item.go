@@ -135,17 +135,15 @@ func idOf(raw json.RawMessage) string {
 	return number.String()
 }
 
-// idle lists the actions of OpenHands that are not tool calls.
-var idle = map[string]bool{
+var nonCalls = map[string]bool{
 	"message": true, "system": true, "recall": true, "null": true, "change_agent_state": true, "condensation": true,
 	"condensation_request": true, "pause": true, "resume": true, "start": true, "stop": true, "loop_recovery": true,
 }
 
 func (i *item) isCall() bool {
-	return i.Action != "" && !idle[i.Action] && (i.Source == "agent" || i.Source == "")
+	return i.Action != "" && !nonCalls[i.Action] && (i.Source == "agent" || i.Source == "")
 }
 
-// modelNames maps actions to tool names that policies about shell commands recognise.
 var modelNames = map[string]string{"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
 
 func (i *item) tool() string {

@@ -50,8 +50,7 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 	return value
 }
 
-// message emits a message. In old files, the sender is missing and follows from the order of the
-// messages.
+// In old files, the sender of a message is missing, so the order of the messages decides.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
@@ -127,8 +126,6 @@ func (t *transcript) call(r *run, i *item) {
 	}
 }
 
-// finish stores the final statement of the agent as the result of the run. The final statement of a
-// sub-agent only ends the sub-agent's step.
 func (t *transcript) finish(r *run, i *item) {
 	text := cmp.Or(i.text("final_thought", "message", "outputs", "thought"), i.thought())
 	r.Step().Answer(text)
@@ -185,8 +182,7 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers returns the call to which a result belongs. Old files contain no ids, so the oldest
-// waiting call of the same kind is taken.
+// Old files contain no ids, so answers takes the oldest waiting call of the same kind.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {

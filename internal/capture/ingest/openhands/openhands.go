@@ -162,8 +162,6 @@ func (t *transcript) present() time.Time {
 	return t.last
 }
 
-// begin starts the run. The run id depends on the last item in t.pending, so t.pending must contain
-// that item.
 func (t *transcript) begin() {
 	var first json.RawMessage
 	at := t.present()

@@ -151,8 +151,7 @@ func (a attributes) truth(names ...string) (yes, ok bool) {
 	return b, err == nil
 }
 
-// content returns the first of the named attributes. It unpacks a string that contains JSON,
-// because many libraries send JSON in strings.
+// content unpacks a string that contains JSON, because many libraries send JSON in strings.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {

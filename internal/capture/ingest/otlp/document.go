@@ -38,8 +38,6 @@ func describe(raw json.RawMessage) (d described) {
 	return d
 }
 
-// identifier is a trace id or a span id in lower-case hex. An id that consists of zeros becomes
-// empty.
 type identifier string
 
 // UnmarshalJSON decodes a trace or span id. OTLP/JSON requires hexadecimal text, but some exporters
@@ -83,7 +81,6 @@ func (id identifier) isHex(n int) bool {
 	return err == nil && len(raw) == n
 }
 
-// nanos is a time in nanoseconds since 1970, as text or as a number.
 type nanos struct{ time.Time }
 
 // UnmarshalJSON reads a time.

@@ -5,16 +5,14 @@ import (
 	"fmt"
 )
 
-// maxItems limits the messages of a request in protobuf, and the objects, lists and elements of
-// lists in JSON. An empty item takes 2 bytes in a request and several hundred bytes of memory, and
-// compresses well.
+// maxItems limits the parts of a request, because an empty part takes 2 bytes in the request and
+// several hundred bytes of memory.
 const maxItems = 300_000
 
 // ErrItems reports a request with too many items.
 var ErrItems = fmt.Errorf("more than %d items, send smaller batches", maxItems)
 
-// countItems counts before decoding, so that a small body cannot use much memory. It accepts text
-// that is not JSON, which the decoder rejects.
+// countItems must run before the decoder, so that a small body cannot use much memory.
 func countItems(body []byte) error {
 	n, inText := 0, false
 	var lists []bool // for each open value, whether it is a list
@@ -40,7 +38,6 @@ func countItems(body []byte) error {
 	return nil
 }
 
-// items counts the messages of a request in protobuf.
 type items int
 
 var errNesting = errors.New("values nested too deep")

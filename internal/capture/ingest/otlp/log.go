@@ -161,12 +161,8 @@ func (r *reader) ofTool(m *made, c *record) {
 	}
 }
 
-// ends maps records that end a session or turn to the reason of the end. Claude Code and Codex send
-// no such records.
 var ends = map[string]string{"session.end": events.ReasonEndOfLog, "conversation_finished": events.ReasonIdle}
 
-// prompt emits a prompt. For Gemini CLI, CallIDs gives the prompt the same step as in the events of
-// the hooks.
 func (r *reader) prompt(m *made, c *record) {
 	text := c.a.text("prompt")
 	if text == "<REDACTED>" { // by Claude Code

@@ -12,8 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// callID returns the id that the call has in hooks and transcripts, or "". For Gemini CLI, CallIDs
-// must be set.
 func (r *reader) callID(c *record, tool string, args json.RawMessage) string {
 	id := c.a.text("tool_use_id", "call_id", "gen_ai.tool.call.id")
 	switch {
@@ -63,7 +61,6 @@ func (r *reader) toolRecord(m *made, c *record) {
 	}
 }
 
-// hasResult is false for a call that hooks denied, because the call did not run.
 func (c *record) hasResult(verdict events.Verdict, refused events.ToolStatus) bool {
 	return c.name == "tool_result" || c.name == "tool_call" && verdict != events.VerdictDeny || refused != ""
 }

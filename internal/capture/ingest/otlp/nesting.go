@@ -5,7 +5,6 @@ import (
 	"fmt"
 )
 
-// message is a type of protobuf message that can contain attribute values.
 type message int
 
 const (
@@ -47,11 +46,10 @@ var inside = map[message]map[uint64]message{
 	mapValue:      {1: attribute},
 }
 
-// maxMessages limits the nesting of messages, so that a hostile request cannot exhaust the stack.
 const maxMessages = 512
 
 // check protects the protobuf decoder, which recurses without a limit. A stack overflow would end
-// the process. check also limits the number of messages.
+// the process.
 func (n *items) check(m message, body []byte, depth int) error {
 	if err := n.add(depth); err != nil {
 		return err

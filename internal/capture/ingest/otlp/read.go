@@ -77,7 +77,6 @@ func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.
 	}
 }
 
-// parse converts protobuf to JSON first, so that one reader handles both formats.
 func parse(s Signal, media string, body []byte) (document, error) {
 	var err error
 	if media == Protobuf {
@@ -142,8 +141,8 @@ type reader struct {
 	stopped bool
 }
 
-// maxAround limits a resource or a scope in data.raw, in bytes. A larger value is stored in a
-// separate event, because every span would repeat it.
+// maxAround is in bytes. A larger resource is stored in a separate event, because every span would
+// repeat it.
 const maxAround = 4 << 10
 
 func (r *reader) around(name string, text json.RawMessage) json.RawMessage {

@@ -37,8 +37,7 @@ var classes = map[string]map[string]class{
 
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
-// classOf returns the class of a span. It ignores tokens, because a span around several model calls
-// has their sum.
+// classOf ignores token counts, because a span around several model calls has their sum.
 func classOf(a attributes, isRoot bool) class {
 	for _, name := range inOrder {
 		if c, ok := classes[name][strings.ToLower(a.text(name))]; ok {

@@ -128,8 +128,8 @@ func summary(a attributes, names []string, n int) string {
 	return ingest.Clip(cmp.Or(ingest.Text(content), string(content)), n)
 }
 
-// tokensOf returns the tokens of a span. It does not correct Input, because only some libraries
-// include cached tokens there.
+// tokensOf does not subtract cached tokens from Input, because only some libraries include them
+// there.
 func tokensOf(a attributes) *events.Tokens {
 	in, hasIn := a.number("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "llm.usage.prompt_tokens", "ai.usage.promptTokens", "ai.usage.inputTokens")
 	out, hasOut := a.number("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion", "llm.usage.completion_tokens", "ai.usage.completionTokens", "ai.usage.outputTokens")

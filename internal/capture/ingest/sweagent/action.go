@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// own lists the commands that SWE-agent adds to the shell. Each of them counts as a separate tool.
-var own = func() map[string]bool {
+var ownCommands = func() map[string]bool {
 	set := map[string]bool{}
 	for name := range strings.FieldsSeq(`create edit insert open goto scroll_up scroll_down search_dir search_file find_file filemap
 		str_replace_editor submit exit_forfeit view_image click_mouse double_click_mouse drag_mouse move_mouse close_site open_site
@@ -29,7 +28,7 @@ func toolOf(action string) (tool string, args json.RawMessage) {
 	if i := strings.IndexAny(trimmed, " \t\n"); i >= 0 {
 		name, arguments = trimmed[:i], trimmed[i+1:]
 	}
-	if !own[name] {
+	if !ownCommands[name] {
 		return shell, ingest.JSON(map[string]string{"command": action})
 	}
 	return name, ingest.JSON(map[string]string{"arguments": arguments})

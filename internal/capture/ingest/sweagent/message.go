@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// message is an entry of "messages" (mini-swe-agent) or "history" (SWE-agent).
 type message struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
@@ -97,8 +96,8 @@ func (m *message) when() (time.Time, bool) {
 	return time.Unix(int64(whole), int64(part*1e9)).UTC().Round(time.Microsecond), true
 }
 
-// message reads one message. Messages before the first answer of the model wait in t.pending,
-// because the run id depends on that answer.
+// Messages before the first answer of the model wait in t.pending, because the run id depends on
+// that answer.
 func (t *transcript) message(p ingest.Fragment) {
 	m := &message{raw: p.Text, line: p.Line, id: "message-" + strconv.Itoa(t.items)}
 	t.items++

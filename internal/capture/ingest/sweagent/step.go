@@ -28,8 +28,8 @@ func (s *step) shown() []json.RawMessage {
 	return s.Messages
 }
 
-// trajectory reads one step. It skips the steps of a file that also contains attempts, because they
-// repeat the steps of one attempt.
+// trajectory skips the steps of a file that also contains attempts, because they repeat the steps
+// of one attempt.
 func (t *transcript) trajectory(p ingest.Fragment) {
 	number := t.steps
 	t.steps++
@@ -140,8 +140,7 @@ func (t *transcript) opening(r *run, shown []json.RawMessage) {
 	}
 }
 
-// historical emits the messages before the first step of the run. It skips later messages, because
-// they repeat the content of the steps.
+// historical skips the messages after the prompt, because they repeat the content of the steps.
 func (t *transcript) historical(p ingest.Fragment) {
 	t.past.Write(p.Text)
 	t.past.Write([]byte{'\n'})

@@ -162,7 +162,7 @@ func (w *walker) script(text string, st *state) {
 	w.uncalled(mark, st)
 }
 
-// nesting returns the depth of parentheses. The parser is slow on deep nesting.
+// The parser is slow on deep nesting, so the depth is checked first.
 func nesting(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {

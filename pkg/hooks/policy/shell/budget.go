@@ -8,7 +8,7 @@ type budget struct {
 	work  int
 }
 
-// enter returns false if the analysis has reached a limit. After true, the caller must call leave.
+// After enter has returned true, the caller must call leave.
 func (b *budget) enter() bool {
 	b.steps++
 	if b.work > maxWork {
@@ -22,8 +22,6 @@ func (b *budget) enter() bool {
 	return true
 }
 
-// enterProgram counts the words of a program like enter. Each policy judges all of them, also for
-// programs such as env that only start another program.
 func (b *budget) enterProgram(argv []Word, st *state) bool {
 	n := 1
 	for _, word := range argv {
@@ -36,7 +34,6 @@ func (b *budget) leave() { b.depth-- }
 
 func (b *budget) exhausted() bool { return b.steps > maxSteps || b.work > maxWork }
 
-// charge counts work that grows with the text. It returns false above the limit.
 func (b *budget) charge(n int) bool {
 	if b.work += n; b.work > maxWork {
 		b.out.doubt(DoubtTooLong)
@@ -45,7 +42,6 @@ func (b *budget) charge(n int) bool {
 	return true
 }
 
-// chargeVars counts the variables of a state that is copied or compared.
 func (b *budget) chargeVars(st *state) bool { return b.charge(1 + len(st.vars)/varsPerWork) }
 
 func (b *budget) spend(n int) bool {

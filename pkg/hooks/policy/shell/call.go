@@ -116,8 +116,6 @@ func hasProcess(word *syntax.Word) bool {
 	return false
 }
 
-// output returns the text that s writes into a pipe. Only simple calls of echo, printf and cat are
-// known.
 func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {
@@ -153,8 +151,8 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 // instead.
 var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
 
-// echoes returns the output of echo. Shells disagree about escapes without -e, so the result
-// contains the text with and without decoding.
+// Shells disagree about escapes without -e, so the result contains the text with and without
+// decoding.
 func echoes(args []string) input {
 	escapes := false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
@@ -175,8 +173,8 @@ func echoes(args []string) input {
 	return input{inputText, text + "\n" + plain}
 }
 
-// formats returns the output of printf. The output is unknown for verbs other than %s, because a
-// verb such as %1000d turns a short text into a long one.
+// The output is unknown for verbs other than %s, because a verb such as %1000d turns a short text
+// into a long one.
 func formats(args []string) input {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		rest := strings.NewReplacer("%%", "", "%s", "").Replace(args[0])

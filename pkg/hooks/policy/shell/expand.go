@@ -10,7 +10,7 @@ import (
 
 const maxBraces = 64
 
-// expander expands the braces, variables and quotes of one word. Each word needs a new expander.
+// Each word needs a new expander.
 type expander struct {
 	work  *budget
 	st    *state
@@ -32,7 +32,6 @@ func (e *expander) fields(word *syntax.Word) []Word {
 	return e.out
 }
 
-// literal expands a word that is not split, such as the value of an assignment.
 func (e *expander) literal(word *syntax.Word) string { return e.unsplit(word, false) }
 
 func (e *expander) document(word *syntax.Word) string { return e.unsplit(word, true) }
@@ -166,8 +165,7 @@ func (e *expander) lit(s string, quoted, first bool) {
 	e.add(b.String())
 }
 
-// tilde adds the home directory of "~user/dir". It assumes that all home directories have the same
-// parent.
+// tilde assumes that all home directories have the same parent.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {
@@ -213,7 +211,6 @@ func transforms(p *syntax.ParamExp) bool {
 		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
 }
 
-// output adds the output of a command substitution, which is unknown except for mktemp.
 func (e *expander) output(c *syntax.CmdSubst) {
 	if len(c.Stmts) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {

@@ -26,7 +26,6 @@ func feed(words []Word, token, text string) ([]Word, bool) {
 	return out, done
 }
 
-// lines and words return the arguments that xargs or parallel would make of the input.
 func (in input) lines() []string {
 	var lines []string
 	for line := range strings.Lines(in.text) {
@@ -100,7 +99,6 @@ var parallelOptions = options{
 		"--nice --results --retries --sshlogin --sshloginfile --tempdir --timeout --tmpdir --workdir --wd ",
 }
 
-// parallel analyses GNU parallel, which passes each line of input to a shell.
 func (p *process) parallel() {
 	args := p.args
 	for more := true; more; {

@@ -2,7 +2,6 @@ package shell
 
 import "strings"
 
-// find analyses the commands that find would start for -exec, -execdir, -ok and -okdir.
 func (p *process) find() {
 	args := p.args
 	for i := 0; i < len(args); i++ {

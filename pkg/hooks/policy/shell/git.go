@@ -19,7 +19,6 @@ func Git(args []Word) (sub string, rest []Word) {
 	return strings.ToLower(rest[0].Text), rest[1:]
 }
 
-// git analyses the commands that git itself would run, as in "rebase --exec".
 func (p *process) git() {
 	p.st = p.st.child()
 	sub, rest := Git(p.args)
@@ -54,7 +53,6 @@ func (p *process) gitOptions() {
 	}
 }
 
-// gitAliases analyses the commands that "git config" stores as aliases.
 func gitAliases(p *process, args []Word) {
 	for _, a := range args {
 		if code, ok := strings.CutPrefix(a.Text, "!"); ok {
@@ -63,8 +61,6 @@ func gitAliases(p *process, args []Word) {
 	}
 }
 
-// gitConfig analyses a KEY=VALUE after -c, which can name a program. An alias counts only if args
-// use it.
 func (p *process) gitConfig(entry string, args []Word) {
 	key, text, _ := strings.Cut(entry, "=")
 	name, ok := strings.CutPrefix(strings.ToLower(key), "alias.")

@@ -87,7 +87,6 @@ func (c interpreter) reads(args []Word) bool {
 	return true
 }
 
-// takesValue lists the options of interpreters whose value is the next word.
 var takesValue = set("-W -X -r -I -d --require --import -M")
 
 var onlyPrints = set("--version --help -V -v -h --check --test -i")
@@ -124,7 +123,6 @@ type literal struct {
 	follows bool // only a comma is between the previous literal and this one
 }
 
-// literals returns the quoted strings in code of an unknown language, with common quoting rules.
 func literals(code string) []literal {
 	var out []literal
 	end := 0

@@ -4,8 +4,6 @@ import "mvdan.cc/sh/v3/syntax"
 
 const maxRounds = 8
 
-// loop analyses the body of a for loop once for each word of its list. For a very long list, it
-// analyses the body once with an unknown word.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	w.forgetChanged(c, st)
 	iter, ok := c.Loop.(*syntax.WordIter)
@@ -68,8 +66,7 @@ func forgetCall(c *syntax.CallExpr, st *state) {
 	}
 }
 
-// endless reports whether a loop without an end starts background jobs.
-func endless(loop *syntax.WhileClause) bool {
+func startsJobsForever(loop *syntax.WhileClause) bool {
 	if len(loop.Cond) != 1 || loop.Until {
 		return false
 	}

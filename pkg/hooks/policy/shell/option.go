@@ -25,7 +25,6 @@ func (o option) last() byte {
 	return o.letters[len(o.letters)-1]
 }
 
-// next reads the option at the start of args, with its value. ok is false without an option.
 func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
 	if len(args) == 0 {
 		return option{}, nil, false

@@ -12,7 +12,6 @@ const (
 	psFile    = "file"
 )
 
-// windowsPaths makes the paths of Windows readable for a parser of POSIX shells.
 var windowsPaths = strings.NewReplacer(`\`, "/")
 
 var psSwitches = []string{"noprofile", "noninteractive", "nologo", "noexit", "sta", "mta", "login", "interactive"}

@@ -9,8 +9,7 @@ import (
 
 var shells = set("bash sh dash zsh ksh mksh ash rbash yash csh tcsh fish")
 
-// process is one call of a program or builtin. For a program, st is a copy, because a program
-// cannot change the state of the shell.
+// For a program, st is a copy, because a program cannot change the state of the shell.
 type process struct {
 	w    *walker
 	name string
@@ -85,8 +84,6 @@ func followOther(name string) func(*process) {
 	return nil
 }
 
-// inShell analyses a command after exec, command, builtin or time. A builtin such as cd changes the
-// current shell.
 func (p *process) inShell() {
 	rest := p.args
 	for more := true; more; {
@@ -127,7 +124,6 @@ func (p *process) source() {
 	}
 }
 
-// file analyses "bash FILE". The content of FILE is only known if FILE is the standard input.
 func (p *process) file(name Word) {
 	switch clean := path.Clean(name.Text); {
 	case name.proc:
@@ -192,8 +188,7 @@ func (p *process) shell() {
 	}
 }
 
-// shellCode analyses the arguments of "bash -c CODE NAME ARG…". The words after NAME become $1, $2
-// and so on.
+// In "bash -c CODE NAME ARG…", the words after NAME become $1, $2 and so on.
 func (p *process) shellCode(args []Word) {
 	if len(args) == 0 {
 		return

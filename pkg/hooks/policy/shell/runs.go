@@ -7,7 +7,6 @@ var runOptions = []string{
 	"--ctstate-command=", "--exec=", ":!", "+!", "+:!", `\!`, ".shell ", ".system ", "exec=",
 }
 
-// argumentCommands analyses the commands in the arguments of programs such as tar, ssh, vim and psql.
 func (w *walker) argumentCommands(args []Word, st *state) {
 	for i, a := range args {
 		text := strings.TrimSpace(a.Text)

@@ -39,7 +39,6 @@ func (s search) lines(text string) {
 
 var keywords = set("! if then elif else do while until time coproc")
 
-// foreign looks for shell commands in code of another language, also in string literals.
 func (s search) foreign(code string) {
 	if len(code) > MaxText {
 		s.w.out.doubt(DoubtTooLarge)
@@ -83,7 +82,6 @@ func (s search) program(argv []Word) {
 	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
 }
 
-// tentatively calls f and discards the doubts that f adds, because the text may not be a command.
 func (s search) tentatively(f func()) {
 	doubts := s.w.out.Doubts
 	f()

@@ -47,8 +47,6 @@ func listed(p *syntax.ParamExp) bool {
 		p.Exp == nil && !p.Length && !p.Width && !p.IsSet && !transforms(p)
 }
 
-// parameters adds the positional parameters for $@ or $*. Each becomes a separate word, unless the
-// shell joins them.
 func (e *expander) parameters(name string, quoted bool) {
 	for i, word := range e.st.params {
 		switch {

@@ -36,8 +36,6 @@ func (s *state) child() *state {
 	return c
 }
 
-// merge combines the states after two branches. Differences become unknown, because only one branch
-// has run.
 func (s *state) merge(other *state) {
 	s.mergeVars(other)
 	if s.dir != other.dir {

@@ -2,8 +2,6 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// walker goes through syntax trees in the order of execution. Each branch and subshell has its own
-// state.
 type walker struct {
 	out       *Analysis
 	work      budget
@@ -24,7 +22,7 @@ func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	}
 }
 
-// define stores a function for later calls. A zsh function without a name runs at once.
+// A zsh function without a name runs at once.
 func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	names := f.Names
 	if f.Name != nil {
@@ -38,7 +36,7 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	}
 }
 
-// uncalled analyses functions that the script has not called. Other code may call them.
+// uncalled also analyses functions that the script does not call, because other code may call them.
 func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions.list); i++ {
 		if f := w.functions.list[i]; !f.called {
@@ -115,7 +113,7 @@ func (w *walker) compound(cmd syntax.Command, st *state, in input) {
 	case *syntax.IfClause:
 		w.branch(cmd, st, in)
 	case *syntax.WhileClause:
-		if endless(cmd) {
+		if startsJobsForever(cmd) {
 			w.out.doubt(DoubtRepeat)
 		}
 		w.forgetChanged(cmd, st)
@@ -192,7 +190,7 @@ func (w *walker) substitutions(node syntax.Node, st *state) {
 	})
 }
 
-// isNil reports whether node is nil or a nil pointer, which [syntax.Walk] does not accept.
+// syntax.Walk accepts neither nil nor an interface that contains a nil pointer.
 func isNil(node syntax.Node) bool {
 	switch n := node.(type) {
 	case nil:

@@ -98,8 +98,7 @@ func (c wrapper) assign(args []Word, st *state) []Word {
 	return args
 }
 
-// skip returns the arguments after the options of c. unsure means that the first one may be the
-// value of an option.
+// unsure means that the first one of rest may be the value of an option.
 func (p *process) skip(c wrapper, args []Word) (rest []Word, unsure bool) {
 	for {
 		opt, rest, ok := c.next(c.assign(args, p.st))

@@ -21,8 +21,6 @@ const (
 	askAgain = time.Second
 )
 
-// violations finds out whether a permission for a request is missing. The server does not answer
-// such a request.
 type violations struct {
 	nc     *nats.Conn
 	before error
@@ -44,7 +42,6 @@ func (v violations) about(inbox string, concerns func(subject string) bool) erro
 	return fmt.Errorf("%w: %s", transport.ErrPermission, action)
 }
 
-// parseViolation returns a forbidden action, such as `Publish to "a.b"`, with its verb and subject.
 func parseViolation(err error) (action, verb, subject string) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return "", "", ""
@@ -58,8 +55,7 @@ func parseViolation(err error) (action, verb, subject string) {
 	return action, verb, subject
 }
 
-// ask looks for permission violations. It flushes first, so that the server has reported all
-// earlier violations.
+// ask flushes first, so that the server has reported all earlier violations.
 func (v violations) ask(ctx context.Context, inbox string, concerns func(string) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, askAgain)
 	defer cancel()
@@ -92,7 +88,6 @@ func (s server) LastMessage(ctx context.Context, stream, subject string) ([]byte
 	return msg.Data, sequence, nil
 }
 
-// codeNoStream is the error code of nats-server for an unknown stream.
 const codeNoStream = 10059
 
 func isMissing(ctx context.Context, nc *nats.Conn, stream string) bool {

@@ -12,8 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// idleRuns stores the tallies of idle runs on disk, to save memory. Runs are spread over many
-// small files by their hash.
 type idleRuns struct {
 	dir   string
 	any   bool

@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// commit lets concurrent callers of Sync share one fsync.
 type commit struct {
 	// mu guards synced. mu stays locked during an fsync, so that callers who waited find their
 	// records synced. Lock commit.mu before Log.mu.

@@ -46,8 +46,7 @@ const (
 	deniedError = "denied, error"
 )
 
-// withResult returns the status of a call after a result. A denied call stays denied, although its
-// transcript reports an error as the result.
+// A denied call stays denied, although its transcript reports an error as the result.
 func withResult(status string, result events.ToolStatus) string {
 	succeeded := result == events.ToolSuccess || hasSucceeded(status)
 	switch {
@@ -109,8 +108,7 @@ type activityKey struct {
 	tenant, run, id string
 }
 
-// activity is a counted run, step, call, response or dispatch. Times are in whole microseconds, as
-// in the database, so that durations can be subtracted exactly.
+// Times are in whole microseconds, as in the database, so that durations can be subtracted exactly.
 type activity struct {
 	number   int64 // in the database, 0 if it is not stored yet
 	label    string

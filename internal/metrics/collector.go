@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// collector creates constant metrics for each request from the counts in state.
 type collector struct {
 	state    *state
 	descs    map[*family]*prometheus.Desc

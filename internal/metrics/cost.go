@@ -27,8 +27,7 @@ CREATE INDEX costs_parent ON costs (tenant, parent) WHERE parent <> '';
 
 const maxMicros = 1 << 50 // of a run, so that sums do not overflow
 
-// cost counts the cost of a run. It ignores an event without a cost, because hooks do not know the
-// cost.
+// An event without a cost is ignored, because hooks do not know the cost.
 func (f *fold) cost(e events.Event, c *events.Cost) error {
 	if c == nil || !(c.USD > 0) {
 		return nil
@@ -47,8 +46,8 @@ func (f *fold) cost(e events.Event, c *events.Cost) error {
 	return nil
 }
 
-// addCosts adds the costs of a run and its sub-agents. If the run states a cost, estimates for
-// sub-agents do not count, because the stated cost includes them.
+// If the run states a cost, estimates for its sub-agents do not count, because the stated cost
+// includes them.
 func (f *fold) addCosts(e events.Event, factor int64) error {
 	return sqlitex.Execute(f.conn, `SELECT c.micros, c.estimated FROM costs c LEFT JOIN costs p ON p.tenant = c.tenant AND p.run = c.parent AND c.parent <> ''
 		WHERE c.tenant = ?1 AND (c.run = ?2 OR c.parent = ?2 AND c.parent <> '') AND NOT (c.estimated AND coalesce(NOT p.estimated, 0))`,

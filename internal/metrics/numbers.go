@@ -7,17 +7,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// numbers finds events that reuse the sequence number of a recent event with other content. Either
-// one of the two events is forged, or the outbox was copied.
-//
-// Both events are counted, because the earlier event may be the forged one.
+// Both events with the same number are counted, because the earlier event may be the forged one.
 type numbers struct {
 	seed        maphash.Seed
 	now, before map[uint64]uint64 // hashes of the contents, by hash of tenant, producer and number
 }
 
-// numbersKept limits the events that are remembered in memory. When the limit is reached, the
-// oldest half is forgotten.
 const numbersKept = 1 << 16
 
 func newNumbers() *numbers {

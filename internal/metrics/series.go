@@ -26,8 +26,7 @@ type series struct {
 	counts []int64 // of a histogram: a count for each bucket, then the values above all buckets
 }
 
-// seriesSet contains all series and the accepted values of their labels. Changes are provisional
-// until commit is called. It is not safe for concurrent use.
+// Changes of a seriesSet are provisional until commit is called. It is not safe for concurrent use.
 type seriesSet struct {
 	limit     int // values of a label in one metric
 	committed map[string]*series
@@ -116,8 +115,7 @@ func tidy(value string) string {
 	return value[:cut]
 }
 
-// commit makes the changes permanent and returns the changed series. Call commit only after the
-// changes are on disk, and do not modify the result.
+// Call commit only after the changes are on disk, and do not modify the result.
 func (n *seriesSet) commit() map[string]*series {
 	changed := n.changed
 	maps.Copy(n.committed, changed)

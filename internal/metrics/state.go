@@ -21,8 +21,7 @@ import (
 // counts.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
-// state has the counts of the stream's events, such as the number of runs. All series are in
-// memory, because each scrape reads all of them.
+// All series are in memory, because each scrape reads all of them.
 type state struct {
 	db *projection.DB
 

@@ -124,8 +124,7 @@ func (w *witnessAnchor) store(tenant, path string, cosigned, storedNote []byte, 
 	return nil
 }
 
-// ask requests cosignatures from the witnesses. ask always returns an error, which the caller
-// ignores if cosigned meets the policy.
+// ask always returns an error. The caller ignores the error if cosigned meets the policy.
 func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {

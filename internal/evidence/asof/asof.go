@@ -69,8 +69,7 @@ func Ask(ctx context.Context, o Options) *Question {
 	return q
 }
 
-// awaitLedger waits until the ledger has all events of the stream. Errors are ignored, because
-// Answer reports them.
+// Errors are ignored, because Answer reports them.
 func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 	for asked := (ledger.Position{}); ; {
 		c, err := q.opts.Ledger.Newest(ctx)

@@ -10,8 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// sent is the end of the tenant's events that an outbox of the data directory knows to be in the
-// stream.
 type sent struct {
 	outbox, producer string
 	publish.Settled
@@ -24,9 +22,8 @@ func (o *outboxes) noteSent(b outbox, s publish.State) {
 	}
 }
 
-// unwritten counts the events that outboxes have sent and the ledger lacks. It is for a stream that
-// cannot be asked. The position of the ledger must be before the end, because the last numbers may
-// be lost ones. The number must be unknown to the ledger too, because a new stream has new positions.
+// Both the stream position and the number of an event must be unknown to the ledger, because a new
+// stream has new positions.
 func (o *outboxes) unwritten(ctx context.Context, r *ledger.Reader, at ledger.Position) (list []verifier.Waiting, err error) {
 	for _, s := range o.sent {
 		if s.Position <= at.Sequence {
@@ -43,8 +40,6 @@ func (o *outboxes) unwritten(ctx context.Context, r *ledger.Reader, at ledger.Po
 	return list, nil
 }
 
-// awaitWritten waits until a running auditor has written the sent events. Errors are ignored,
-// because Answer reports them.
 func (q *Question) awaitWritten(ctx context.Context, deadline time.Time) {
 	for q.opts.Written {
 		c, err := q.opts.Ledger.Newest(ctx)

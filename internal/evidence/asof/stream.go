@@ -81,8 +81,7 @@ func (e *streamEnd) later(ctx context.Context, at ledger.Position) (l verifier.L
 
 var errTooMany = errors.New("the stream has too many messages to compare them in time")
 
-// missing calls found for each message that the ledger may lack, until found returns false. A
-// restored stream repeats messages, so missing reads it from the start.
+// A restored stream repeats messages, so missing reads it from the start.
 func (e *streamEnd) missing(ctx context.Context, at ledger.Position, found func(manifest bool) bool) error {
 	after := at.Sequence
 	if !at.Stream.Equal(e.created) {
@@ -127,8 +126,8 @@ func (e *streamEnd) get(ctx context.Context, from uint64, filter string) (*jetst
 	return msg, nil
 }
 
-// received reports whether the ledger contains the message. Positions do not tell, because a
-// repeated message does not change the ledger's position.
+// received compares hashes, because a repeated message does not change the ledger's position in the
+// stream.
 func (e *streamEnd) received(ctx context.Context, msg *jetstream.RawStreamMsg) (has, manifest bool, err error) {
 	address, err := e.space.Parse(msg.Subject)
 	if err != nil {

@@ -19,8 +19,6 @@ const (
 	maxRefusedLogs   = 20      // warnings that name one tenant
 )
 
-// refusedTenants is the content of the file of refused tenants. If such a tenant is accepted
-// later, its messages are read again.
 type refusedTenants struct {
 	Tenants map[string]uint64 `json:"tenants"` // stream sequence of the first message, by tenant
 	More    bool              `json:"more"`    // more tenants were refused than are listed
@@ -30,8 +28,8 @@ type refusedTenants struct {
 	Policy string `json:"policy,omitempty"`
 }
 
-// admissions decides which tenants get a ledger. A refused tenant stays refused until the next
-// start, because its ledger would lack messages. ledgers.mu guards admissions.
+// A refused tenant stays refused until the next start, because its ledger would lack messages.
+// ledgers.mu guards admissions.
 type admissions struct {
 	admit  func(tenant string) error // nil accepts every tenant
 	policy string
@@ -72,8 +70,8 @@ func newAdmissions(o Options) (*admissions, error) {
 	return a, nil
 }
 
-// readAgain reports whether the auditor now accepts a tenant that it refused before. The messages
-// of that tenant were skipped, so the stream must be read again.
+// The messages of refused tenants were skipped, so the stream must be read again once a tenant is
+// accepted.
 func (a *admissions) readAgain() bool {
 	again := a.file.More && (a.policy == "" || a.policy != a.file.Policy)
 	for tenant := range a.file.Tenants {

@@ -21,8 +21,6 @@ const (
 	syncLatest = 30 * time.Second // interval after a sync that took long
 )
 
-// syncWorkers is the number of tenants synced in parallel, so that a busy tenant does not delay all
-// tenants.
 const syncWorkers = 4
 
 const logAgain = time.Minute
@@ -149,7 +147,6 @@ func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
 
 func (s *fileSync) close() error { return s.writer.Close() }
 
-// records implements [agentfs.Source] with a ledger. Erased events have no bytes.
 type records struct{ *ledger.Reader }
 
 // AgentFSSource returns the ledger of r as the source of AgentFS files.

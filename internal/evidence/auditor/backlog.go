@@ -70,8 +70,7 @@ func (b *backlog) add(q queued) bool {
 	return true
 }
 
-// first returns the first queued message, and closes done if the queue is empty. One lock covers
-// both steps, so that add cannot queue a message that is never written.
+// first closes done under the same lock, so that add cannot queue a message that is never written.
 func (b *backlog) first() (queued, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

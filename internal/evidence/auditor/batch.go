@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// A batch is one write to several ledgers, and holds ledgers.mu from begin to end.
+// A batch holds ledgers.mu from begin to end.
 type batch struct {
 	ledgers *ledgers
 

@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// ledgers writes to the ledgers of all tenants. mu is held during each batch, each renewal and
-// each start of a scrub.
+// ledgers.mu is held during each batch, each renewal and each start of a scrub.
 type ledgers struct {
 	opts     Options
 	state    *state

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// A projector is the auditor's [consume.Projection]. Only one goroutine may call its methods.
+// Only one goroutine may call the methods of a projector.
 type projector struct {
 	opts    Options
 	ledgers *ledgers

@@ -13,8 +13,8 @@ const (
 	renewMargin = time.Minute // allows for clocks that differ
 )
 
-// renewIdle signs a new checkpoint in each ledger without recent events. Only a later checkpoint
-// proves that a run or producer went silent.
+// renewIdle signs checkpoints without new events, because only a later checkpoint proves that a run
+// or producer went silent.
 func (l *ledgers) renewIdle(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -25,8 +25,6 @@ const (
 	maxReportWait = 64 // longest pause after failures, in ticks
 	oneDay        = 24 * time.Hour
 
-	// maxMissed is the maximum number of missed days that are reported later, such as after a long
-	// stop.
 	maxMissed = 366
 
 	recordWait = 30 * time.Second
@@ -190,8 +188,8 @@ func write(path string, made daily.Made) error {
 	return err
 }
 
-// record adds an access record to the ledger and waits until it is stored. The next checkpoint
-// then covers the whole reported day.
+// record waits until the access record is stored, so that the next checkpoint covers the whole
+// reported day.
 func (r *reporter) record(ctx context.Context, reader *ledger.Reader, from, to time.Time) error {
 	use, err := access.Record(ctx, r.opts.DataDir, reader.Tenant(), events.AuditAccessedData{
 		Action: events.AuditReport, By: "auditor serve", Reason: "daily report",

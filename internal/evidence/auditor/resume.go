@@ -18,8 +18,7 @@ type resumption struct {
 	expected consume.Position
 }
 
-// resume returns the position from which to read the stream. The position may be too early,
-// because ledgers skip messages that they already have.
+// The position may be too early, because ledgers skip messages that they already have.
 func resume(ctx context.Context, l *ledgers) (resumption, error) {
 	found, err := l.state.load(ctx)
 	if err != nil {
@@ -85,8 +84,7 @@ func (r *resumption) goBack(have ledger.Position) {
 	}
 }
 
-// positions returns the newest stream position of each ledger. A deleted ledger has position zero,
-// so that its messages are read again.
+// A deleted ledger has position zero, so that its messages are read again.
 func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
 	tenants := l.tenants(ctx)
 	for _, k := range known {

@@ -73,7 +73,6 @@ func SetRevocation(dataDir string, r Revocation, trusted bool) error {
 
 const revokeEvery = time.Minute
 
-// A revoker applies the stored revocations of issuers to ledgers that began after the revocation.
 type revoker struct {
 	opts     Options
 	standsBy func() bool

@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	// The pause between attempts to open the outbox doubles each time, up to maxSendPause.
 	firstSendPause = time.Second
 	maxSendPause   = time.Minute
 )

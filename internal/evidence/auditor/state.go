@@ -17,8 +17,7 @@ import (
 
 var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
-// stateTables is the schema of the auditor's state database. Stored positions reveal a ledger that
-// was deleted or replaced by an older copy.
+// The stored positions reveal a ledger that was deleted, or replaced by an older copy.
 const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger (
@@ -41,7 +40,6 @@ type state struct {
 	now func() time.Time
 }
 
-// ledgerPosition is the stream position of the last message that a ledger has stored or queued.
 type ledgerPosition struct {
 	tenant          string
 	epoch, sequence uint64

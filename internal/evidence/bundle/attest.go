@@ -181,7 +181,7 @@ func (c *checker) compareStatement(s Statement) {
 	}
 }
 
-// agrees compares bundle.json with the records that were read. Call agrees after the last leaf.
+// Call agrees after the last leaf.
 func (w *walk) agrees() error {
 	a := w.report.Bundle
 	if a.Format != formatV1 && !slices.Equal(w.seals.list(), a.Seals) {

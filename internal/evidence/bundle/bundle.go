@@ -243,8 +243,6 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// again writes the events that arrived repeatedly, which only matter for completeness. A bundle of
-// a time range lists none.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if b.about.extent() == verifier.TimeRange {
 		return nil

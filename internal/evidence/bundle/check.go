@@ -66,8 +66,6 @@ var (
 	errTooLarge = errors.New("it is too large")
 )
 
-// maxReadings limits how often Check reads a bundle. Each reading ignores the foreign records that
-// earlier readings found.
 const maxReadings = 4
 
 const (

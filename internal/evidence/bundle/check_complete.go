@@ -62,8 +62,8 @@ func (w *walk) runAlone() {
 	r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0, withoutEnd)
 }
 
-// runOfLedger takes the ledger's signed verdict and adds the gaps that producers' seals reveal. A
-// thief of the ledger's key could forge the verdict, but not the seals.
+// Gaps that seals reveal are added to the ledger's verdict, because a thief of the ledger's key
+// could forge the verdict, but not the producers' seals.
 func (w *walk) runOfLedger() {
 	r := &w.report
 	own := r.Gaps
@@ -92,8 +92,6 @@ func (r *Report) doubt(isDoubtful bool, reason string) {
 	}
 }
 
-// silent marks the producers that sent nothing since a break of the stream. Their last events may
-// be lost.
 func (w *walk) silent(names []string) {
 	r := &w.report
 	for i := range r.Producers {

@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// walk reads all files of a bundle in one pass, and computes the root of the tree from them.
 type walk struct {
 	*checker
 	leaves, records, subtrees, seen *lineReader

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// span is a range of leaves that includes first but not next.
 type span struct{ first, next int64 }
 
 type subtree struct {
@@ -59,7 +58,7 @@ func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	return t, hash, nil
 }
 
-// fold computes the root hash of a tree. Subtrees and leaves must be added from left to right.
+// Subtrees and leaves must be added to a fold from left to right.
 type fold struct {
 	size  int64
 	roots []node

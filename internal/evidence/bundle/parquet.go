@@ -16,7 +16,6 @@ const (
 	bytesPerGroup = 32 << 20
 )
 
-// Limits of the rows in one call of the Parquet writer.
 const (
 	rowsAtOnce  = 256
 	bytesAtOnce = 1 << 20

@@ -10,8 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// pending adds key changes to the bundle that the ledger has not recorded yet. They connect the
-// new key with signatures of older keys.
 func (b *bundle) pending(ctx context.Context) error {
 	changes, err := b.reader.Orders().PendingKeys(ctx, b.newest.Tenant, b.opts.Changes, b.newest.Size)
 	if err != nil {
@@ -34,8 +32,8 @@ func (b *bundle) pending(ctx context.Context) error {
 	return nil
 }
 
-// withPending adds key changes that the ledger has not recorded yet. The bundle must continue the
-// checkpoint of each change. Otherwise, a thief of the old key could sign another history.
+// The bundle must continue the checkpoint of each pending key change. Otherwise, a thief of the old
+// key could sign another history.
 func (r *Report) withPending(recorded []ledger.KeyOrder, said ledger.Checkpoint) []ledger.KeyOrder {
 	var pending []ledger.KeyOrder
 	for i, p := range r.Bundle.Pending {

@@ -7,7 +7,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// siblings computes the hashes beside the path from a leaf to the root.
 type siblings struct {
 	leaf  int64
 	spans []span // leaf ranges of the siblings, the lowest first

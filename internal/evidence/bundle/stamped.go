@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// stamped returns the newest time stamp whose checkpoint is signed by a key of the ledger. Any
-// user who can write to the folder could have added the other time stamps.
+// Only time stamps of checkpoints that the ledger signed count, because any user who can write to
+// the folder could add others.
 func (b *bundle) stamped(ctx context.Context) ([]byte, error) {
 	names, err := timestamp.Names(b.reader.Path())
 	if err != nil || len(names) == 0 {

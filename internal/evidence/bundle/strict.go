@@ -79,7 +79,6 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// strictReader checks that JSON has a given shape, without loading all of the JSON into memory.
 type strictReader struct {
 	*json.Decoder
 

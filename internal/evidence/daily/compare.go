@@ -21,7 +21,6 @@ const (
 	Differs  Compared = "DIFFERS"  // the ledger has that state but gives another report
 )
 
-// maxLastingOrders limits the orders in a report. Reports with more cannot be compared.
 const maxLastingOrders = 1000
 
 // Compare reports whether a ledger still agrees with the signed statement of a daily report.

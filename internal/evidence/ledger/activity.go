@@ -224,8 +224,7 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// lastBreak finds the last break of the stream before checkpoint c. At a break, the position moves
-// forward although no message arrived.
+// At a break of the stream, the position moves forward although no message arrived.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

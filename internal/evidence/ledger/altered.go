@@ -43,8 +43,7 @@ var (
 	errNotLeaf = errors.New("it differs from the tree")
 )
 
-// recordCheck compares records with their leaves and with the stored tree. An attacker who changes
-// all three alike goes unnoticed.
+// An attacker who changes a record, its leaf and the stored tree alike goes unnoticed.
 type recordCheck struct {
 	conn  *sqlite.Conn
 	chunk int64 // loaded row of the table hashes; -1 if none
@@ -54,8 +53,7 @@ type recordCheck struct {
 
 func newRecordCheck(conn *sqlite.Conn) *recordCheck { return &recordCheck{conn: conn, chunk: -1} }
 
-// record compares e with its leaf. The leaf contains the exact text of the time, which only the
-// row in stmt has.
+// The leaf contains the exact text of the time, which only the row in stmt has.
 func (c *recordCheck) record(stmt *sqlite.Stmt, e Entry) error {
 	if !e.Removal.Done() && events.HashOf(e.Bytes) != e.Hash {
 		return errAltered

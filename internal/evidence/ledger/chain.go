@@ -122,8 +122,8 @@ func (k keyChange) recordedAt() int64 {
 	return k.leaf
 }
 
-// link builds the chain of keys that contains key. A replaced key cannot choose another successor
-// later, because a thief may have it. changes must be sorted by leaf.
+// A replaced key cannot choose another successor later, because a thief may have it. changes must
+// be sorted by leaf.
 func link(key note.Verifier, changes []keyChange) Keys {
 	key = namedKey(key, changes)
 	c, since, at := Chain{key}, []int64{-1}, []int64{-1}

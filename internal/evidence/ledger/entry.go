@@ -78,7 +78,6 @@ func (s *source) entries(ctx context.Context, after int64, where string, args ..
 	}
 }
 
-// The columns that scanEntry reads, and the joins that they need.
 const (
 	runColumn    = 18
 	entryColumns = `l.leaf, l.class, l.finding, l.id, pr.name, l.sequence, r.name, l.kind, l.stream, l.stored, l.hash,

@@ -15,7 +15,6 @@ type payload struct {
 	failed  bool
 }
 
-// maxMembers limits the members of a payload. Payloads that Hooktrail writes have far fewer.
 const maxMembers = 64
 
 func payloadOf(e events.Event) *payload {

@@ -101,8 +101,7 @@ func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	return rules, nil
 }
 
-// expiredClass identifies the records that a single order prunes. The kind matters, because the
-// pattern of a later rule may also match kinds of an earlier rule.
+// The kind matters, because the pattern of a later rule may also match kinds of an earlier rule.
 type expiredClass struct {
 	rule int
 	kind string // empty for the first rule

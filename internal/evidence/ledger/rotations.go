@@ -72,8 +72,7 @@ func readRotations(dir string) (changes []KeyRotation, err error) {
 	return changes, nil
 }
 
-// chainTo returns the replaced keys up to public. It removes later changes, because their keys
-// were never installed.
+// Changes after public are removed, because their keys were never installed.
 func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1

@@ -209,7 +209,6 @@ func isSameRaw(v note.Verifier, text string) bool {
 	return err != nil || same.KeyHash() == v.KeyHash()
 }
 
-// either looks up a key in first, and then in second.
 type either struct{ first, second note.Verifiers }
 
 // Verifier implements [note.Verifiers].

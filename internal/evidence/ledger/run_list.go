@@ -21,8 +21,6 @@ type RunList struct {
 	More    int          // matching runs beyond the limit, or -1 if there may be some
 }
 
-// runStart contains a time by which a run had started. These times can be read quickly for all
-// runs.
 type runStart struct {
 	run         string
 	number      int64     // in the table runs
@@ -130,7 +128,6 @@ var unreadable = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 const ofAgents = `l.class = 'event' AND l.kind NOT IN ('run.sealed', 'gap.recorded', 'issue.decided', 'issue.edited',
 	'audit.accessed', 'producer.lost', 'clock.ticked')`
 
-// candidate contains facts that often rule out a run without reading all of the run's events.
 type candidate struct {
 	runStart
 

@@ -27,7 +27,6 @@ var RunStates = []RunState{ //nolint:gochecknoglobals // a constant
 	RunOpen, RunCompleted, RunFailed, RunInterrupted, RunUnknown, RunErased, RunPruned, RunSetApart,
 }
 
-// removedRun describes the removed events of a run.
 type removedRun struct {
 	agents   int  // events that are not service records
 	finished bool // a removed event is the end of the run

@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// source is the open file that a [Reader] and its sub-readers share.
 type source struct {
 	path   string
 	tenant string

@@ -135,7 +135,6 @@ func (f *runFold) activity(k events.Kind, at time.Time) {
 	}
 }
 
-// lastEnd returns nil if the run goes on.
 func (f *runFold) lastEnd() *events.RunFinishedData {
 	if f.end == nil || f.end.GoesOn(f.active) {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// stepEnd describes the end of a step. If several events end the step, the latest counts.
 type stepEnd struct {
 	status events.StepStatus
 	at     time.Time

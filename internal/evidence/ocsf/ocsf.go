@@ -17,7 +17,6 @@ import (
 // lines.
 const maxArguments = 4 << 10
 
-// maxText is the maximum size in bytes of a text that has no other limit.
 const maxText = 1 << 10
 
 // Row returns the OCSF line of a record, without a line feed. The same record gives the same bytes,

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// mainArguments are the arguments that describe a call well, the best first.
 var mainArguments = []string{
 	"command", "cmd", "file_path", "filePath", "path", "notebook_path", "pattern", "query", "url", "description", "prompt", "skill", "name",
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The parts of payloads that a trace needs.
 type (
 	call struct {
 		name, detail, reason string

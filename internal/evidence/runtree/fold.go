@@ -127,8 +127,8 @@ func (f *Fold) SetApart(run string, d Doubt) {
 	}
 }
 
-// merge combines two copies of an event. The earliest stated time and the strictest verdict win, so
-// that the order of the copies does not matter.
+// The earliest stated time and the strictest verdict win, so that the order of the copies does not
+// matter.
 func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.call == e.ToolCall {
 		x.denies, x.succeeds = x.denies || e.DeniesCall(), x.succeeds || e.CallSucceeded()

@@ -31,8 +31,7 @@ func (t *tracer) finish() {
 	}
 }
 
-// endSteps ends unfinished steps. Only the last step can have ended like the run. How earlier
-// steps ended is unknown.
+// Only the last step can have ended like the run. How earlier steps ended is unknown.
 func (t *Trace) endSteps() {
 	if !t.Finished && t.RemovedAs == "" {
 		return
@@ -79,8 +78,6 @@ func (t *Trace) count(row *Row) {
 	}
 }
 
-// dropStarts removes the row for the start of a sub-agent if the row of a tool call already shows
-// that sub-agent.
 func (t *tracer) dropStarts() {
 	linked := map[string]bool{}
 	for _, row := range t.calls {
@@ -91,8 +88,7 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses adds up the tokens of responses. Telemetry repeats the tokens of other responses,
-// so it only counts if nothing else has tokens.
+// Telemetry repeats the tokens of other responses, so it only counts if nothing else has tokens.
 func (t *tracer) countResponses() {
 	t.trace.Cost = paid(t.trace.Cost, t.responses)
 	others := slices.ContainsFunc(t.trace.Steps, func(s *Step) bool { return s.counts })
@@ -113,8 +109,6 @@ func (t *tracer) countResponses() {
 	}
 }
 
-// paid chooses the cost to report. A stated cost goes before telemetry. Telemetry goes before an
-// estimate if it covers all responses.
 func paid(total *events.Cost, responses map[string]*fact) *events.Cost {
 	told, others := map[string]*fact{}, map[string]*fact{}
 	for key, x := range responses {

@@ -173,7 +173,6 @@ func (t *tracer) runFinished(x *fact) {
 	}
 }
 
-// endRun needs all ends of the run.
 func (t *tracer) endRun() {
 	if t.end == nil || t.end.GoesOn(t.active) {
 		return

@@ -7,7 +7,6 @@ import (
 	"unicode"
 )
 
-// A likeness is equal for all calls of a tool with the same arguments.
 type likeness struct{ tool, detail string }
 
 func likenessOf(tool, detail string) likeness {
@@ -23,8 +22,7 @@ func foldCase(r rune) rune {
 	return least
 }
 
-// unanswered contains the calls of one tool with the same arguments. Finding a call takes constant
-// time, because a client can send many.
+// Finding a call must take constant time, because a client can send many.
 type unanswered struct {
 	begun []*Row // calls that began before the last question, the latest last; of equal times, the first last
 	later []*Row // other calls, by time
@@ -39,8 +37,7 @@ func (t *tracer) addUnanswered(row *Row) {
 	t.alike[key].later = append(t.alike[key].later, row)
 }
 
-// unansweredCall finds the call of a question without a call id, by tool and arguments. Questions
-// must come in the order of time.
+// Questions must come in the order of time.
 func (t *tracer) unansweredCall(x *fact, p call) *Row {
 	u := t.alike[likenessOf(p.name, relative(p.detail, t.trace.Cwd))]
 	if u == nil {

@@ -82,8 +82,7 @@ func hostname() string {
 	return printable(name, 255)
 }
 
-// printable returns "-" for an empty text, because "-" means no value in a syslog header (RFC
-// 5424).
+// In a syslog header, "-" means no value (RFC 5424).
 func printable(text string, limit int) string {
 	out := []byte(text)[:min(len(text), limit)]
 	for i, c := range out {
@@ -170,8 +169,7 @@ func (s *syslog) Flush(ctx context.Context) error {
 	}
 }
 
-// alive returns an error if the receiver has closed the connection. The receiver may then have
-// discarded bytes that TCP acknowledged.
+// A receiver that closed the connection may have discarded bytes that TCP acknowledged.
 func (s *syslog) alive() error {
 	if err := s.conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		return err

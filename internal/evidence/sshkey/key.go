@@ -13,7 +13,6 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// noteAlgorithm is the first byte of the key in an Ed25519 verifier key.
 const noteAlgorithm = 1
 
 // Fingerprint returns the fingerprint that ssh-add -l prints, such as "SHA256:47DEQ…".

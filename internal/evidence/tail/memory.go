@@ -14,8 +14,6 @@ const (
 	maxCalls = 10_000
 )
 
-// memory caches facts of earlier events that later lines need, such as the arguments of a tool
-// call. A forgotten run is read from the ledger again.
 type memory struct {
 	ledger *ledger.Reader
 	runs   map[string]*run
@@ -54,8 +52,6 @@ func (m *memory) line(ctx context.Context, entry ledger.Entry, altered error) (L
 	return l, true, nil
 }
 
-// isSilent reports whether events of kind k say nothing about an agent's actions, such as parts of
-// payloads.
 func isSilent(k events.Kind) bool {
 	return k == events.BlobChunk || ledger.IsServiceRecord(k) && k != events.RunSealed && k != events.GapRecorded
 }
@@ -104,7 +100,6 @@ func (m *memory) add(entry ledger.Entry, altered error) Line {
 	return l
 }
 
-// prompted reports whether an earlier line states the same prompt.
 func (r *run) prompted(l Line) bool {
 	verdict, known := r.prompts[l.Step]
 	if known && adds(l.Verdict, verdict) {
@@ -117,12 +112,10 @@ func (r *run) prompted(l Line) bool {
 	return known
 }
 
-// adds reports whether a verdict says more than the one before, which may be absent.
 func adds(now, before events.Verdict) bool {
 	return now != "" && now != events.VerdictNone && now != before
 }
 
-// states reports whether an earlier line states the same, and remembers l.
 func (c *call) states(l Line) (known bool) {
 	if l.Kind == events.ToolBefore {
 		known = c.called && !adds(l.Verdict, c.verdict)

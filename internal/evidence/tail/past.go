@@ -46,8 +46,7 @@ func (t *Tail) newest(ctx context.Context, limit int) (lines []Line, err error) 
 	}
 }
 
-// collect returns the lines of a selection, possibly more than limit. A negative limit means no
-// limit.
+// collect may return more lines than limit. A negative limit means no limit.
 func (t *Tail) collect(ctx context.Context, s ledger.Selection, from int64, limit int) (lines []Line, err error) {
 	if s.Before == 0 {
 		return nil, nil

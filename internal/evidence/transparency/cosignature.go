@@ -71,7 +71,7 @@ func (c *cosigner) Verify(text, signature []byte) bool {
 	return ed25519.Verify(c.key, signed, signature[8:])
 }
 
-// cosignedAt returns the time in a cosignature without verifying the cosignature.
+// cosignedAt does not verify the cosignature.
 func cosignedAt(s note.Signature) (time.Time, error) {
 	b, err := base64.StdEncoding.DecodeString(s.Base64)
 	if err != nil || len(b) != keyIDBytes+cosignatureBytes {

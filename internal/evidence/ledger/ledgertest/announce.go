@@ -6,7 +6,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// pulse is the state and interval that a producer's manifests announce.
 type pulse struct {
 	state    events.State
 	interval time.Duration

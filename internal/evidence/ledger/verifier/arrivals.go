@@ -42,8 +42,7 @@ type Break struct {
 	Noticed  time.Time `json:"noticed"`  // when the auditor signed that
 }
 
-// breaks reports whether checkpoint c records a break of the stream. At a break, the position is
-// later although no message arrived.
+// At a break of the stream, the position is later although no message arrived.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p, last := c.Position, w.arrivals.last
 	if w.arrivals.Count == 0 || !p.After(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {
@@ -58,8 +57,8 @@ func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	return true
 }
 
-// markSilent marks all producers as silent until their next event, because a break of the stream
-// may have lost their latest events.
+// A break of the stream may have lost the producers' latest events, so all producers are silent
+// until their next event.
 func (c *completeness) markSilent() {
 	for _, s := range c.producers {
 		s.silentSinceBreak = true

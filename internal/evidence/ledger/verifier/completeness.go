@@ -115,7 +115,7 @@ func (c *completeness) again(producer int64, a ledger.Arrival) error {
 	return nil
 }
 
-// repetition handles an event that arrived again. Such an event does not keep its run open.
+// An event that arrives again does not keep its run open.
 func (c *completeness) repetition(key producerRunKey, run string, kind events.Kind, a ledger.Arrival) {
 	sequence, hash := uint64(a.Sequence), events.Hash(a.Hash)
 	if c.found.isForeign(numberedContent{a.Producer, sequence, hash}, ledger.ClassEvent, a) {
@@ -189,14 +189,13 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 	return later(newest.Time, c.asOf).Add(-silence)
 }
 
-// unproven reports whether events of the producer may be missing. tail means that its last events
-// are not in a manifest yet.
+// tail means that the producer's last events are not in a manifest yet.
 func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }
 
-// countable drops gaps whose events may exist outside a partial export. Only gaps due to altered
-// events remain.
+// A partial export lacks events that the ledger may have, so only gaps due to altered events
+// remain.
 func (c *completeness) countable(gaps []Gap) []Gap {
 	if !c.partial {
 		return gaps

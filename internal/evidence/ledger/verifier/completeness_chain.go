@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// link is a place in a producer's chain of manifests. The next manifest must contain hash and
-// begin after the number last.
+// The next manifest of the producer must contain hash and begin after the number last.
 type link struct {
 	hash string // hash of the previous manifest; "" at the start
 	last uint64
@@ -23,8 +22,7 @@ const (
 	maxWalked = 1 << 25 // limit after which lost events are no longer removed from memory
 )
 
-// other is an event whose number an earlier event already has. Only a manifest shows which of the
-// two is forged.
+// Only a manifest shows which of two events with the same number is forged.
 type other struct {
 	hash events.Hash
 	at   ledger.Arrival
@@ -70,8 +68,8 @@ func (s *sender) adopt(l listing) {
 	}
 }
 
-// manifest returns the reason why a manifest is foreign, or "". A signed manifest may list events
-// again, because a forged manifest can make the producer believe that they were lost.
+// A signed manifest may list events again, because a forged manifest can make the producer believe
+// that they were lost.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -153,8 +151,7 @@ func (s *sender) reuse(sequence uint64, o other) {
 	})
 }
 
-// settleOthers handles several events with the same number. The manifest's root hash decides which
-// of them are the producer's.
+// The manifest's root hash decides which of several events with the same number are the producer's.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {
@@ -186,7 +183,6 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 	return true
 }
 
-// maxChoices limits how many hashes the method choose tries in total, over all producers.
 const maxChoices = 1 << 21
 
 // choose picks one event hash for each number, so that all of them together have the given root

@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// loss is a range of numbers that a producer declared as lost.
 type loss struct {
 	events.Range
 	cause Cause
@@ -25,8 +24,8 @@ func (s *sender) losses() (list []loss) {
 	return flattened(list)
 }
 
-// flattened splits overlapping ranges of lost numbers. Each number then belongs only to the first
-// range that contains it.
+// Overlapping ranges are split, so that each lost number belongs only to the first range that
+// contains it.
 func flattened(list []loss) (all []loss) {
 	var bounds []uint64
 	for _, l := range list {

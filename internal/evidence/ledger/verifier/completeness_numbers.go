@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// numbers is the set of a producer's numbers that arrived.
 type numbers struct {
 	merged []events.Range // ascending
 	// late contains numbers that arrived after higher ones. Merging many of them at once is

@@ -80,7 +80,7 @@ func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash,
 		}
 		return
 	}
-	if isLifecycle(kind) {
+	if needsSeal(kind) {
 		p.alive, p.aliveNo, p.aliveOrder = true, max(p.aliveNo, sequence), at
 		if stored := time.Unix(0, a.Stored); stored.After(p.lastStored) {
 			p.lastStored = stored
@@ -219,8 +219,8 @@ const (
 	runSilent
 )
 
-// stateOf returns the state of a run with one part per producer. A producer that restarts its
-// numbers gets another name, so the seal of one part can also end another part.
+// A producer that restarts its numbers gets another name, so the seal of one part can also end
+// another part.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown
@@ -244,8 +244,8 @@ func stateOf(parts []*producerRun, silent time.Time) runState {
 	return runSilent
 }
 
-// sealsByStanding contains the sealed parts of a run, sorted for binary search. Comparing all
-// pairs would take too long.
+// The sealed parts of a run are sorted for binary search, because comparing all pairs would take
+// too long.
 type sealsByStanding [standingEnrolled + 1][]*producerRun
 
 func sealsOf(parts []*producerRun) (s sealsByStanding) {
@@ -260,7 +260,6 @@ func sealsOf(parts []*producerRun) (s sealsByStanding) {
 	return s
 }
 
-// settle reports whether a later seal by another producer also ends p's part of the run.
 func (s *sealsByStanding) settle(p *producerRun) bool {
 	for _, list := range s[p.by.standing():] {
 		i, found := slices.BinarySearchFunc(list, p.aliveOrder, func(o *producerRun, at order) int { return o.sealOrder.compare(at) })

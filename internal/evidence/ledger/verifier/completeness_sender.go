@@ -68,8 +68,7 @@ func (s *sender) lostManifest(first, last uint64) {
 	s.forget(events.Manifest{First: first, Last: last})
 }
 
-// resolve compares a manifest with its events. It returns false if the decision needs later
-// events.
+// resolve returns false if the decision needs later events.
 func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	if m.Count > uint64(len(s.hashes)) {
 		return false

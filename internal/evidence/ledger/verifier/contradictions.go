@@ -98,7 +98,6 @@ type contradictions struct {
 	firstLeaves map[claimed]int64 // see firstLeaf
 }
 
-// claimed is the key of all events with the same id, or with the same producer and number.
 type claimed struct {
 	id       string
 	producer int64

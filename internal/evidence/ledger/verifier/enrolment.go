@@ -71,8 +71,8 @@ func (l listing) isGranted() bool {
 	return l.Grant != nil && l.signature == signatureValid && l.grantFault == ""
 }
 
-// beginning is the first manifest in a producer's chain. Only the key of this manifest and the
-// successors of that key can continue the chain.
+// Only the key of the first manifest in a producer's chain, and the successors of that key, can
+// continue the chain.
 type beginning struct {
 	key     string
 	granted bool
@@ -93,8 +93,7 @@ func (s *sender) refusal(l listing) string {
 	return ""
 }
 
-// repeatsKeyChange reports whether the manifest announces a key change again. A producer does so
-// if a forged manifest hid the first announcement.
+// A producer announces a key change again if a forged manifest hid the first announcement.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }

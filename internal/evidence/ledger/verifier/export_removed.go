@@ -12,8 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// exportRemovals groups destroyed records by the order that they name. Each order is then compared
-// with its records.
 type exportRemovals struct {
 	orderLog
 
@@ -29,7 +27,6 @@ type exportClaim struct {
 	youngest int64 // when the server stored the newest record, in nanoseconds since 1970
 }
 
-// add notes which order the record names as its destroyer. That order comes later in the export.
 func (r *exportRemovals) add(k ExportedRecord) error {
 	if k.Bytes != nil || k.Removal.Order <= k.Index || k.Removal.Word != ledger.Erased && k.Removal.Word != ledger.Pruned {
 		return errors.New("what became of its record makes no sense")
@@ -85,8 +82,7 @@ func (r *exportRemovals) order(leaf int64, signed string, stored time.Time) erro
 	return nil
 }
 
-// isCoveredBy reports whether the order o destroyed the records of this claim. If o was made for a
-// larger tree, o.Leaves does not count.
+// If the order was made for a larger tree, o.Leaves does not count.
 func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false

@@ -25,7 +25,6 @@ type Foreign struct {
 	SHA256         string       `json:"sha256"`          // hash of the record
 }
 
-// The reasons why a record counts as foreign.
 const (
 	foreignKey      = "another key than that of the producer signed it"
 	foreignUnsigned = "it has no signature, and the producer signs"
@@ -136,8 +135,7 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// dropOvertaken drops the findings about a producer whose chain now begins with another manifest.
-// The findings rely on the wrong key.
+// Findings rely on the first key of a producer's chain, so a new first manifest makes them invalid.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -148,8 +146,7 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// reason returns why an event is foreign, or "". The ranges of one producer in f.ranges must not
-// overlap.
+// The ranges of one producer in f.ranges must not overlap.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent
@@ -211,8 +208,8 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// unlisted marks events as foreign that signed manifests declare missing, or that follow a gap and
-// are in no manifest. The second rule does not apply to a partial export, which always has gaps.
+// Events after a gap are foreign if no manifest lists them. A partial export always has gaps, so it
+// is exempt.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {

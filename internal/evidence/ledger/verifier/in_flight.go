@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// A tail contains a producer's events that are not in a manifest yet, in the order of arrival.
 type tail []tailEvent
 
 type tailEvent struct {
@@ -23,8 +22,7 @@ func (t *tail) list(number uint64) {
 	*t = slices.DeleteFunc(*t, func(e tailEvent) bool { return e.sequence <= number })
 }
 
-// setFlight counts the events that still wait for a manifest. If they wait too long, they may be
-// forged, and p is not in flight.
+// If events wait too long for a manifest, they may be forged, so p is not in flight.
 func (p *Producer) setFlight(s *sender, now time.Time, silence time.Duration) {
 	if p.Received == 0 || p.Manifests == 0 || s.received.highest() <= p.Listed {
 		return

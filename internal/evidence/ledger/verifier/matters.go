@@ -197,8 +197,8 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// extentOf returns facts about the size of a run. They are part of a finding's id, so that an
-// acknowledgement no longer applies if the run continues.
+// The size of a run is part of a finding's id, so that an acknowledgement no longer applies if the
+// run continues.
 func extentOf(parts []*producerRun) (facts []detail) {
 	for _, p := range parts {
 		facts = append(facts, detail{"part", fmt.Sprintf("%d %d %s", p.all, p.last, p.by.name)})

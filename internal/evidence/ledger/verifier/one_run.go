@@ -44,8 +44,8 @@ func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 	return nil
 }
 
-// gaps keeps the gaps that may concern the run. A producer may have lost all its events of the
-// run, so its gaps count if they overlap the time of the run.
+// A producer may have lost all its events of the run, so its gaps count if they overlap the time of
+// the run.
 func (o oneRun) gaps(w *window, r *Report) (named map[string]bool, err error) {
 	times, err := w.timesOf(r.Gaps)
 	if err == nil {
@@ -101,8 +101,7 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// mayLack reports whether a gap may contain events of the run. If the producer's seal matches its
-// events, an earlier gap cannot.
+// A seal that matches the producer's events proves that no earlier event of the run is missing.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name

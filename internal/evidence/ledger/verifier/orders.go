@@ -27,8 +27,6 @@ func newOrderLog(keys ledger.Keys) orderLog {
 	return orderLog{keys: keys, ids: make(map[string]bool), acknowledged: make(map[string]Acknowledgement)}
 }
 
-// open reads a signed order. ok is false if the order has no effect in this ledger. said.Effect
-// says whether its approval is missing or late.
 func (l *orderLog) open(leaf int64, tenant, signed string, at time.Time) (o ledger.Order, said OrderAt, ok bool) {
 	o, approver, effect, err := l.rules.Open([]byte(signed), l.keys.At(leaf), at)
 	if err != nil || o.Tenant != tenant {
@@ -190,8 +188,7 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// selected reports whether sel includes the record. The user of a destroyed record cannot be
-// checked, because its payload is gone.
+// The user of a destroyed record cannot be checked, because its payload is gone.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {

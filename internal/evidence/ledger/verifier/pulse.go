@@ -47,8 +47,7 @@ func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// settles reports whether a seal by s also ends the run for the producer other. The seal must not
-// hide the loss of events that other still owes.
+// The seal must not hide the loss of events that the producer other has not sent yet.
 func settles(s, other *sender, seal order) bool {
 	switch {
 	case s.standing() < other.standing():
@@ -61,8 +60,7 @@ func settles(s, other *sender, seal order) bool {
 	return seal.before(other.at)
 }
 
-// A standing ranks how well the identity of a producer is proven. A producer cannot seal the runs
-// of producers with a higher standing.
+// A producer cannot seal the runs of producers with a higher standing.
 type standing int
 
 const (
@@ -81,8 +79,7 @@ func (s *sender) standing() standing {
 	return standingUnknown
 }
 
-// lostOutboxes contains the latest reported loss for each producer and key. A forged report with
-// another key replaces nothing.
+// Losses are stored by producer and key, so that a forged report with another key replaces nothing.
 type lostOutboxes map[lostKey]*Lost
 
 type lostKey struct{ producer, key string }
@@ -121,8 +118,6 @@ func (l *Lost) orLater(other *Lost) *Lost {
 	return l
 }
 
-// isEndedBy reports whether a later manifest proves that the producer still has the outbox that
-// was reported as lost.
 func (l *Lost) isEndedBy(s *sender) bool {
 	switch {
 	case !l.at.before(s.signed.last):

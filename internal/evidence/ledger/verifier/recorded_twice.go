@@ -16,8 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recording identifies the payload of a hook event. The executions of hooks are left out, because
-// they can differ between two recordings.
+// The executions of hooks are left out, because they can differ between two recordings of an event.
 type recording struct {
 	sum    events.Hash // zero if the event is unreadable
 	pruned bool        // only run and kind remain
@@ -26,8 +25,7 @@ type recording struct {
 	user   string // an import of a log names none
 }
 
-// matches reports whether two recordings are of the same event. For a pruned record, only run and
-// kind can be compared.
+// Of a pruned record, only the run and the kind can be compared.
 func (r recording) matches(other recording) bool {
 	if r.pruned || other.pruned {
 		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
@@ -35,7 +33,6 @@ func (r recording) matches(other recording) bool {
 	return r.sum != events.Hash{} && r.sum == other.sum && (r.user == other.user || r.user == "" || other.user == "")
 }
 
-// isDispatched reports whether an event of kind k records that hooks were called.
 func isDispatched(k events.Kind) bool {
 	return k != "" && k != events.Custom && k != events.HookExecuted
 }
@@ -56,8 +53,7 @@ func recordingOf(l ledger.Leaf, data []byte, removal ledger.Removal) recording {
 	return r
 }
 
-// commonOf returns a text that is equal for all recordings of a payload. ok is false if JSON
-// libraries could read the payload differently.
+// ok is false if JSON libraries could read the payload differently.
 func commonOf(e events.Event) (text []byte, ok bool) {
 	if len(e.Data) == 0 || e.Data[0] != '{' {
 		return nil, false
@@ -136,7 +132,6 @@ func strictness(v events.Verdict) int {
 	return slices.Index([]events.Verdict{events.VerdictAsk, events.VerdictDeny}, v) + 1
 }
 
-// twin is an exported record whose id an earlier event already has.
 type twin struct {
 	FindingAt
 	recording
@@ -148,8 +143,7 @@ const maxTwins = 1 << 17
 
 const maxFirsts = 1 << 12
 
-// twin reports whether a record repeats an earlier recording. An export has no database, so twin
-// returns true there and CompareFirst decides later.
+// An export has no database, so twin returns true there and CompareFirst decides later.
 func (c *contradictions) twin(at FindingAt, r recording) bool {
 	if c.conn == nil {
 		if len(c.twins) == maxTwins {

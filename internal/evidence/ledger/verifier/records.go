@@ -48,8 +48,6 @@ const (
 	formManifest
 )
 
-// side contains the results of a second connection, which reads records and indexes in parallel
-// with the walk.
 type side struct {
 	problems  []string
 	id        multiset // id, producer, run, erased and seen come from indexes

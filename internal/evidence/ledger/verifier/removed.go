@@ -34,8 +34,7 @@ func (r *removals) next() (err error) {
 	return err
 }
 
-// of returns how the payload of the leaf was destroyed. Each call needs a higher leaf than the
-// call before.
+// Each call needs a higher leaf than the call before.
 func (r *removals) of(leaf int64) (ledger.Removal, error) {
 	for r.row && r.stmt.ColumnInt64(0) <= leaf {
 		at := r.stmt.ColumnInt64(0)

@@ -284,7 +284,6 @@ func highest(exit int, statuses map[int]bool) int {
 	return exit
 }
 
-// isLifecycle reports whether a run needs a seal after an event of kind k.
-func isLifecycle(k events.Kind) bool {
+func needsSeal(k events.Kind) bool {
 	return k != "" && k != events.Custom && k != events.BlobChunk && !ledger.IsServiceRecord(k)
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// checkedTree rebuilds the tree and compares it with the stored one. It shares no code with the
-// writer, so that it finds the writer's errors.
+// checkedTree shares no code with the writer, so that it finds the writer's errors.
 type checkedTree struct {
 	size int64
 	// roots are the roots of the complete subtrees, the largest first. There is one for each 1 bit

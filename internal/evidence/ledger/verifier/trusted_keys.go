@@ -25,8 +25,8 @@ func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	return c, signed, nil
 }
 
-// openTrusted checks who signed the trusted checkpoints. A checkpoint by another signer is a
-// divergence, because this ledger may have replaced an earlier ledger.
+// A checkpoint by another signer is a divergence, because this ledger may have replaced an earlier
+// ledger.
 func (v *verifier) openTrusted() {
 	for i := range v.trusted {
 		t := &v.trusted[i]

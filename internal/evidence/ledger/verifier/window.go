@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// window limits the verdict on completeness to events stored in a time range.
 type window struct {
 	facts    *completeness
 	from, to time.Time
@@ -24,7 +23,7 @@ type window struct {
 	foreign map[foreignPlace]bool
 }
 
-// foreignPlace identifies one arrival of a foreign record. Repeated arrivals have the same leaf.
+// Repeated arrivals of a record have the same leaf, so stream tells them apart.
 type foreignPlace struct {
 	leaf   int64
 	stream uint64

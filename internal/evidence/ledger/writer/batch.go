@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch is a single call of [Ledger.Append]. After an error, state must be loaded again.
+// After an error, the state of a batch must be loaded again.
 type batch struct {
 	conn     *sqlite.Conn
 	tenant   string

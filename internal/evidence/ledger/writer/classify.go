@@ -77,8 +77,7 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// compareQuarantine marks a quarantined message as a copy if an earlier stream contained it. A
-// restored stream delivers messages again.
+// A restored stream delivers messages again, so a quarantined message can be a copy.
 func (c classifier) compareQuarantine(r *record) error {
 	earlier, err := c.recordsAt(r.leaf)
 	epoch, ok := earlier[r.leaf.Hash]
@@ -151,8 +150,7 @@ func (c classifier) content(leaf int64) (content, error) {
 	return c.contents[leaf], nil
 }
 
-// content identifies the content of an event by hashes. Comparing hashes is fast, even if many
-// small events have the id of a large one.
+// Events are compared by hashes, because many small events can have the id of a large one.
 type content struct {
 	kind, run, call string
 	user            string // an import of a log names none
@@ -170,8 +168,7 @@ func (c content) matches(d content) bool {
 	return c == d
 }
 
-// sameAsRemoved reports whether the event has the run and kind of a record whose payload was
-// destroyed. Storing the event would restore that payload.
+// Storing the event again would restore a payload that was destroyed.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)

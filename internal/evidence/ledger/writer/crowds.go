@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// place is a number of a producer's events or manifests. A hostile client can send several records
-// with the same number.
+// A hostile client can send several records with the same number, so a place can have many records.
 type place struct {
 	producer, sequence int64
 	isManifest         bool
@@ -18,8 +17,7 @@ type place struct {
 // records maps the hash of each record at a place to the record's lowest epoch.
 type records map[events.Hash]int64
 
-// crowds caches the records of places with many records. Otherwise, a client that repeats one
-// number would cause quadratic work.
+// Without this cache, a client that repeats one number would cause quadratic work.
 type crowds struct {
 	conn  *sqlite.Conn
 	all   map[place]records

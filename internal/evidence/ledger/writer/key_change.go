@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// changeKey accepts only the successor in the local key folder, because a thief of an old key
-// could choose another one. If there is no successor, the error wraps [ErrKey].
+// changeKey accepts only the successor in the local key folder, because a thief of an old key could
+// choose another one.
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != s.tenant {
@@ -52,8 +52,8 @@ func foreignKey(o ledger.Order, leaf int64) error {
 // Missing returns the signed orders to replace the key that the ledger has not recorded yet.
 func (l *Ledger) Missing() []string { return l.opts.Key.Changes(l.tenant, l.orders.replaced) }
 
-// signAgain signs all checkpoints of the unnamed tenant's ledger again after a key change. That
-// ledger cannot contain an order that records the key change.
+// The unnamed tenant's ledger cannot contain an order that records a key change, so its checkpoints
+// are signed again.
 func (l *Ledger) signAgain(ctx context.Context) error {
 	newest, err := ledger.NewestNote(l.conn)
 	if err != nil || newest == nil {

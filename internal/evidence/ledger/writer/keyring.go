@@ -13,7 +13,6 @@ func (keyError) Error() string { return "the key that is in charge of the ledger
 // Is returns true for [ledger.ErrDamaged].
 func (keyError) Is(target error) bool { return target == ledger.ErrDamaged }
 
-// first returns the index in k.ring of the key that signed the tenant's first checkpoint.
 func (k *Key) first(tenant string) int {
 	if tenant == "" { // see [Ledger.signAgain]
 		return 0

@@ -24,8 +24,7 @@ type orders struct {
 	replaced int // keys in the ring that are no longer valid
 }
 
-// execute carries out the signed order in an event. Invalid orders are ignored, because any
-// producer can publish one.
+// Invalid orders are ignored, because any producer can publish one.
 func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.Outcome, error) {
 	signed := ledger.OrderIn(e)
 	if signed == "" {
@@ -146,8 +145,7 @@ func (s *orders) targets(leaf int64, o ledger.Order, stored time.Time) (targets 
 	return targets, young, nil
 }
 
-// bySelection returns the leaves that an order selects. A prune order selects none, because the
-// auditor makes a new prune order for this tree.
+// A prune order selects nothing here, because the auditor makes a new prune order for this tree.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

@@ -17,8 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// markerName is the name of a marker file. The marker means that the ledger next to it may contain
-// remains of destroyed payloads.
+// The marker file means that the ledger next to it may contain remains of destroyed payloads.
 const markerName = "ledger.scrub"
 
 // ErrScrubLater means that [Ledger.Scrub] cannot finish because another process reads the ledger.

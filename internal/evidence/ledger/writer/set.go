@@ -71,8 +71,7 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// divide gives each of n ledgers a share of the cache. The divisor is a power of two, so that
-// shares seldom change.
+// The divisor is a power of two, so that shares seldom change.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {

@@ -10,8 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// merkleTree is the tree of a ledger. pending contains the hashes of the current batch until store
-// writes them.
 type merkleTree struct {
 	conn    *sqlite.Conn
 	edge    edge

@@ -87,7 +87,6 @@ func shortMembers(object json.RawMessage, left *int) json.RawMessage {
 	return append(short, '}')
 }
 
-// countValues returns at least the number of values at all depths.
 func countValues(value json.RawMessage) (n int) {
 	n = 1
 	inText := false

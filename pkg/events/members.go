@@ -133,7 +133,6 @@ func says(data json.RawMessage, name, value string) bool {
 	return found
 }
 
-// containsFold ignores case. All letters of text must be lower-case.
 func containsFold(data []byte, text string) bool {
 	letters := text[:1] + strings.ToUpper(text[:1])
 	for {

@@ -46,7 +46,6 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[RunStatus]():  {string(RunCompleted), string(RunFailed), string(RunInterrupted), string(RunUnknown)},
 }
 
-// lazyShape is made at its first use, because a hook command needs only the shapes of a few kinds.
 type lazyShape struct {
 	once    sync.Once // guards shape
 	shape   *shape

@@ -2,7 +2,6 @@ package hooks
 
 import "reflect"
 
-// maxDepth limits copies, so that a value that contains itself cannot exhaust the stack.
 const maxDepth = 512
 
 func copier[T any]() func(T) T {
@@ -41,7 +40,6 @@ func shares(t reflect.Type) bool {
 	return false
 }
 
-// copyInto expects dst to be a shallow copy of src, and makes it a deep copy.
 func copyInto(dst, src reflect.Value, depth int) {
 	if depth > maxDepth {
 		dst.SetZero()

@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits on the concurrent executions of one hook, for hooks that never return.
 const (
 	maxAbandoned = 64
 	maxAsync     = 1024

@@ -77,7 +77,6 @@ func (c *cause) Unwrap() error { return c.error }
 
 const failed = Fault("failed")
 
-// maxCauses limits the search for causes, because an error can contain itself.
 const maxCauses = 100
 
 func causeOf(err error) (found error) {

@@ -77,7 +77,6 @@ func (a *automaton) plant() {
 	}
 }
 
-// In link, fail is the state in which the search continues if no longer word fits.
 func (a *automaton) link() {
 	fail := make([]int32, len(a.ends))
 	order := make([]int32, 1, len(a.ends))

@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxDepth limits the nesting of values, so that crafted text cannot exhaust the stack.
 const maxDepth = 512
 
 type document struct {
@@ -85,7 +84,6 @@ func (d *document) value(name, path string) error {
 	return nil
 }
 
-// files lists members with a file name, because some rules apply only to certain files.
 const files = " file_path filePath path notebook_path filename "
 
 func (d *document) members(path string) error {

@@ -15,9 +15,7 @@ import (
 )
 
 const (
-	redactedField = "redacted"
-	// redactedAttribute is the attribute that lists the redactions if the event's data cannot
-	// contain the member redactedField.
+	redactedField     = "redacted"
 	redactedAttribute = "redacted"
 
 	maxListed    = 1000    // redactions that an event lists

@@ -19,7 +19,6 @@ const (
 	insisted
 )
 
-// heads are the texts that the first count items can match.
 func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	g := &gate{from: len(heads[0])}
 	for _, head := range heads {

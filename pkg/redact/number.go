@@ -134,7 +134,6 @@ func together(text string, i, length int) (all []byte, end int) {
 	return all, i
 }
 
-// isChecked verifies the check digits of an IBAN (ISO 13616).
 func isChecked(iban []byte) bool {
 	rest := 0
 	for _, c := range slices.Concat(iban[4:], iban[:4]) {

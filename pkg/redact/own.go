@@ -64,8 +64,6 @@ func (r *rule) applyOwn(list []finding, in *subject, positions []int32) []findin
 	return list
 }
 
-// maxAgain limits how many bytes of an implausible match applyOwn reads again, so that the time
-// stays linear.
 const maxAgain = 512
 
 func (r *rule) occurrences(text string) (positions []int32) {
@@ -203,7 +201,6 @@ func isHash(text string, start, end int) bool {
 	return isHex(text[start:end]) && !keyName().MatchString(text[max(0, start-60):start])
 }
 
-// lazily compiles an expression at its first use, because most hook commands never need it.
 func lazily(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -91,7 +91,6 @@ func findEmails(list []finding, text string) []finding {
 	}
 }
 
-// hostEnd rejects names of package files such as "4.17.21.tgz".
 func hostEnd(text string, i int) (end int) {
 	numbers := 0
 	for n := 0; ; n++ {
@@ -169,7 +168,6 @@ func findIPv6(list []finding, text string) []finding {
 	}
 }
 
-// ipv6 finds only addresses with four hex digits before the first colon.
 func ipv6(text string, i int) int {
 	start, end := i-4, i
 	if start < 0 || !isHex(text[start:i]) || preceded(text, start, ":") {

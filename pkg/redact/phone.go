@@ -2,7 +2,6 @@ package redact
 
 import "strings"
 
-// An international phone number has between minPhone and maxPhone digits, with the country code.
 const (
 	minPhone = 9
 	maxPhone = 15

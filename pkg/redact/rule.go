@@ -45,7 +45,6 @@ func (r *rule) ofFile(name string) bool {
 	return r.paths.MatchString(name)
 }
 
-// positions are the positions of the rule's keywords in the text, or nil if they are unknown.
 func (r *rule) apply(list []finding, in *subject, positions []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
 	if r.path != "" && !r.ofFile(in.path) {

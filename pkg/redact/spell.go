@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// heads is nil unless each of these texts begins with a keyword.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {

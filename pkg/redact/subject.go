@@ -33,8 +33,6 @@ func hasFoldedLetter(text string) bool {
 	return strings.ContainsRune(text, longS) || strings.ContainsRune(text, kelvin) || strings.ContainsRune(text, dottedI)
 }
 
-// maxLine limits how many bytes around a match an allow-list sees as its line, because a text can
-// be one huge line.
 const maxLine = 8 << 10
 
 // As in gitleaks, the range of a match in the last line includes all text before that line.

@@ -36,8 +36,6 @@ type region struct {
 	shown      int // position of the marker after replacement
 }
 
-// maxRounds limits how often a text is searched again after a redaction. After that, a marker
-// replaces the whole text.
 const maxRounds = 10
 
 type cleaner struct {

@@ -84,7 +84,6 @@ func (v *view) piece(at int) piece {
 	return v.pieces[i]
 }
 
-// The rules have already searched text that decoding left unchanged.
 func (v *view) same(at int) bool {
 	const before, behind = 256, 2048
 	p := v.piece(at)
@@ -154,7 +153,6 @@ func colourWidth(text string) int {
 	return 2
 }
 
-// An ANSI sequence for a link or title ends with a bell, or with an escape and a backslash.
 func linkWidth(text string) int {
 	n := strings.IndexAny(text[2:], "\a\x1b\n")
 	if n < 0 {

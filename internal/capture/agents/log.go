@@ -158,7 +158,6 @@ func guessTool(in object) *Tool {
 	return claudeCode
 }
 
-// Copilot CLI sends events with the same names, but without a transcript path.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":

@@ -19,7 +19,6 @@ func (b *builder) sessionStarted(in object) {
 		})
 }
 
-// maxSummary limits a summary in bytes. The member data.raw still contains the whole text.
 const maxSummary = 2000
 
 // failedEnds lists the reasons that mean a failure. Do not change the list, because a second import

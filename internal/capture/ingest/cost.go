@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxCost is the highest accepted cost in US dollars. A higher cost would make sums meaningless.
 const maxCost = 1e9
 
 // Told returns the cost that an input states in US dollars. It returns nil for 0, because tools

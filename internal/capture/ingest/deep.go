@@ -24,8 +24,6 @@ func flattenDeep(e *events.Event, err error) bool {
 	return e.Validate() == nil
 }
 
-// maxNesting limits the nesting of a member's value. It leaves space for the objects around the
-// member in an event.
 const maxNesting = 500
 
 type member struct {

@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The first entry whose text is in a failure message decides.
 var errorClasses = []struct{ text, class string }{
 	{"overloaded", "overloaded"},
 	{"rate_limit", "rate_limit"},

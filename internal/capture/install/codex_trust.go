@@ -158,7 +158,6 @@ func snake(name string) string {
 	return b.String()
 }
 
-// quotedJSON returns a JSON string, which is also a TOML string.
 func quotedJSON(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

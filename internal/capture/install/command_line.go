@@ -19,8 +19,6 @@ const (
 	sh = "sh -c "
 )
 
-// The shell command itself decides what happens if the program is missing, because each agent would
-// do something else.
 func (t *tool) commandLine(opts Options, event string) string {
 	args := t.name
 	if t.eventArgument {

@@ -11,9 +11,7 @@ import (
 )
 
 type trust struct {
-	plan func(c *Change, opts Options) ([]*Change, error)
-	// withdraw removes the settings that plan has added only for the hooks. nil means that nothing
-	// is removed.
+	plan     func(c *Change, opts Options) ([]*Change, error)
 	withdraw func(c *Change, opts Options) ([]*Change, error)
 }
 

@@ -86,7 +86,6 @@ func follow(file string) (string, error) {
 			return "", err
 		}
 		if !filepath.IsAbs(to) {
-			// A relative link starts at the real path of its folder.
 			dir, err := filepath.EvalSymlinks(filepath.Dir(file))
 			if err != nil {
 				return "", err
@@ -121,7 +120,6 @@ func replace(file string, data []byte, oldInfo fs.FileInfo) (err error) {
 	return os.Rename(f.Name(), file)
 }
 
-// keepOwner keeps the owner, so that root can edit a user's file.
 func keepOwner(f *os.File, old fs.FileInfo) error {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -172,8 +172,7 @@ func (f *feed) add(m Malformed) {
 func outboxDir(dataDir, name string) string { return filepath.Join(dataDir, "outbox", name) }
 
 const (
-	lockWarning = 2 * time.Second
-	// interruptedFlush is how long an interrupted process still sends events.
+	lockWarning      = 2 * time.Second
 	interruptedFlush = 2 * time.Second
 )
 

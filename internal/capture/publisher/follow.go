@@ -48,7 +48,6 @@ func (im *importer) follow(ctx, work context.Context) error {
 	}
 }
 
-// find ignores a path without files, because files may appear there later.
 func (im *importer) find(ctx context.Context) ([]input, error) {
 	var all []input
 	for _, path := range im.opts.Paths {

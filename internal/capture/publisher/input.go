@@ -106,7 +106,6 @@ func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	}), nil
 }
 
-// detect reads no more than it needs, because a pipe can be slow.
 func (o *opened) detect(in input) (f *format, head []byte) {
 	n := 1
 	if in.info != nil && in.info.Mode().IsRegular() {

@@ -75,7 +75,6 @@ func (a admitting) Append(ctx context.Context, e events.Event) (events.Event, er
 
 func orDefault(tenant string) string { return cmp.Or(tenant, "default") }
 
-// The returned reader fails when ctx ends, even if copyTo still blocks.
 func interruptible(ctx context.Context, copyTo func(io.Writer) error) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() { in.CloseWithError(copyTo(in)) }()

@@ -226,7 +226,6 @@ func newServer(ctx context.Context, opts Options, p *publish.Publisher, a handle
 	return opts.Access.Server(ctx, newMux(opts, p, senders, a, draining), opts.Logger)
 }
 
-// ready reports ok even without a broker, because the outbox stores the events.
 func ready(w http.ResponseWriter, s publish.Stats, draining bool) {
 	first := "ok"
 	switch {

@@ -88,7 +88,6 @@ func (s *Shared) check(login string) error {
 	return nil
 }
 
-// givenLogin ignores environment variables, because they may be meant for other tools.
 func givenLogin(flags *pflag.FlagSet) (name string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Name != "nats-url" && strings.HasPrefix(f.Name, "nats-") && flagenv.NATSVariable(f.Name) != "" {

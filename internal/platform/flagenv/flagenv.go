@@ -66,7 +66,6 @@ func variable(f *pflag.Flag) (name, value string) {
 }
 
 const (
-	// exclusiveAnnotation is where cobra stores mutually exclusive flags.
 	exclusiveAnnotation = "cobra_annotation_mutually_exclusive"
 
 	setAnnotation      = "hooktrail_environment"
@@ -108,8 +107,6 @@ func Set(flags *pflag.FlagSet, warn func(string)) error {
 	return errors.Join(errs...)
 }
 
-// cause removes the name of the flag from an error, because the invalid value came from an
-// environment variable.
 func cause(err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return invalid.Unwrap()

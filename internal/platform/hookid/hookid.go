@@ -15,7 +15,6 @@ import (
 
 const fileName = "hook-ids.key"
 
-// unkeyed is the content of the key file if an earlier version has derived ids without a key.
 const unkeyed = "unkeyed\n"
 
 const keyBytes = 32

@@ -71,7 +71,6 @@ func (c *connection) options() []nats.Option {
 	}
 }
 
-// reconnectFailed ignores an unreachable server, because the lost connection was already logged.
 func (c *connection) reconnectFailed(err error) {
 	if c.opts.URL == "" || errors.Is(err, errGateClosed) || errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) {
 		return

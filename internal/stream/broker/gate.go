@@ -10,8 +10,6 @@ import (
 
 var errGateClosed = errors.New("the server is not checked yet")
 
-// gate does not dial before it is opened, because clients must not send to a server that was not
-// checked.
 type gate struct {
 	isOpen atomic.Bool
 	next   nats.CustomDialer

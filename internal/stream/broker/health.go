@@ -101,8 +101,6 @@ func (h *health) warn(ctx context.Context, name, text string) {
 	}
 }
 
-// asyncError logs only the first refusal of each subject, because the server reports every refused
-// message.
 func (h *health) asyncError(err error) {
 	refusal := Refusal(err)
 	if refusal == nil {
@@ -135,8 +133,6 @@ func (h *health) connectFailed(text string) {
 	}
 }
 
-// connected forgets earlier refusals, because the user of the new connection may have other
-// rights.
 func (h *health) connected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

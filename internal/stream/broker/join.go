@@ -106,7 +106,6 @@ func checkPrivate(folders ...string) error {
 	return nil
 }
 
-// runEmbedded opens a second connection with all rights, because a service may not create streams.
 func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Lock) error {
 	e, err := startLocked(ctx, dir, lock, b.opts)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 
 const lookupTimeout = 2 * time.Second
 
-// guardLookups refuses subjects with wildcards, because they could match other chains.
 func guardLookups(srv *server.Server, secret string, space subjects.Space, log *slog.Logger) (*nats.Conn, error) {
 	options := append(ownerOptions(secret), nats.InProcessServer(srv), nats.Name("hooktrail (lookups)"))
 	nc, err := nats.Connect("", options...)

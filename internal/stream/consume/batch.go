@@ -20,7 +20,6 @@ type batch struct {
 	end      jetstream.Msg   // last message; its acknowledgement covers all earlier ones
 	bytes    int
 	pending  uint64 // messages for this durable after end
-	// poisoned lists messages of the batch that must become dead letters before it is applied.
 	poisoned []*Poison
 	dead     []jetstream.Msg // dead-lettered, to terminate after the commit
 	reasons  []string        // for each message in dead

@@ -82,7 +82,6 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	r.loop.stalled = 0
 	b := batch{loop: r.loop, stream: r.stream, last: r.loop.pos.Sequence}
 	more, rejected := r.collect(ctx, &b, msg)
-	// The messages before the rejected one are valid, so apply them.
 	if err := r.loop.apply(ctx, &b); err != nil {
 		return false, err
 	}
@@ -93,7 +92,6 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 		return false, errDrained
 	}
 	if r.loop.draining && b.pending == 0 {
-		// This reader has no more messages, so the method watch can end the drain.
 		return more, r.watch(ctx)
 	}
 	return more, nil

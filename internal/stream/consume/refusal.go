@@ -42,7 +42,6 @@ func (r refusals) wait(ctx context.Context) error {
 	}
 }
 
-// An older refusal also counts if it forbids receiving replies, because every request needs them.
 func (r refusals) check() error {
 	err := r.nc.LastError()
 	if !errors.Is(err, nats.ErrPermissionViolation) {

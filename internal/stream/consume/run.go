@@ -48,8 +48,7 @@ type loop struct {
 	progress  Progress
 	delivered uint64 // deliveries since the last reset
 	stalled   int    // consecutive checks that found undelivered messages
-	// resets counts the sessions with a missing delivery since the last applied message.
-	resets int
+	resets    int
 }
 
 // Run reads the stream and applies its messages to p. It returns nil when ctx ends. With

@@ -5,8 +5,6 @@ import (
 	"os/exec"
 )
 
-// On Unix, end also kills the processes that the program has started. On other systems, they
-// survive.
 type process struct {
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when the program has exited

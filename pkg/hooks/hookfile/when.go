@@ -45,8 +45,6 @@ type facts struct {
 	Stopped     bool           `expr:"stopped"`
 }
 
-// lateVariables are known only when the hook runs. A matcher cannot use them, because it decides
-// earlier.
 var lateVariables = map[string]bool{"result": true, "error": true, "payload": true}
 
 type condition struct {

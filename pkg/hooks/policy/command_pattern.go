@@ -94,7 +94,6 @@ const (
 	maxLetters = 9 // longest option cluster in a command
 )
 
-// optionsOf ignores a "--" before rest, because it can be the value of an option.
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isSingleDashLong(option) {
 		return args

@@ -59,8 +59,6 @@ func inScratch(cmd shell.Command, root string) bool {
 	return path.IsAbs(cmd.Dir) && locate(shell.Word{Text: path.Dir(cmd.Dir)}, cmd.Dir, root) == locationTemp
 }
 
-// forcedByConfig reports whether args set clean.requireForce, because git clean may then remove
-// files without -f.
 func forcedByConfig(args []shell.Word) bool {
 	return slices.ContainsFunc(args, func(a shell.Word) bool {
 		return strings.HasPrefix(strings.TrimPrefix(strings.ToLower(a.Text), "-c"), "clean.requireforce=")

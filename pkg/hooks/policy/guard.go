@@ -68,8 +68,6 @@ func (g *guard) judge(meta hooks.Meta, call hooks.ToolCall) finding {
 	return finding{}
 }
 
-// maxPaths limits the paths of one call. A call with more is denied, because judging it takes too
-// long.
 const maxPaths = 20_000
 
 func eachPath(args map[string]any, root string, judge func(shell.File, string) finding) finding {

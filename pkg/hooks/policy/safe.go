@@ -44,7 +44,6 @@ func notSafe(s *script) finding {
 	return leaks(s)
 }
 
-// safePrograms lists the programs that change nothing, with the options that make them unsafe.
 var safePrograms = map[string]string{
 	"ls": "", "cat": "", "head": "", "tail": "", "wc": "", "echo": "", "printf": "-v", "pwd": "", "cd": "", "pushd": "", "popd": "", "true": "", "false": "", ":": "", "test": "", "[": "",
 	"stat": "", "file": "", "du": "", "df": "", "basename": "", "dirname": "", "realpath": "", "readlink": "", "which": "", "type": "", "whoami": "", "id": "",
@@ -116,7 +115,6 @@ func usesOption(text, options string) bool {
 	return false
 }
 
-// safeSed allows only scripts that print or substitute, because sed can also write and run.
 func safeSed(args []shell.Word) bool {
 	for _, a := range args {
 		if !strings.HasPrefix(a.Text, "-") {

@@ -18,8 +18,6 @@ type script struct {
 	writeList []shell.File
 }
 
-// lastCall caches the arguments and the commands of the latest call, because all policies of a set
-// judge the same tool call.
 type lastCall struct {
 	args    atomic.Pointer[decoded]
 	scripts atomic.Pointer[scriptList]

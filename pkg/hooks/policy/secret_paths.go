@@ -63,7 +63,6 @@ func isPublic(base string) bool {
 	return base == "known_hosts" || slices.ContainsFunc(publicEndings, func(end string) bool { return strings.HasSuffix(base, end) })
 }
 
-// A pattern such as "*" does not count, because it matches every name.
 func matchesSecret(pattern string, samples []string) bool {
 	return strings.Trim(path.Base(pattern), "*?.") != "" && globs(pattern, samples)
 }

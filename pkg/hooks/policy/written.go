@@ -70,8 +70,6 @@ func fullPath(name, dir string) string {
 	return path.Join(dir, name)
 }
 
-// link records the target of a new symbolic link, because a later write to the link changes the
-// target.
 func link(cmd shell.Command, links map[string]shell.File) {
 	ops := optionTable{short: "tS", long: []string{"target-directory", "suffix"}}.sort(cmd.Args).operands
 	if len(ops) == 2 {

@@ -65,7 +65,6 @@ func (c *chains) lookUp(ctx context.Context, tenant string) error {
 	}
 	ch := c.backlog.cursor.Chain(tenant)
 	if raw == nil {
-		// No manifest was sent yet, or the stream has removed the last one.
 		ch.Fence, ch.Known = 0, true
 		return nil
 	}

@@ -9,8 +9,6 @@ import (
 
 const compactFactor = 4
 
-// compact copies the unsent records of suspended tenants to the end of the log, so that older
-// segments can be removed.
 func (f *forwarder) compact(ctx context.Context) error {
 	o, c, log := f.outbox, f.backlog.cursor, f.backlog.log
 	if !f.suspended.areAllWaiting() || f.collector.lagging.any() || log.Bytes() < compactFactor*max(o.stats().Bytes, f.opts.SegmentBytes) {

@@ -16,8 +16,6 @@ import (
 // batch itself counts as the cause.
 const maxUnexplained = 3
 
-// maxConflicts is the number of consecutive conflicts that suspend a tenant. By then, another
-// client probably writes to the same chain of manifests.
 const maxConflicts = 5
 
 const suspendedWait = time.Second

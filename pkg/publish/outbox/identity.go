@@ -74,7 +74,6 @@ func ensureIdentity(opts Options) (identity, error) {
 	return id, id.save(opts.Dir)
 }
 
-// The error wraps [os.ErrNotExist] if "outbox.json" or the records are missing.
 func readIdentity(dir string) (id identity, err error) {
 	data, err := os.ReadFile(identityFile(dir))
 	if err != nil {
@@ -154,7 +153,6 @@ func openIdentity(opts Options) (identity, error) {
 	return id, id.removeOthers(opts.Dir)
 }
 
-// removeOthers removes folders that a crash during a change of the producer id has left behind.
 func (id identity) removeOthers(outbox string) error {
 	folders, err := recordFolders(outbox)
 	if err != nil {

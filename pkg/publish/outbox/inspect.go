@@ -67,7 +67,6 @@ func Inspect(dir string) (State, error) {
 		if !errors.Is(err, os.ErrNotExist) || tries == 3 {
 			return s, err
 		}
-		// A segment may have been removed, or the producer id changed, so try again.
 	}
 }
 

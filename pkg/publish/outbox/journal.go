@@ -56,7 +56,6 @@ func missingOf(dataDir, name string) (list []Missing, err error) {
 		if err != nil || errors.Is(unread, os.ErrPermission) {
 			return nil, errors.Join(err, unread)
 		}
-		// The outbox changed meanwhile, so the list may mix two states. Read it again.
 		if after, _ := presentProducer(dir); after != before {
 			continue
 		}
@@ -151,8 +150,8 @@ func lastUsed(next map[string]uint64) map[string]uint64 {
 	return last
 }
 
-// noteFirst adds the outbox to the journal. It must run before the first write, so that a loss of
-// the events is noticed. The caller must hold o.mu.
+// noteFirst must run before the first write, so that a loss of the events is noticed. The caller
+// must hold o.mu.
 func noteFirst(o *outbox, tenant string) {
 	_, known := o.numbers.next[tenant]
 	isReopened := o.shared != nil && !o.shared.forwards && !o.id.Open && o.backlog.bytes == 0
@@ -171,8 +170,7 @@ func noteEnd(ctx context.Context, o *outbox) {
 	}
 }
 
-// noteMove adds the new producer id to the journal. It must run before the first use of that id.
-// The caller must hold o.mu.
+// noteMove must run before the first use of the new producer id. The caller must hold o.mu.
 func noteMove(o *outbox, to identity, numbers map[string]uint64) {
 	r := journal.Record{Producer: to.Producer, Key: to.Key, State: journal.Open, From: o.id.Producer, Last: lastUsed(numbers)}
 	write(o, journal.File.Add, r)

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// nextKeyName is the file with the seed of the next key. It exists until all chains use that key.
 const nextKeyName = "producer.next.nk"
 
 // ChangeKey replaces the key of the outbox, and returns when the old key is deleted. The old key

@@ -94,8 +94,6 @@ func attributeError(name, reason string) error {
 	return e
 }
 
-// unquote removes quotes around a header value, as the CloudEvents HTTP binding
-// requires.
 func unquote(value string) string {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return value

@@ -104,7 +104,6 @@ func (s *session) prompt(l *line, m message) {
 	s.run.Emit(l.origin, events.PromptSubmit, "", data)
 }
 
-// completed reads only prompts from completed items, because other items have lines of their own.
 func (s *session) completed(l *line) {
 	var event struct {
 		Item struct {

@@ -84,7 +84,6 @@ func (e *ending) read(output json.RawMessage) {
 	}
 }
 
-// judge ignores a complaint of Codex that a command or an MCP server can have written itself.
 func (e *ending) judge(text string) {
 	if e.exit != nil && *e.exit == 0 {
 		return

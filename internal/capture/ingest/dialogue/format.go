@@ -36,7 +36,6 @@ func Events(source string) func(context.Context, io.Reader, ingest.Options) iter
 	}
 }
 
-// Each reader returns true if it has reached the end of the input.
 var formats = map[string]func(context.Context, *dialogue, io.Reader) bool{
 	Qwen: lines(qwen), IFlow: lines(iflow), Droid: lines(droid), Pi: lines(pi), Kiro: lines(kiro), Cursor: lines(cursor),
 	OpenCode: exported,

@@ -50,7 +50,6 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 	return value
 }
 
-// In old files, the sender of a message is missing, so the order of the messages decides.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
@@ -182,7 +181,6 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// Old files contain no ids, so answers takes the oldest waiting call of the same kind.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {

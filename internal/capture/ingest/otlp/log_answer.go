@@ -15,8 +15,6 @@ func (r *reader) answer(m *made, c *record) {
 	})
 }
 
-// Agents differ in whether input includes cached tokens and output includes thoughts, so tokens
-// converts the counts.
 func (c *record) tokens() *events.Tokens {
 	n := func(names ...string) int64 {
 		count, _ := c.a.number(names...)

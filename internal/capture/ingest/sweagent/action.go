@@ -53,8 +53,6 @@ func notRun(observation string) string {
 	return ""
 }
 
-// timedOut searches only the end of the text, because SWE-agent writes the note about a timeout
-// after the output.
 func timedOut(observation string) bool {
 	const tail = 400
 	text := strings.TrimSpace(observation)

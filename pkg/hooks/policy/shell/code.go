@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// starts must not match other methods with such a name, such as RegExp.exec.
 var starts = regexp.MustCompile(`\b(?:os\.(?:system|popen|exec\w+|spawn\w+)|subprocess\.(?:run|call|Popen|check_call|check_output|getoutput)|` +
 	`(?:execSync|spawnSync|execFileSync)|child_process['"]?\)?\.(?:exec|spawn|execFile)|Kernel\.(?:system|exec))\s*\(\s*` +
 	`|(?:^|[^.\w])(?:eval|exec|system|passthru|shell_exec|proc_open|popen|Function)\s*\(\s*`)

@@ -10,7 +10,6 @@ import (
 
 const maxBraces = 64
 
-// Each word needs a new expander.
 type expander struct {
 	work  *budget
 	st    *state

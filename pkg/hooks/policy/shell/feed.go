@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// Limits on the arguments for xargs and parallel. Input above a limit counts as unknown.
 const (
 	maxFed     = 16  // lines or words
 	maxFedText = 256 // bytes of one line

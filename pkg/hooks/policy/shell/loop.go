@@ -31,8 +31,6 @@ func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	}
 }
 
-// forgetChanged marks the variables that the loop assigns as unknown, because each iteration can
-// change their values.
 func (w *walker) forgetChanged(loop syntax.Node, st *state) {
 	syntax.Walk(loop, func(n syntax.Node) bool {
 		if !w.work.charge(1) {

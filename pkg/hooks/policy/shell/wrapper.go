@@ -98,7 +98,6 @@ func (c wrapper) assign(args []Word, st *state) []Word {
 	return args
 }
 
-// unsure means that the first one of rest may be the value of an option.
 func (p *process) skip(c wrapper, args []Word) (rest []Word, unsure bool) {
 	for {
 		opt, rest, ok := c.next(c.assign(args, p.st))

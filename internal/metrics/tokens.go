@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// level is the kind of activity that reported tokens. A run reports the tokens of its steps again,
-// so only the lowest level counts.
+// A run reports the tokens of its steps again, so only the lowest level of a run counts.
 type level int
 
 const (
@@ -65,8 +64,7 @@ func (f *fold) finest(e events.Event) (level, error) {
 	return finest, nil
 }
 
-// countTokens adds stored token counts, multiplied by times, to the metrics. times is 1 or -1. If
-// id is nil, the counts are those of the whole run.
+// times is 1 or -1. If id is nil, the counts are those of the whole run.
 func (f *fold) countTokens(e events.Event, at level, id *string, times int64) error {
 	query, args := `SELECT role, input, output, cache_creation, cache_read FROM sums
 		WHERE tenant = ? AND run = ? AND level = ? ORDER BY role`, []any{e.Tenant, e.Run, int(at)}

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// A bdReader reads issues from one workspace, which one goroutine at a time may use.
 type bdReader struct {
 	dir     string
 	runner  *runner
@@ -88,8 +87,7 @@ func onlyCounts(raw []byte, i Issue) bool {
 	return len(i.Comments) == 0 && json.Unmarshal(raw, &count) == nil && count.Comments > 0
 }
 
-// mentions reports whether bd's answer means that the issue id is missing. bd may return other
-// issues with similar ids instead of an error.
+// bd may return other issues with similar ids instead of an error that the issue is missing.
 func (a answer) mentions(id string, others []string) bool {
 	_, digits, _ := strings.Cut(id, "-")
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })

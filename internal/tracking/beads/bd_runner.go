@@ -25,7 +25,6 @@ var (
 	errTooLong = errors.New("answer is too long")
 )
 
-// A runner runs the command bd. It is safe for concurrent use.
 type runner struct {
 	path     string
 	deadline time.Duration

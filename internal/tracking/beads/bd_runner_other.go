@@ -4,5 +4,4 @@ package beads
 
 import "syscall"
 
-// killWithParent does nothing, because only Linux supports it.
 func killWithParent(*syscall.SysProcAttr) {}

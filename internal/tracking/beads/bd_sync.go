@@ -14,8 +14,6 @@ import (
 
 var errIncomplete = errors.New("bd did not store all changes")
 
-// A syncer writes changed issues to one workspace. Only one goroutine at a time may use the
-// workspace.
 type syncer struct {
 	tenant string
 	table  *table
@@ -42,7 +40,6 @@ func (s *syncer) awaitPace(ctx context.Context, pace time.Duration) error {
 	}
 }
 
-// run writes the changed issues to the workspace. It may be interrupted at any time.
 func (s *syncer) run(ctx context.Context) error {
 	var partly error
 	s.tried = make(map[string]bool)
@@ -129,8 +126,8 @@ func (s *syncer) round(ctx context.Context, ids []string) error {
 	return s.countRefusals(ctx, todo, rest)
 }
 
-// confirmMissing asks bd again for missing issues. If bd now finds an issue, no person has deleted
-// it, and confirmMissing returns an error.
+// If bd finds an issue on the second try, no person has deleted it, so confirmMissing returns an
+// error.
 func (s *syncer) confirmMissing(ctx context.Context, ids []string, known map[string]shown) error {
 	s.table.mu.Lock()
 	rows, err := s.table.rows(ctx, s.tenant, "written <> '' AND marks & ?", int64(markDirty))

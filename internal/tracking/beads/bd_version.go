@@ -31,7 +31,7 @@ func (r release) isAfter(version string) bool {
 	return false
 }
 
-// A versionCheck checks that bd has a supported version. It is safe for concurrent use.
+// A versionCheck is safe for concurrent use.
 type versionCheck struct {
 	runner *runner
 

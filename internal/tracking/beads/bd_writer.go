@@ -79,7 +79,6 @@ func (p *plan) add(r row, known map[string]shown) {
 	p.amend = append(p.amend, amendment{r.issue, l})
 }
 
-// A bdWriter writes issues to one workspace, which one goroutine at a time may use.
 type bdWriter struct {
 	dir, tenant string
 	runner      *runner

@@ -102,8 +102,7 @@ func encode(v any, extra Extra) ([]byte, error) {
 	return append(data, '}'), nil
 }
 
-// decode decodes data to v and returns the fields that are not in known. Unlike encoding/json, it
-// distinguishes upper and lower case in field names.
+// Unlike encoding/json, decode distinguishes upper and lower case in field names.
 func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

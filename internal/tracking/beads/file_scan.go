@@ -19,8 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// A file is the issues file as this process has last read or written it. A different file on disk
-// means that another program has changed it. The caller must hold table.mu.
+// The caller of a file's methods must hold table.mu.
 type file struct {
 	table  *table
 	tenant string

@@ -18,8 +18,7 @@ const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge compares the row with theirs, the issue in the workspace. A value that the tracker has
-// never written is an edit by a person.
+// A value in the workspace that the tracker has never written is an edit by a person.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {
@@ -169,8 +168,7 @@ func (i *Issue) setExtra(name string, value json.RawMessage) {
 	i.Extra = extra
 }
 
-// mergeList merges the lists of theirs and ours. It counts equal elements, because a list can
-// contain an element several times.
+// mergeList counts equal elements, because a list can contain an element several times.
 func mergeList[T any](bases []Issue, theirs, ours Issue, list func(Issue) []T, key func(T) string) []T {
 	was, all := make(map[string]int), make(map[string]int)
 	has, want := count(list(theirs), key), count(list(ours), key)
@@ -208,8 +206,7 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt copies fields that only the workspace has. It does not copy texts, because they may belong
-// to an erased run.
+// Texts are not copied from the workspace, because they may belong to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

@@ -22,7 +22,6 @@ type Store struct {
 
 // A place contains the workspaces of all tenants, which people see and edit as files or with bd.
 type place interface {
-	// look finds the edits of people in the workspace and stores them.
 	look(ctx context.Context, tenant string) error
 	probe(ctx context.Context, tenant string) error
 }
@@ -76,8 +75,7 @@ func (s *Store) Export(ctx context.Context) error {
 	return nil
 }
 
-// export writes the issues file of a tenant. It returns false if the file cannot be updated yet.
-// The caller must hold table.mu.
+// export returns false if the file cannot be updated yet. The caller must hold table.mu.
 func (s *Store) export(ctx context.Context, tenant string) (done bool, err error) {
 	f, err := s.file(tenant)
 	if err != nil {
@@ -116,5 +114,5 @@ func (s *Store) look(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// probe returns nil, because a Store accepts changes even while it cannot write a file.
+// A Store accepts changes even while it cannot write a file.
 func (s *Store) probe(context.Context, string) error { return nil }

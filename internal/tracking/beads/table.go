@@ -47,8 +47,7 @@ const (
 	markDirty                       // the workspace is incomplete
 )
 
-// A table stores the tracker's issues in the database. Changes stay in memory until flush is
-// called.
+// Changes of a table stay in memory until flush is called.
 type table struct {
 	db *projection.DB
 
@@ -121,7 +120,7 @@ func readRow(stmt *sqlite.Stmt) (r row, err error) {
 	return r, err
 }
 
-// load returns a row, including changes that are not flushed yet. The caller must hold t.mu.
+// The caller of load must hold t.mu.
 func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	if r, ok := t.pending[key]; ok {
 		return r, nil
@@ -149,7 +148,7 @@ func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	return r, nil
 }
 
-// rows returns the rows that fulfil the SQL condition where. The caller holds t.mu.
+// where is an SQL condition. The caller of rows must hold t.mu.
 func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (list []row, err error) {
 	query := "SELECT " + rowColumns + " FROM bead WHERE tenant = ?"
 	if where != "" {
@@ -168,8 +167,6 @@ func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (li
 	return list, err
 }
 
-// unlink removes the links to an issue from the stored contents of the workspace, so that the links
-// are written again.
 func (t *table) unlink(ctx context.Context, tenant, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

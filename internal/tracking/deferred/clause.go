@@ -89,8 +89,6 @@ func (c cue) in(words []word) (span, bool) {
 	return span{}, false
 }
 
-// speaker returns the positions where a verb with the subject "I" or "we" may begin. The subject
-// may be missing.
 func speaker(words []word) (lead map[int]bool) {
 	lead = make(map[int]bool)
 	i := 0
@@ -162,7 +160,6 @@ func past(words []word, from, to int) int {
 	return from
 }
 
-// reason returns the number of words before a reason, time or place, such as "for now".
 func reason(words []word) int {
 	for i := 1; i < len(words); i++ {
 		if begins(reasons, words[i:]) {

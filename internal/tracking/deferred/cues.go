@@ -9,7 +9,6 @@ const (
 	gap          // the text that matches "…" in the phrase
 )
 
-// A cue is a phrase that announces unfinished or finished work, such as "not yet done".
 type cue struct {
 	take take
 	// first is set if the cue counts only at the beginning of a sentence. Only "I" or "we" may come
@@ -182,9 +181,7 @@ var (
 		runs|run|works|work again|now`)
 	until = set("until because as since once if when after before unless for so")
 	// A cue before one of these words is an adjective, as in "deferred tax assets are computed".
-	adjective = set("now supports support works work run runs is are was were has have get gets can will")
-	// expected lists work that belongs to every step, such as tests. "No tests" therefore means
-	// unfinished work.
+	adjective    = set("now supports support works work run runs is are was were has have get gets can will")
 	expected     = set("test tests docs documentation coverage doc")
 	prepositions = set("in by on at from with during when if to because entirely")
 )

@@ -70,8 +70,6 @@ var doneLabels = []label{{say: phrases(`
 var modifiers = set(`the a an my our some any suggested recommended possible potential optional immediate natural logical
 	sensible known explicit main only other these are here and also work items two three`)
 
-// products lists nouns after "remaining" that do not mean unfinished work, as in "remaining
-// balance".
 var products = set(`balance time budget bytes quota credits tokens days hours minutes seconds retries attempts capacity
 	space memory count counter amount percentage stock seats players lives`)
 
@@ -96,7 +94,6 @@ var (
 		na`)
 )
 
-// offered lists the beginnings of questions, offers and advice, such as "let me".
 var offered = phrases(`
 	let me|us
 	if you

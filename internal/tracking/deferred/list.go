@@ -44,7 +44,6 @@ func numbered(p fragment) []fragment {
 
 type numberMark struct{ start, end int }
 
-// numbers returns the positions of 1, 2, 3 and so on, written as "1)", "(1)" or "1.".
 func numbers(mask string) []numberMark {
 	var marks []numberMark
 	next := "1"

@@ -37,8 +37,6 @@ const (
 
 const maxGap = 8
 
-// A span contains the positions of a phrase, words[start:end], and of the work that the phrase
-// announces, words[from:to]. If from is -1, no work is named.
 type span struct{ start, end, from, to int }
 
 func phrases(lines string) []phrase {

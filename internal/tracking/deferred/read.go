@@ -62,8 +62,6 @@ func (r *reader) below(l line) bool {
 	return true
 }
 
-// relabels reports whether line l starts a new label. A bullet with a label and a text is an item
-// instead.
 func (r *reader) relabels(l line, p fragment) bool {
 	_, rest, ok := r.label(l, p)
 	return ok && (rest.text == "" || !l.bullet)

@@ -44,8 +44,6 @@ func (c cue) denied(words []word) bool {
 	return false
 }
 
-// isObject reports whether words can be the object of a cue. Words with a verb cannot, as in
-// "deferred tax assets are computed".
 func isObject(words []word) bool {
 	return (len(words) == 0 || !prepositions[words[0].text]) &&
 		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })

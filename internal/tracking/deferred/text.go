@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// A line is one line of a text, or all lines of a paragraph.
 type line struct {
 	indent  int
 	bullet  bool
@@ -138,7 +137,6 @@ func bulletMark(body string) int {
 	return 0
 }
 
-// maxShown is the maximum length of code or a quotation, in bytes.
 const maxShown = 500
 
 var closing = map[rune]string{'`': "`", '"': `"`, '“': "”", '‘': "’", '\'': "'", '«': "»"}

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A word is a lower-case word with its position. A contraction such as "didn't" becomes "did" and
-// "not".
+// A contraction such as "didn't" becomes the words "did" and "not".
 type word struct {
 	text       string
 	start, end int

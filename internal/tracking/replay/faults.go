@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// maxFaults limits the input lines that an error quotes. The error only counts further lines.
 const maxFaults = 100
 
 // Faults collects input lines that are not valid events. The zero value is empty.

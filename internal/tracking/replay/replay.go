@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	// replayBatch is the number of events between two flushes. It limits the use of memory.
 	replayBatch = 1000
 	// scratchCache is the size of the page cache in KiB. A scratch database that fits into the
 	// cache stays in memory.
@@ -94,8 +93,8 @@ func (r *Replay) flush() error {
 
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold applies the events of h to replays. If release is set, it then ends all grace periods,
-// because no further event follows.
+// If release is set, fold ends all grace periods after the last event, because no further event
+// follows.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
 	for e, err := range h {
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// A denial records that a tool call was denied. Any successful result of the call raises an alarm.
 type denial struct {
 	Event   string    `json:"event,omitempty"`   // id of the event that denied the call, if any yet
 	Results []success `json:"results,omitempty"` // results that arrived before the denial
@@ -18,7 +17,6 @@ type denial struct {
 	Entry   int       `json:"entry,omitempty"`  // number of the entry in the digest
 }
 
-// A success is a successful result of a tool call.
 type success struct {
 	Event  string    `json:"event"`
 	Source string    `json:"source"`
@@ -38,15 +36,12 @@ func denialID(run, call string) string {
 }
 
 const (
-	// maxResults is the maximum number of counted results for one call.
 	maxResults = 8
 	// maxRemembered limits the successful calls that the tracker remembers. Their denials may come
 	// later.
 	maxRemembered = 1 << 15
 )
 
-// remembered names a successful call whose denial may come later. The record is reused for a later
-// call, which limits the memory.
 type remembered struct {
 	Denial string `json:"denial"`
 }

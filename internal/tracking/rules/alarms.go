@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// alarms opens issues about records that contradict each other. An attribute of an event cannot
-// turn alarms off, because the attribute may be forged.
+// An attribute of an event cannot turn alarms off, because the attribute may be forged.
 type alarms struct {
 	draft   *draft
 	journal *journal
@@ -128,7 +127,6 @@ func (a *alarms) raise(issue Issue) (id, digest string, entry int) {
 	return issue.ID, "", 0
 }
 
-// maxOthers limits the stored hashes of other events that have the same id.
 const maxOthers = 8
 
 func contentOf(e events.Event) string { return contentWithout(e, "", e.Unstated()) }

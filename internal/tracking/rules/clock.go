@@ -41,8 +41,8 @@ type far struct {
 	At     time.Time `json:"at,omitzero"`
 }
 
-// move advances the clock to the time of e. A large step needs a second event as confirmation,
-// because one wrong time would end all grace periods.
+// A large step of the clock needs a second event as confirmation, because one wrong time would end
+// all grace periods.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return
@@ -96,8 +96,7 @@ func after(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// graceEnd returns the end of a grace period. check is the time of a first check, in case the
-// tenant's clock never reaches the end.
+// check is the time of a first check, in case the tenant's clock never reaches the end.
 func graceEnd(r records, grace time.Duration, at time.Time) (end, check time.Time) {
 	end = after(at, grace)
 	return end, earlier(end, after(r.clock().Clock, grace))

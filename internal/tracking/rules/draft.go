@@ -8,7 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A draft is the unfinished decision on one event, to which all components contribute.
 type draft struct {
 	records
 	config *Config

@@ -154,8 +154,7 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage erases the names of roles. Each role gets a different name, because a success recovers
-// all roles with the same name.
+// Each role gets a different name, because a success recovers all roles with the same name.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return

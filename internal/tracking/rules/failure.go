@@ -10,8 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A failure combines all failures with the same run type, role, target and error. One issue tracks
-// them.
 type failure struct {
 	Type       string   `json:"type,omitempty"`
 	Role       string   `json:"role,omitempty"`
@@ -31,8 +29,7 @@ type failure struct {
 
 var failures = table[failure]{"failure", func(f *failure) { f.Scopes = slices.Clone(f.Scopes) }}
 
-// A scope is a run type, a role and a target. A success in a scope recovers all failures of the
-// scope.
+// A success in a scope recovers all failures of the scope.
 type scope struct {
 	Good     fact     `json:"good,omitzero"`      // latest success
 	Failures []string `json:"failures,omitempty"` // failures in the scope with an open issue

@@ -53,7 +53,6 @@ func (t *failureTracker) identity(why cause) identity {
 	return who
 }
 
-// work returns an identity without an error.
 func (t *failureTracker) work(why cause) identity {
 	run := t.draft.run()
 	return identity{Type: run.Type, Role: why.role, Target: cmp.Or(why.target, run.Target)}
@@ -180,8 +179,7 @@ func (t *failureTracker) note(fl *failure, in incident) {
 	}
 }
 
-// succeed closes the issues of failures in the same scope. An issue stays open if its failure has
-// since occurred in another run.
+// An issue stays open if its failure has since occurred in another run.
 func (t *failureTracker) succeed(why cause) {
 	d := t.draft
 	run := d.run()

@@ -7,8 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An incident is a failure whose grace period has not ended. The tracker forgets the incident if
-// the same step or run succeeds in time.
+// The tracker forgets an incident if the same step or run succeeds in time.
 type incident struct {
 	Failure string `json:"failure,omitempty"` // failure, if no issue tracks the run
 	Scope   string `json:"scope,omitempty"`   // scope of Failure

@@ -38,7 +38,6 @@ const (
 	Digest   Kind = "digest"   // list of items for which the rate limits did not allow an issue
 )
 
-// maxTitle limits a title or close reason that a person enters, in runes.
 const maxTitle = 500
 
 // Issue is an issue as the rules store it.

@@ -48,7 +48,7 @@ func (l *limiter) allowTracking() bool {
 	return false
 }
 
-// allowFollowup decides only once for each event. People then see all follow-ups of the event in
+// allowFollowup decides only once for each event, so that people see all follow-ups of the event in
 // one place.
 func (l *limiter) allowFollowup() bool {
 	if l.admitted == nil {

@@ -18,8 +18,7 @@ func (g *loopGuard) origin(run string) string {
 	return ""
 }
 
-// escalated returns true if the work that started run has caused too many issues. The caller must
-// then create no further issue.
+// If escalated returns true, the caller must create no further issue.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)

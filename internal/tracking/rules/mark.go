@@ -6,8 +6,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A mark records that an event has arrived and which issues the event has affected. Edits contains
-// people's edits that wait for the decision on the event.
 type mark struct {
 	Source string   `json:"source,omitempty"`
 	Seen   bool     `json:"seen,omitempty"`

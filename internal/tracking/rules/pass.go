@@ -20,7 +20,6 @@ const (
 // failure waits for a later success before it gets an issue.
 const GraceTimers = graceKind + "/"
 
-// A pass runs the due timers of a tenant and then applies one event to the tenant's state.
 type pass struct {
 	records
 	config    *Config

@@ -167,8 +167,8 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// outranks reports whether a fact overrides a person who has reopened an issue. A failure always
-// does. Any other fact must be later than the reopening.
+// A failure always overrides a person who has reopened an issue. Any other fact must be later than
+// the reopening.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true

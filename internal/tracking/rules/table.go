@@ -18,15 +18,13 @@ func (r records) setTimer(id string, at time.Time) { r.state.setTimer(r.tenant, 
 
 func (r records) clearTimer(id string) { r.state.clearTimer(r.tenant, id) }
 
-// A register lists the names of all tenants. The register does not belong to any tenant.
 type register struct {
 	Tenants []string `json:"tenants"` // sorted
 }
 
 var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
 
-// A table reads and changes the records of one kind, such as runs. It returns no errors, because an
-// error of the store makes the whole Apply fail.
+// Methods of a table return no errors, because an error of the store makes the whole Apply fail.
 type table[T any] struct {
 	kind string
 	// unshare clones the slices of a copied record, so that changes do not affect the original.
@@ -50,8 +48,7 @@ func (t table[T]) in(c *cell) *T {
 	return value
 }
 
-// edit returns a copy of a record, or a new record if there is none. The caller may change the copy
-// only during the current Apply.
+// The caller may change the returned copy only during the current Apply.
 func (t table[T]) edit(r records, id string) *T {
 	s, key := r.state, Key{r.tenant, t.kind, id}
 	old := t.in(t.cell(s, key))

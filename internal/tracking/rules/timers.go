@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A queue has the timers of one tenant. A changed timer in memory replaces the stored timer with
-// the same id.
+// A changed timer in memory replaces the stored timer with the same id.
 type queue struct {
 	here     map[string]time.Time // times of the timers that changed in memory. Zero means cleared
 	changed  map[string]bool      // ids that have changed since the last call of Changes

@@ -15,14 +15,12 @@ type motive struct {
 	run     *Run // run of the fact, or nil for a timer or a person
 }
 
-// after reports whether the run started after a person closed the issue. Earlier runs do not count,
-// because the person knew about them.
+// Runs that started before a person closed the issue do not count, because the person knew about
+// them.
 func (m motive) after(edited Stamp) bool {
 	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }
 
-// transitions changes the status of issues when new facts require it. A person's edit or frequent
-// changes of the issue can prevent a change.
 type transitions struct {
 	draft   *draft
 	journal *journal

@@ -27,8 +27,6 @@ func LoadConfig(path string) (c rules.Config, err error) {
 	return c, err
 }
 
-// configRecord is the kind of the record that stores the configuration. Its tenant is empty,
-// because the configuration belongs to no tenant.
 const configRecord = "config"
 
 // SaveConfig stores the tracker's configuration.

@@ -17,7 +17,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// An answer tells the auditor that the tracker has carried out an erasure order.
 type answer struct {
 	ID     string    `json:"id"`
 	Tenant string    `json:"tenant"`
@@ -45,8 +44,8 @@ func (b *batch) answer(o ledger.Order, rule string) error {
 	return store.Run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, 'answer', 0, ?)", a.Tenant, a.ID, string(text))
 }
 
-// answers returns the answers to send. It returns none before the whole stream has been read,
-// because the stream may already contain the same answers.
+// No answers are sent before the whole stream has been read, because the stream may already contain
+// the same answers.
 func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	if !s.caught.Load() {
 		return nil, nil
@@ -64,8 +63,7 @@ func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	return due, err
 }
 
-// send publishes answers, which tell the auditor that the texts are erased. Call send only when no
-// file contains the texts any more.
+// Call send only when no file contains the erased texts any more.
 func (s *settler) send(ctx context.Context, due []answer) error {
 	if len(due) == 0 {
 		return nil

@@ -13,8 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch applies messages of the stream to the database in one transaction. It is not safe for
-// concurrent use.
 type batch struct {
 	conn  *sqlite.Conn
 	marks *consume.Marks

@@ -22,8 +22,7 @@ func EditOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox",
 
 var editRedactor = sync.OnceValues(func() (*redact.Redactor, error) { return redact.New(redact.Options{}) })
 
-// setEdit stores d in e and redacts d.Value. The name of an assignee stays, because the edit is
-// about that name.
+// The name of an assignee is not redacted, because the edit is about that name.
 func setEdit(e *events.Event, d events.IssueEditedData) error {
 	if d.Action != string(beads.ActionAssigned) && d.Value != "" {
 		r, err := editRedactor()

@@ -29,8 +29,8 @@ type pendingEffect struct {
 	outcome string // why the backend refused the effect, or empty
 }
 
-// settle applies all pending effects. If one fails and a retry can help, that effect and all later
-// effects on the same issue stay pending.
+// If an effect fails and a retry can help, that effect and all later effects on the same issue stay
+// pending.
 func (s *settler) settle(ctx context.Context) error {
 	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {
@@ -68,8 +68,6 @@ func (w *blocked) add(p pendingEffect, err error) {
 	}
 }
 
-// settlePage applies effects and regularly marks them as settled, so that a crash repeats only few
-// of them.
 func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *blocked) error {
 	var done []pendingEffect
 	w.pages++

@@ -45,8 +45,8 @@ func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publis
 	return settleRest(reading, opts, s)
 }
 
-// releaseHeld ends grace periods that are over by the wall clock, because a drain does not wait for
-// further events.
+// Grace periods that are over by the wall clock end now, because a drain does not wait for further
+// events.
 func releaseHeld(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
 	t := newTicker(r.db, outbox, opts.Logger, nil)
 	n, err := t.releaseHeld(ctx)

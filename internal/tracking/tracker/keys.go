@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxUnsigned limits the orders of a tenant that wait for the key that has signed them.
 const maxUnsigned = 1000
 
 // HasOrderKey reports whether the tracker knows a key that signs erasure orders.
@@ -74,7 +73,6 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	return &keys, err
 }
 
-// changeKey stores a new order key. It also carries out waiting orders that the new key has signed.
 func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
 	if err := b.storeOrder(tenant, event, signed, "key", upto); err != nil {
 		return err

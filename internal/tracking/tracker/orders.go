@@ -18,8 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An order is a signed order of the ledger, for example to erase events. The tracker must then
-// erase texts that it has copied from these events.
 type order struct {
 	ledger.Order
 	upto  int64 // number of the last affected decision
@@ -27,8 +25,7 @@ type order struct {
 	at    time.Time // when the server stored the order, or zero
 }
 
-// handleOrder carries out the order in e, if there is one. stored is when the server stored e,
-// which can differ from the time in e.
+// stored is when the server stored e, which can differ from the time in e.
 func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	text := ledger.OrderIn(e)
 	if text == "" {
@@ -66,8 +63,7 @@ func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	return b.storeUnsigned(e.Tenant, e.ID, text, upto)
 }
 
-// carryOut verifies the signature of an order and carries out the order. It returns false if no
-// known key has signed the order.
+// carryOut returns false if no known key has signed the order.
 func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, at time.Time) (signed bool, err error) {
 	rules, err := b.rules(tenant)
 	if err != nil {
@@ -167,8 +163,8 @@ func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	return (s.From.IsZero() || !at.Before(s.From)) && (s.To.IsZero() || at.Before(s.To))
 }
 
-// erase carries out an erasure. If an event is under a legal hold, a prune order skips that event,
-// and any other order is refused.
+// If an event is under a legal hold, a prune order skips that event, and any other order is
+// refused.
 func (b *batch) erase(o order) error {
 	targets, err := b.targets(o)
 	if err != nil {

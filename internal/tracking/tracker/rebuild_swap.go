@@ -138,8 +138,8 @@ func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// correct sets the status of changed issues directly. The backend would ignore the rebuilt effects,
-// because their times are too old.
+// The status is set directly, because the backend would ignore the rebuilt effects, whose times are
+// too old.
 func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.changed {
 		w := r.backend.Workspace(m.tenant)

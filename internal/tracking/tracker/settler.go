@@ -29,8 +29,7 @@ const (
 	noTimeout      = time.Duration(0)
 )
 
-// A settler applies the effects of decisions, such as a new issue, to the backend. It publishes the
-// decisions from the same goroutine.
+// One goroutine applies the effects of decisions and publishes the decisions.
 type settler struct {
 	db      *projection.DB
 	backend backend
@@ -72,8 +71,8 @@ func (s *settler) wakeUp() {
 	}
 }
 
-// noteProgress records whether the whole stream has been read. No decision is published before,
-// because the stream may contain the decision already.
+// No decision is published before the whole stream has been read, because the stream may contain
+// the decision already.
 func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return
@@ -225,8 +224,8 @@ func (s *settler) publishCaught(ctx context.Context) error {
 	return nil
 }
 
-// exportAndSend exports the issues. It sends the answers only if all effects are settled, because
-// pending effects may contain erased texts.
+// Answers are sent only if all effects are settled, because pending effects may contain erased
+// texts.
 func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due []answer) error {
 	if err := s.export(ctx, erased); err != nil || !settled {
 		return err
@@ -235,8 +234,7 @@ func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due [
 	return s.send(ctx, due)
 }
 
-// export exports the issues. After an erasure, it scrubs the database, and after a failed export,
-// the next export scrubs again.
+// After an erasure, export scrubs the database. If the export fails, the next export scrubs again.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.call(ctx, noTimeout, s.backend.Export)

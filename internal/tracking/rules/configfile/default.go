@@ -52,7 +52,6 @@ func sample(value any) string {
 	return ""
 }
 
-// parseDuration is [time.ParseDuration] with days, such as "7d".
 func parseDuration(s string) (time.Duration, error) {
 	days, ok := strings.CutSuffix(s, "d")
 	if !ok {

@@ -41,8 +41,7 @@ func named(words []string) bool {
 // testName matches the name of a test as pytest, unittest, Go and JUnit print it.
 var testName = regexp.MustCompile(`\b(test_\w+|Test[A-Z]\w+|\w+Test#\w+)(\.(?:py|go|rb|[jt]sx?)\b)?`)
 
-// failedTest returns the name of the failed test if text names exactly one. Reports about the same
-// test often have only the name in common.
+// Reports about the same failed test often have only the name of the test in common.
 func failedTest(text string) string {
 	var names []string
 	for _, m := range testName.FindAllStringSubmatch(cut(text, maxRaw), -1) {
@@ -82,8 +81,7 @@ func contains(words []string, phrase string) bool {
 	return false
 }
 
-// classWords splits an error class into lower-case words. The results for "RateLimited" and
-// "rate_limited" are equal.
+// The words of the error classes "RateLimited" and "rate_limited" are equal.
 func classWords(class string) []string {
 	var b strings.Builder
 	runes := []rune(cut(class, 100))

@@ -14,8 +14,8 @@ const (
 	maxRaw    = 4000 // maximum length of the input
 )
 
-// kept matches numbers that are part of the error, such as exit codes. Two errors with different
-// numbers are different.
+// These numbers are part of an error, such as exit codes. Two errors with different numbers are
+// different.
 var kept = regexp.MustCompile(strings.Join([]string{
 	`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]*\d{1,3}\b`,
 	`\breturned(?: code| status)? \d{1,3}\b`,
@@ -28,7 +28,6 @@ var kept = regexp.MustCompile(strings.Join([]string{
 	`\b\w*(?:test|case|spec|scenario)\w*\d\w*`,
 }, `|`))
 
-// variable matches the parts of an error that differ between occurrences.
 var variable = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
 	regexp.MustCompile(`(?i)\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?z\b| ?[+-]\d\d:?\d\d)?)?`),
@@ -42,8 +41,6 @@ var variable = []*regexp.Regexp{
 	regexp.MustCompile("\"[^\"\\s]*\\d[^\"\\s]*\"|'[^'\\s]*\\d[^'\\s]*'|`[^`\\s]*\\d[^`\\s]*`"),
 }
 
-// names matches temporary and random names. The replacement keeps the fixed part of the name, such
-// as a prefix.
 var names = []struct {
 	form *regexp.Regexp
 	with string

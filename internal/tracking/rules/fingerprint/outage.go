@@ -67,7 +67,6 @@ var ofWork = []string{
 	"validation", "review", "policy", "guardrail", "gate", "parse", "parser", "parsing", "decode", "patch", "permission", "deploy",
 }
 
-// host matches a host of a model provider's API.
 const host = `(?:api\.(?:anthropic|openai|mistral|groq|x|deepseek|cohere|together|fireworks|perplexity|githubcopilot)\.(?:com|ai|xyz)` +
 	`|(?:generativelanguage|[\w-]*aiplatform|cloudcode-pa)\.googleapis\.com|openrouter\.ai|bedrock[\w-]*\.[\w.-]*amazonaws\.com` +
 	`|[\w-]+\.openai\.azure\.com|api-inference\.huggingface\.co|chatgpt\.com/backend-api)`
@@ -113,8 +112,7 @@ var (
 	quoted = regexp.MustCompile(`(?i)\bexpected\b|\bassert|\bFAIL\b|\bwant\b|\btest_\w+|\bTest[A-Z]`)
 )
 
-// provider returns the kind of a model provider's failure, or "". It ignores texts such as
-// "expected 200, got 503", because they may be the output of a test.
+// provider ignores texts such as "expected 200, got 503", because they may be the output of a test.
 func provider(text string, classed bool) string {
 	text = cut(text, 600)
 	for _, w := range wrappers {

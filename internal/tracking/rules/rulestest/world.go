@@ -257,7 +257,6 @@ func (w *world) small(tenant, run string, t float64, n int) {
 func (w *world) finish() Scenario {
 	for _, key := range w.keys {
 		x := w.causes[key]
-		// A short outage may end within the grace period, so its issue is optional.
 		x.Optional = strings.HasPrefix(key, "outage") && len(x.Covers) < 6
 		w.sc.Expected = append(w.sc.Expected, *x)
 	}

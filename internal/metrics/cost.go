@@ -27,7 +27,6 @@ CREATE INDEX costs_parent ON costs (tenant, parent) WHERE parent <> '';
 
 const maxMicros = 1 << 50 // of a run, so that sums do not overflow
 
-// An event without a cost is ignored, because hooks do not know the cost.
 func (f *fold) cost(e events.Event, c *events.Cost) error {
 	if c == nil || !(c.USD > 0) {
 		return nil

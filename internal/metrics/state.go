@@ -21,7 +21,6 @@ import (
 // counts.
 var ErrTenant = errors.New("the metrics stored here count other tenants")
 
-// All series are in memory, because each scrape reads all of them.
 type state struct {
 	db *projection.DB
 

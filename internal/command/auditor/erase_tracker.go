@@ -84,7 +84,6 @@ func (f *orderFlags) awaitTracker(cmd *cobra.Command, shared *cli.Shared, r *led
 	}
 }
 
-// An unproved answer of a tracker without enrolment is final, because no signature can follow.
 func (t *trackerAnswers) isFinal(answer TrackerAnswer) bool {
 	return answer == TrackerErased || answer == TrackerKept || answer == TrackerUnproved && !t.signed.enrolled[t.producer]
 }

@@ -18,8 +18,6 @@ import (
 
 const cacheBytes = 64 << 20
 
-// Each tenant has its own connection and lock, so that another process can take over a single
-// tenant.
 func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()

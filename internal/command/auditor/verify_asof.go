@@ -20,8 +20,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// defaultWait is how long verify waits for a running auditor to write the events that are already
-// in the stream.
 const defaultWait = 5 * time.Second
 
 const asOfHelp = `The line "As of" names the position in the stream up to which the verdicts speak. If a

@@ -43,8 +43,6 @@ type ledgerOfReport struct {
 	Leaves    int64              `json:"leaves"`
 }
 
-// maxReportBytes is larger than any valid report, because every list in a report has a maximum
-// length.
 const maxReportBytes = 64 << 20
 
 func (v verification) runReport(cmd *cobra.Command, shared *cli.Shared) error {

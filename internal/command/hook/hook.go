@@ -113,8 +113,6 @@ func read(stdin io.Reader) ([]byte, error) {
 	return payload, err
 }
 
-// post gives up early, because the program that runs next waits longer and decides whether the
-// publisher hangs.
 func (l *line) post(conn *unixsocket.FD, key string, payload []byte, until time.Time) (hooksocket.Response, error) {
 	now, wait := time.Now(), min(l.timeout, hooksocket.QuickResponse)
 	if end := now.Add(l.timeout); end.Before(until) {

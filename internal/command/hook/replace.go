@@ -21,7 +21,6 @@ var (
 // statusMissing is the exit status that a shell returns for a missing program.
 const statusMissing = 127
 
-// A nil payload means that stdin was not read, so the next program can still read it.
 func replace(list [][]string, args []string, payload []byte) int {
 	var err error
 	if payload != nil {

@@ -111,7 +111,6 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// A late end only increases Late, because its timeout was counted before.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {

@@ -21,7 +21,6 @@ type runColumn struct {
 	cell  func(ledger.RunSummary) string
 }
 
-// Columns of the rank essential are always printed. Other columns are left out if they are empty.
 const essential = 0
 
 const (

@@ -22,8 +22,6 @@ func origin(t runtree.Trace) (parts []string) {
 	return parts
 }
 
-// madeUp matches ids of steps that tell a person nothing, such as places in a file, numbers and ids
-// of messages.
 var madeUp = regexp.MustCompile(`^(message|line|step|item|turn)-[0-9a-f]+(-[0-9]+)?$|^[0-9]*(-[0-9]+)?$` +
 	`|(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^(chatcmpl|gen|msg|resp|req)[-_][0-9a-zA-Z_-]{12,}$`)
 

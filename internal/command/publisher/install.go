@@ -196,7 +196,6 @@ func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
 	})
 }
 
-// Paths become absolute, because agents run the hook command in any folder.
 func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
 	var args []string
 	for _, f := range []struct {

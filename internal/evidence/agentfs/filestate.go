@@ -16,8 +16,6 @@ type fileState struct {
 	saved progress
 }
 
-// progress is stored outside the AgentFS file. If a user restores an old copy of the file, progress
-// is ahead of the file.
 type progress struct {
 	name    string
 	last    int64 // last leaf whose event belongs in the file

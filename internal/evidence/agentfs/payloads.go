@@ -170,7 +170,6 @@ func (p *payloads) blob(chunksPath string, b events.BlobRef, path string, at tim
 	return ref, p.files.link(chunksPath, path, at)
 }
 
-// The hash is checked later, when an event refers to the blob.
 func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
 	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil

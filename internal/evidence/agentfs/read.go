@@ -19,8 +19,6 @@ import (
 // ledger.
 var ErrErased = errors.New("file still has erased data")
 
-// leaveTimeout is how long to wait for a file that another process uses. A running auditor closes
-// its files sooner.
 const leaveTimeout = 10 * time.Second
 
 const lookTimeout = 2 * time.Second
@@ -229,7 +227,6 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	return false, nil
 }
 
-// Row ids are computed from leaves, so they can be compared with the leaf of the erasure order.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

@@ -18,8 +18,6 @@ type sources struct {
 	startedBy, finishedBy origin
 }
 
-// If two ends have the same time, the stronger status counts, because events may arrive in any
-// order.
 func (s sources) keepsEnd(e events.Event, data events.RunFinishedData) bool {
 	if len(s.finished) == 0 {
 		return s.finishedBy.isNewer(originOf(e))

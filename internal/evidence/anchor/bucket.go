@@ -9,8 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// drainRefreshes is how often a drain refreshes the lease. This takes long enough for the lease of
-// a stopped auditor to expire.
 const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
 type bucketAnchor struct {

@@ -9,7 +9,6 @@ import (
 
 const maxKnown = 4096
 
-// The lease holder may cache checkpoints, because no other process writes them.
 type bucketStorage struct {
 	bucket *bucket.Bucket
 	lease  *bucket.Lease

@@ -12,8 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-// reportAfter is how many refreshes of the lease must fail in a row before the failure is
-// reported.
 const reportAfter = 3
 
 type leadership struct {

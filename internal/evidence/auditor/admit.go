@@ -70,8 +70,6 @@ func newAdmissions(o Options) (*admissions, error) {
 	return a, nil
 }
 
-// The messages of refused tenants were skipped, so the stream must be read again once a tenant is
-// accepted.
 func (a *admissions) readAgain() bool {
 	again := a.file.More && (a.policy == "" || a.policy != a.file.Policy)
 	for tenant := range a.file.Tenants {

@@ -31,7 +31,6 @@ type pendingScrub struct {
 	next  time.Time     // next attempt
 }
 
-// add delays a scrub after a failure, because each attempt rewrites the whole file.
 func (s *scrubQueue) add(tenant string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

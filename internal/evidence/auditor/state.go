@@ -17,7 +17,6 @@ import (
 
 var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
-// The stored positions reveal a ledger that was deleted, or replaced by an older copy.
 const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger (
@@ -143,8 +142,6 @@ func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) err
 
 const latestPassed = 16
 
-// storePassed stores a position and deletes an older one, so that fewer old positions remain than
-// recent ones.
 func storePassed(conn *sqlite.Conn, next consume.Position) error {
 	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
 		return nil

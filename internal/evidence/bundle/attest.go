@@ -22,7 +22,6 @@ var ErrOtherKey = statement.ErrOtherKey
 // written, because it would confirm the changes.
 var ErrInvalid = errors.New("the ledger is INVALID: auditor verify shows the problems")
 
-// maxGaps limits the gaps in bundle.json. One is enough to make the bundle incomplete.
 const maxGaps = 1000
 
 // Seal identifies a run.sealed event. With it, a producer declares that it has sent all its events

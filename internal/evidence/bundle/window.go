@@ -6,7 +6,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// maxProducers limits the producers of a [Window], so that bundle.json stays small.
 const maxProducers = 10_000
 
 // Window is the verdict of the ledger on the time range or run of a bundle. The records in the

@@ -109,8 +109,6 @@ func (r *Reader) CheckLeaves(ctx context.Context) error {
 	return err
 }
 
-// firstMissing returns the first leaf without a row, below size or below the last existing leaf.
-// -1 means that no row is missing.
 func firstMissing(conn *sqlite.Conn, size int64) (leaf int64, err error) {
 	leaf = -1
 	err = sqlitex.Execute(conn, `WITH n AS (SELECT count(*) n, coalesce(min(leaf), 0) low, coalesce(max(leaf) + 1, 0) next FROM leaves)

@@ -101,7 +101,6 @@ func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	return rules, nil
 }
 
-// The kind matters, because the pattern of a later rule may also match kinds of an earlier rule.
 type expiredClass struct {
 	rule int
 	kind string // empty for the first rule

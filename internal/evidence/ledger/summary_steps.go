@@ -64,8 +64,6 @@ func (f *runFold) spent() (sum events.Tokens) {
 	return sum
 }
 
-// paid chooses the cost to report. A stated cost goes before telemetry. Telemetry goes before an
-// estimate if it covers all responses.
 func (f *runFold) paid() *events.Cost {
 	var total *events.Cost
 	if f.billed != nil {

@@ -13,8 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxArguments is the maximum size in bytes of a call's arguments, because syslog receivers limit
-// lines.
 const maxArguments = 4 << 10
 
 const maxText = 1 << 10

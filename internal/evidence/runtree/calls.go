@@ -149,7 +149,6 @@ func (t *tracer) undecided(x *fact) {
 	}
 }
 
-// Hooks and a transcript can report the same start of a sub-agent, which is one row.
 func (t *tracer) delegated(x *fact) {
 	p, _ := x.data.(subagent)
 	run := t.subRun(x, p.id)

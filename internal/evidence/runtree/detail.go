@@ -15,7 +15,6 @@ var mainArguments = []string{
 	"command", "cmd", "file_path", "filePath", "path", "notebook_path", "pattern", "query", "url", "description", "prompt", "skill", "name",
 }
 
-// maxArguments limits the arguments that detail sorts by name, because a trace shows only a few.
 const maxArguments = 64
 
 func detail(args json.RawMessage) string {

@@ -109,7 +109,6 @@ func short(f *events.Failure) *events.Failure {
 	return &events.Failure{Message: ends(f.Message, maxFailure), Class: f.Class}
 }
 
-// ends keeps the beginning and the end of a text, because the cause of a failure can be in both.
 func ends(s string, width int) string {
 	r := []rune(s)
 	if len(r) <= width {

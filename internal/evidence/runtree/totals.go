@@ -31,7 +31,6 @@ func (t *tracer) finish() {
 	}
 }
 
-// Only the last step can have ended like the run. How earlier steps ended is unknown.
 func (t *Trace) endSteps() {
 	if !t.Finished && t.RemovedAs == "" {
 		return

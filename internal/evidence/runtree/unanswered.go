@@ -22,7 +22,6 @@ func foldCase(r rune) rune {
 	return least
 }
 
-// Finding a call must take constant time, because a client can send many.
 type unanswered struct {
 	begun []*Row // calls that began before the last question, the latest last; of equal times, the first last
 	later []*Row // other calls, by time

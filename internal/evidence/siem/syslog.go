@@ -127,7 +127,6 @@ const (
 	minDatagram = 480   // every receiver accepts this size, see RFC 5426
 )
 
-// sendDatagram cuts a message that is too long, because a retry would fail too.
 func (s *syslog) sendDatagram(leaf int64) error {
 	_, err := s.conn.Write(s.message)
 	for size := maxDatagram; errors.Is(err, syscall.EMSGSIZE) && size >= minDatagram; size /= 2 {

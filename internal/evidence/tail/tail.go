@@ -56,8 +56,6 @@ func Open(ctx context.Context, r *ledger.Reader, run string, f Filter) (*Tail, e
 	return t, t.startAt(ctx, newest.Size)
 }
 
-// lookBack is how many records before the start are searched for the last event. Most batches are
-// shorter, and their last record is a manifest.
 const lookBack = 256
 
 func (t *Tail) startAt(ctx context.Context, next int64) error {

@@ -45,13 +45,11 @@ type Witness struct {
 	key      string
 }
 
-// component is the index of a witness or a group, or negative for "none".
 type component struct {
 	number  int
 	isGroup bool
 }
 
-// A group is met if at least threshold of its members are met.
 type group struct {
 	name      string
 	threshold int

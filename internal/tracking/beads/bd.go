@@ -71,7 +71,6 @@ type bdWorkspace struct {
 	down  bool    // the last export failed to reach the workspace. BD.mu guards it
 }
 
-// errWorkspace means that the problem is the workspace, while bd itself works.
 var errWorkspace = errors.New("workspace cannot be used")
 
 // NewBD returns a backend that calls bd. The database in opts must stay open while the backend is

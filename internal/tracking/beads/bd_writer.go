@@ -88,8 +88,6 @@ type bdWriter struct {
 	refused map[string]bool // issues that bd refused in the latest write
 }
 
-// write writes the issues in todo to the workspace. It returns only errors for which a retry can
-// succeed, and records issues that bd refuses.
 func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown) error {
 	w.refused = make(map[string]bool)
 	var p plan
@@ -234,8 +232,6 @@ func (w *bdWriter) remove(ctx context.Context, id string) error {
 	return w.check(ctx, id, a, err)
 }
 
-// check returns an error only if a retry can succeed, for example while the database is busy.
-// Otherwise, it records that bd refuses the issue.
 func (w *bdWriter) check(ctx context.Context, issue string, a answer, err error) error {
 	switch {
 	case err != nil || a.ok():

@@ -19,11 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// quietTime is the wait before an export replaces an unreadable file. Another program may still be
-// writing it.
 const quietTime = 2 * time.Second
 
-// export returns false if another program may be writing the file now.
 func (f *file) export(ctx context.Context) (done bool, err error) {
 	if err := makeFolder(filepath.Dir(f.path)); err != nil {
 		return false, err

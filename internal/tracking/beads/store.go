@@ -20,7 +20,6 @@ type Store struct {
 	files  map[string]*file // by tenant, guarded by table.mu
 }
 
-// A place contains the workspaces of all tenants, which people see and edit as files or with bd.
 type place interface {
 	look(ctx context.Context, tenant string) error
 	probe(ctx context.Context, tenant string) error
@@ -114,5 +113,4 @@ func (s *Store) look(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// A Store accepts changes even while it cannot write a file.
 func (s *Store) probe(context.Context, string) error { return nil }

@@ -13,7 +13,6 @@ const (
 	maxDescription = 60_000
 )
 
-// fit moves the end of a long title to the description, so that every backend accepts the issue.
 func (i Issue) fit() Issue {
 	title, rest := cut(line(i.Title), MaxTitle)
 	i.Title = title

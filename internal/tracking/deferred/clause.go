@@ -140,8 +140,6 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	return from, last, from < last
 }
 
-// meant returns where the words for the work of clause i begin. A pronoun refers to an earlier
-// clause, as in "the importer has it too, which I did not fix".
 func meant(words []word, all []clause, i, to int) int {
 	from := past(words, all[i].from, to)
 	for ; i > 0 && !all[i].hard && from < to && pronouns[words[from].text]; i-- {

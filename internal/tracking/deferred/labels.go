@@ -1,6 +1,5 @@
 package deferred
 
-// A label names a kind of work, such as "Remaining:". It stands before a text or above a list.
 type label struct {
 	// counted is set if a number after the label is a count, as in "Skipped: 3".
 	counted bool

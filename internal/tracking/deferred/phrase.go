@@ -91,8 +91,6 @@ func isNumber(w word) bool {
 	return sets["number"][w.text] || w.text[0] >= '0' && w.text[0] <= '9'
 }
 
-// match reports whether the phrase matches at words[at]. An element "…" matches as few words as
-// possible.
 func (p phrase) match(words []word, at int) (s span, ok bool) {
 	if len(p) == 0 {
 		return span{at, at, -1, -1}, true

@@ -67,8 +67,6 @@ func (r *reader) relabels(l line, p fragment) bool {
 	return ok && (rest.text == "" || !l.bullet)
 }
 
-// paragraph reads the text below a label. The first sentence counts as an item, because it usually
-// names work.
 func (r *reader) paragraph(l line, p fragment) {
 	open, number := r.open, r.number
 	r.sentences(l)

@@ -131,8 +131,6 @@ const maxOthers = 8
 
 func contentOf(e events.Event) string { return contentWithout(e, "", e.Unstated()) }
 
-// earlierContents returns what earlier versions stored. They recorded the ends of some hooked turns
-// without their step.
 func earlierContents(e events.Event) []string {
 	return []string{contentWithout(e, e.Step, nil), contentWithout(e, "", nil)}
 }
@@ -146,8 +144,6 @@ func contentWithout(e events.Event, step string, unstated map[string]bool) strin
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// maxSorted limits the members that withoutHooks sorts. Without a limit, sorting a large event
-// would take too long.
 const maxSorted = 256
 
 func withoutHooks(data json.RawMessage, unstated map[string]bool) []byte {

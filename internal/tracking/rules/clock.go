@@ -96,7 +96,6 @@ func after(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// check is the time of a first check, in case the tenant's clock never reaches the end.
 func graceEnd(r records, grace time.Duration, at time.Time) (end, check time.Time) {
 	end = after(at, grace)
 	return end, earlier(end, after(r.clock().Clock, grace))

@@ -29,7 +29,6 @@ type failure struct {
 
 var failures = table[failure]{"failure", func(f *failure) { f.Scopes = slices.Clone(f.Scopes) }}
 
-// A success in a scope recovers all failures of the scope.
 type scope struct {
 	Good     fact     `json:"good,omitzero"`      // latest success
 	Failures []string `json:"failures,omitempty"` // failures in the scope with an open issue

@@ -179,7 +179,6 @@ func (t *failureTracker) note(fl *failure, in incident) {
 	}
 }
 
-// An issue stays open if its failure has since occurred in another run.
 func (t *failureTracker) succeed(why cause) {
 	d := t.draft
 	run := d.run()

@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The tracker forgets an incident if the same step or run succeeds in time.
 type incident struct {
 	Failure string `json:"failure,omitempty"` // failure, if no issue tracks the run
 	Scope   string `json:"scope,omitempty"`   // scope of Failure

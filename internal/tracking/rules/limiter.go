@@ -48,8 +48,6 @@ func (l *limiter) allowTracking() bool {
 	return false
 }
 
-// allowFollowup decides only once for each event, so that people see all follow-ups of the event in
-// one place.
 func (l *limiter) allowFollowup() bool {
 	if l.admitted == nil {
 		l.admitted = new(l.allow(false))

@@ -18,7 +18,6 @@ func (g *loopGuard) origin(run string) string {
 	return ""
 }
 
-// If escalated returns true, the caller must create no further issue.
 func (g *loopGuard) escalated(run string) bool {
 	d := g.draft
 	id := g.origin(run)

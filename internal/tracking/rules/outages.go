@@ -5,8 +5,6 @@ type outageDetector struct {
 	facts facts
 }
 
-// covers reports whether an outage explains the failure of a run whose run.started event is
-// missing.
 func (o *outageDetector) covers(why cause) bool {
 	d := o.draft
 	run := d.run()

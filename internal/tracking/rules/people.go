@@ -167,8 +167,6 @@ func (p *people) wanted(c *course) Status {
 	return Open
 }
 
-// A failure always overrides a person who has reopened an issue. Any other fact must be later than
-// the reopening.
 func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true

@@ -116,8 +116,6 @@ func StepKey(e events.Event) string {
 
 func stepID(run, step string) string { return run + "\n" + step }
 
-// maxRoles limits the roles that a run or a lineage stores, because clients can invent any number
-// of roles.
 const maxRoles = 32
 
 // Complexity returns the highest complexity that the events of the run declare. Without a declared

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// A changed timer in memory replaces the stored timer with the same id.
 type queue struct {
 	here     map[string]time.Time // times of the timers that changed in memory. Zero means cleared
 	changed  map[string]bool      // ids that have changed since the last call of Changes

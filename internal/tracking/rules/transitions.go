@@ -15,8 +15,6 @@ type motive struct {
 	run     *Run // run of the fact, or nil for a timer or a person
 }
 
-// Runs that started before a person closed the issue do not count, because the person knew about
-// them.
 func (m motive) after(edited Stamp) bool {
 	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }

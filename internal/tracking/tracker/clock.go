@@ -27,8 +27,6 @@ const (
 	clockQuiet = 5 * time.Second
 )
 
-// A ticker publishes clock.ticked events to advance the time of tenants without other events. A
-// rebuild reads these events and so sees the same times.
 type ticker struct {
 	db     *projection.DB
 	outbox outbox

@@ -29,8 +29,6 @@ type pendingEffect struct {
 	outcome string // why the backend refused the effect, or empty
 }
 
-// If an effect fails and a retry can help, that effect and all later effects on the same issue stay
-// pending.
 func (s *settler) settle(ctx context.Context) error {
 	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {

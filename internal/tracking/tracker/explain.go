@@ -122,7 +122,6 @@ func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 // ConsideredKinds is a text for messages that lists the kinds of events on which the rules decide.
 const ConsideredKinds = "considered are run events, step.finished, error, issue.edited, clock.ticked and successful results of denied tool calls"
 
-// The event is read from the ledger, because the tracker does not store events without a decision.
 func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {
 	none := fmt.Errorf("%w: %s in tenant %s, and no event with that id has a decision or is in a ledger here; %s",
 		ErrNotFound, id, tenant, ConsideredKinds)

@@ -11,8 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// maxReadRetry limits the pause between two attempts to read. It is short, because an attempt fails
-// at once while the backend is unavailable.
 const maxReadRetry = 5 * time.Second
 
 func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {

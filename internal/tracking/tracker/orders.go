@@ -63,7 +63,6 @@ func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	return b.storeUnsigned(e.Tenant, e.ID, text, upto)
 }
 
-// carryOut returns false if no known key has signed the order.
 func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers, at time.Time) (signed bool, err error) {
 	rules, err := b.rules(tenant)
 	if err != nil {

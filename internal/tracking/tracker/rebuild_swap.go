@@ -35,7 +35,6 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
-// carry copies data that only the old database has, such as texts by people.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	// If a decision on an event was published earlier, do not publish the rebuilt decision, even if
 	// the two differ.

@@ -29,7 +29,6 @@ const (
 	noTimeout      = time.Duration(0)
 )
 
-// One goroutine applies the effects of decisions and publishes the decisions.
 type settler struct {
 	db      *projection.DB
 	backend backend
@@ -124,7 +123,6 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
-// call has a time limit, because a hung backend must not stop the tracker.
 func (s *settler) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	s.mu.Lock()
 	if s.since.IsZero() {
@@ -234,7 +232,6 @@ func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due [
 	return s.send(ctx, due)
 }
 
-// After an erasure, export scrubs the database. If the export fails, the next export scrubs again.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.call(ctx, noTimeout, s.backend.Export)

@@ -42,7 +42,6 @@ type Break struct {
 	Noticed  time.Time `json:"noticed"`  // when the auditor signed that
 }
 
-// At a break of the stream, the position is later although no message arrived.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p, last := c.Position, w.arrivals.last
 	if w.arrivals.Count == 0 || !p.After(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {

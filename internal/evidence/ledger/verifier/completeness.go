@@ -115,7 +115,6 @@ func (c *completeness) again(producer int64, a ledger.Arrival) error {
 	return nil
 }
 
-// An event that arrives again does not keep its run open.
 func (c *completeness) repetition(key producerRunKey, run string, kind events.Kind, a ledger.Arrival) {
 	sequence, hash := uint64(a.Sequence), events.Hash(a.Hash)
 	if c.found.isForeign(numberedContent{a.Producer, sequence, hash}, ledger.ClassEvent, a) {
@@ -189,7 +188,6 @@ func (c *completeness) silentBefore(newest ledger.Checkpoint, silence time.Durat
 	return later(newest.Time, c.asOf).Add(-silence)
 }
 
-// tail means that the producer's last events are not in a manifest yet.
 func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }

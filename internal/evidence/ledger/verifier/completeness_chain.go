@@ -22,7 +22,6 @@ const (
 	maxWalked = 1 << 25 // limit after which lost events are no longer removed from memory
 )
 
-// Only a manifest shows which of two events with the same number is forged.
 type other struct {
 	hash events.Hash
 	at   ledger.Arrival

@@ -68,7 +68,6 @@ func (s *sender) lostManifest(first, last uint64) {
 	s.forget(events.Manifest{First: first, Last: last})
 }
 
-// resolve returns false if the decision needs later events.
 func (s *sender) resolve(m events.Manifest, isLast bool) bool {
 	if m.Count > uint64(len(s.hashes)) {
 		return false

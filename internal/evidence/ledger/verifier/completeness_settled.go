@@ -2,8 +2,6 @@ package verifier
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// settled contains the numbers that signed manifests list, as ascending ranges. An event with such
-// a number that arrives later is foreign.
 type settled []events.Range
 
 func (s *settled) add(m events.Manifest) {

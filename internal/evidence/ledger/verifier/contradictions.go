@@ -188,7 +188,6 @@ func (c *contradictions) original(f *FindingAt, producer int64) error {
 	return err
 }
 
-// firstLeaf caches its results, because many records can claim the same id or number.
 func (c *contradictions) firstLeaf(key claimed) (int64, error) {
 	if first, ok := c.firstLeaves[key]; ok {
 		return first, nil

@@ -71,8 +71,6 @@ func (l listing) isGranted() bool {
 	return l.Grant != nil && l.signature == signatureValid && l.grantFault == ""
 }
 
-// Only the key of the first manifest in a producer's chain, and the successors of that key, can
-// continue the chain.
 type beginning struct {
 	key     string
 	granted bool
@@ -93,7 +91,6 @@ func (s *sender) refusal(l listing) string {
 	return ""
 }
 
-// A producer announces a key change again if a forged manifest hid the first announcement.
 func (s *sender) repeatsKeyChange(l listing) bool {
 	return l.Next != "" && l.Next == s.key && l.Key == s.oldKey && l.First > l.Last
 }

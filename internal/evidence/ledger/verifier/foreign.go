@@ -135,7 +135,6 @@ func (f *ForeignRecords) addBeginning(producer string, b beginning) {
 	}
 }
 
-// Findings rely on the first key of a producer's chain, so a new first manifest makes them invalid.
 func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	for producer, b := range f.began {
 		if b == known.began[producer] {
@@ -208,8 +207,6 @@ func (f *foreigners) isForeign(c numberedContent, class ledger.Class, a ledger.A
 	return true
 }
 
-// Events after a gap are foreign if no manifest lists them. A partial export always has gaps, so it
-// is exempt.
 func (s *sender) unlisted(isPartial bool) {
 	for i, r := range s.missing {
 		for _, held := range s.held(r) {

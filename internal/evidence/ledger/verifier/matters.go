@@ -52,7 +52,6 @@ type Acknowledgement struct {
 
 const matterHeader = "hooktrail/finding/v1"
 
-// detail is one line of the text whose hash is the [Matter.ID].
 type detail struct {
 	name  string
 	value any

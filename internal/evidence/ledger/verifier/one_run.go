@@ -44,8 +44,6 @@ func (c *completeness) restrict(r *Report, run string, silent time.Time) error {
 	return nil
 }
 
-// A producer may have lost all its events of the run, so its gaps count if they overlap the time of
-// the run.
 func (o oneRun) gaps(w *window, r *Report) (named map[string]bool, err error) {
 	times, err := w.timesOf(r.Gaps)
 	if err == nil {
@@ -101,7 +99,6 @@ func (c *completeness) matches(key producerRunKey, p *producerRun) (bool, error)
 	return err == nil && t.matches(p.seal), err
 }
 
-// A seal that matches the producer's events proves that no earlier event of the run is missing.
 func (o oneRun) mayLack(g Gap) bool {
 	if g.Run != "" {
 		return g.Run == o.name

@@ -9,8 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// silentIntervals is how many intervals between manifests an open producer may miss before it
-// counts as silent.
 const silentIntervals = 3
 
 // Lost describes a record that a producer's outbox was missing when its data directory was opened.
@@ -47,7 +45,6 @@ func (p pulse) isSilentAt(now time.Time) bool {
 	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
 }
 
-// The seal must not hide the loss of events that the producer other has not sent yet.
 func settles(s, other *sender, seal order) bool {
 	switch {
 	case s.standing() < other.standing():
@@ -79,7 +76,6 @@ func (s *sender) standing() standing {
 	return standingUnknown
 }
 
-// Losses are stored by producer and key, so that a forged report with another key replaces nothing.
 type lostOutboxes map[lostKey]*Lost
 
 type lostKey struct{ producer, key string }

@@ -16,7 +16,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The executions of hooks are left out, because they can differ between two recordings of an event.
 type recording struct {
 	sum    events.Hash // zero if the event is unreadable
 	pruned bool        // only run and kind remain
@@ -25,7 +24,6 @@ type recording struct {
 	user   string // an import of a log names none
 }
 
-// Of a pruned record, only the run and the kind can be compared.
 func (r recording) matches(other recording) bool {
 	if r.pruned || other.pruned {
 		return r.run == other.run && r.kind == other.kind && isDispatched(r.kind)
@@ -137,13 +135,10 @@ type twin struct {
 	recording
 }
 
-// maxTwins limits the twins in memory, which are records with the id of an earlier event. Records
-// above the limit count as contradictions.
 const maxTwins = 1 << 17
 
 const maxFirsts = 1 << 12
 
-// An export has no database, so twin returns true there and CompareFirst decides later.
 func (c *contradictions) twin(at FindingAt, r recording) bool {
 	if c.conn == nil {
 		if len(c.twins) == maxTwins {
@@ -167,7 +162,6 @@ func (c *contradictions) twin(at FindingAt, r recording) bool {
 	return false
 }
 
-// firstRecording caches recordings, because many small records can repeat one large record.
 func (c *contradictions) firstRecording(leaf int64) (recording, error) {
 	if r, ok := c.firsts[leaf]; ok {
 		return r, nil

@@ -23,7 +23,6 @@ type window struct {
 	foreign map[foreignPlace]bool
 }
 
-// Repeated arrivals of a record have the same leaf, so stream tells them apart.
 type foreignPlace struct {
 	leaf   int64
 	stream uint64

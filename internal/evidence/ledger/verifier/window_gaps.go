@@ -41,8 +41,6 @@ func (w *window) timesOf(gaps []Gap) ([]gapTimes, error) {
 	return times, nil
 }
 
-// borders finds when the events around a producer's gaps arrived, in one pass over the producer's
-// records by ascending number.
 type borders struct {
 	gaps  []Gap
 	times []gapTimes

@@ -77,7 +77,6 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// A restored stream delivers messages again, so a quarantined message can be a copy.
 func (c classifier) compareQuarantine(r *record) error {
 	earlier, err := c.recordsAt(r.leaf)
 	epoch, ok := earlier[r.leaf.Hash]
@@ -150,7 +149,6 @@ func (c classifier) content(leaf int64) (content, error) {
 	return c.contents[leaf], nil
 }
 
-// Events are compared by hashes, because many small events can have the id of a large one.
 type content struct {
 	kind, run, call string
 	user            string // an import of a log names none

@@ -8,13 +8,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A hostile client can send several records with the same number, so a place can have many records.
 type place struct {
 	producer, sequence int64
 	isManifest         bool
 }
 
-// records maps the hash of each record at a place to the record's lowest epoch.
 type records map[events.Hash]int64
 
 // Without this cache, a client that repeats one number would cause quadratic work.

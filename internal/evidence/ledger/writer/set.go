@@ -9,8 +9,6 @@ import (
 	"syscall"
 )
 
-// maxOpen limits the open ledgers. It is high, because opening a ledger costs much more disk time
-// than writing a batch.
 const maxOpen = 1024
 
 // Each ledger needs four file descriptors, and all ledgers together may use a quarter of the limit.
@@ -71,7 +69,6 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// The divisor is a power of two, so that shares seldom change.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {

@@ -6,7 +6,6 @@ import (
 	"sync"
 )
 
-// maxParallel limits the ledgers that are written in parallel. They mostly wait for the disk.
 const maxParallel = 16
 
 // Each calls fn for each tenant, and returns when all calls have returned. The calls run in

@@ -80,7 +80,6 @@ func (t *merkleTree) isTreeOf(o ledger.Order) (bool, error) {
 	return root == o.Root, err
 }
 
-// edge has the right edge of a Merkle tree, which suffices to append a leaf and compute the root.
 type edge struct {
 	size   int64
 	levels [64]tlog.Hash // last complete hash of each level

@@ -28,8 +28,6 @@ func Identity(class, text string) string {
 // differs each time, so only the class counts.
 var noisy = []string{"parse", "parser", "parsing", "json decode", "decode error", "output parser", "zod", "pydantic", "structured output", "invalid json"}
 
-// timeouts lists classes of errors whose message only says that something took too long. The class
-// says more.
 var timeouts = []string{"timeout", "timed out", "deadline exceeded"}
 
 var vague = []string{"error", "errors", "err", "exception", "failure", "failed", "fail", "fatal", "other", "unknown", "none", "generic", "general"}
@@ -41,7 +39,6 @@ func named(words []string) bool {
 // testName matches the name of a test as pytest, unittest, Go and JUnit print it.
 var testName = regexp.MustCompile(`\b(test_\w+|Test[A-Z]\w+|\w+Test#\w+)(\.(?:py|go|rb|[jt]sx?)\b)?`)
 
-// Reports about the same failed test often have only the name of the test in common.
 func failedTest(text string) string {
 	var names []string
 	for _, m := range testName.FindAllStringSubmatch(cut(text, maxRaw), -1) {
@@ -81,7 +78,6 @@ func contains(words []string, phrase string) bool {
 	return false
 }
 
-// The words of the error classes "RateLimited" and "rate_limited" are equal.
 func classWords(class string) []string {
 	var b strings.Builder
 	runes := []rune(cut(class, 100))

@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Limits of values in events. They prevent overflow of the sums.
 const (
 	maxTokens   = 1 << 40
 	maxDuration = 10 * 366 * 24 * time.Hour

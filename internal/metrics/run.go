@@ -102,7 +102,6 @@ func read(ctx context.Context, opts Options, s *state, c *collector) error {
 			c.note(p)
 			opts.Progress(p)
 		},
-		// Continue with the new stream, and keep the counts from the old stream.
 		OnStreamChanged: func(reason string) error {
 			opts.Logger.WarnContext(ctx, "counting continued in another stream", "reason", reason)
 			return nil

@@ -92,7 +92,6 @@ func (f *fold) storeTokens(e events.Event, at level, id, role string, used *even
 	key := []any{e.Tenant, e.Run, int(at), id}
 	err := sqlitex.Execute(f.conn, `DELETE FROM tokens WHERE tenant = ? AND run = ? AND level = ? AND id = ?`, &sqlitex.ExecOptions{Args: key})
 	if err == nil && used != nil {
-		// Limit the number of roles, because the database stores a token sum for each role.
 		role = f.series.bound(label{tokensTotal, roleLabel}, upper(role))
 		err = sqlitex.Execute(f.conn, `INSERT INTO tokens (tenant, run, level, id, role, input, output, cache_creation, cache_read)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, &sqlitex.ExecOptions{Args: append(key,

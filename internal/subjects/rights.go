@@ -67,7 +67,6 @@ func RoleRights(s Space, role Role, durable, inbox string) Rights {
 		return Rights{Publish: []string{">"}, Subscribe: []string{">"}}
 	case PublisherRole:
 		r.Publish = append(r.Publish, publisherSubjects(s)...)
-		// The publisher needs this right to look up the positions of the auditors.
 		r.Publish = append(r.Publish, "$JS.API.CONSUMER.INFO."+ev+".*")
 		r.decide(s)
 	case TrackerRole:

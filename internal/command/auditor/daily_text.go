@@ -18,7 +18,6 @@ func DailyText(rep daily.Report) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Report of tenant %s, %s\n\n", oneLine(termtext.Printable(rep.Tenant)), periodText(rep.From, rep.To))
 	l, verdict := lines{out: &out}, rep.Verdict
-	// A daily report covers only the ledger, so omit the state of the stream and the outboxes.
 	if at := verdict.AsOf; at != nil {
 		l.print("As of", "", fmt.Sprintf("%s, stream position %s", at.Time.Format(time.RFC3339), thousands(int64(at.Position))))
 		verdict.AsOf = nil

@@ -152,7 +152,6 @@ func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *led
 	first := true
 	if err := r.each(cmd.Context(), reader, chosen, flush, bar, func(e ledger.Entry) error {
 		err := nc.Publish(r.subject, e.Bytes)
-		// Flush after the first event, so that a missing right to publish is reported at once.
 		if err == nil && first {
 			first, err = false, flush()
 		}

@@ -8,8 +8,6 @@ import (
 )
 
 func (l lines) setApart(r verifier.Report) {
-	// r.Contradictions counts records of the whole ledger. r.SetApart counts only the records in a
-	// bundle.
 	apart := max(r.SetApart, r.Contradictions+r.RecordedTwice)
 	if apart == 0 {
 		return

@@ -145,7 +145,6 @@ func (l *line) post(conn *unixsocket.FD, key string, payload []byte, until time.
 		conn.SetDeadline(until)
 	})
 	if begun && errors.Is(err, os.ErrDeadlineExceeded) {
-		// The publisher works, so later calls must ask it. Only this call does not wait again.
 		err = errors.Join(errUnfinished, err)
 	}
 	return resp, err

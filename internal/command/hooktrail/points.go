@@ -94,7 +94,6 @@ func (c *pointCounter) add(e events.Event) {
 		return
 	}
 	p.Fired++
-	// Only decisions and transforms have a verdict. For other events, said.Verdict is empty.
 	said, err := events.Payload[events.Outcome](e)
 	if err != nil {
 		said.Executions = nil

@@ -13,7 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// With these widths, a line of a waterfall fits into 100 columns.
 const (
 	nameWidth   = 12
 	detailWidth = 40

@@ -222,7 +222,6 @@ func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 			return err
 		}
 	}
-	// No record after f.pos.leaf belongs in this file, even if the stored routes say otherwise.
 	state.last = f.pos.leaf
 	return nil
 }

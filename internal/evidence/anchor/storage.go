@@ -95,7 +95,6 @@ func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, storedNote [
 		if err := continues(now, then, hashes); err != nil {
 			return err
 		}
-		// Otherwise keep the stored checkpoint, because another auditor may have stored it later.
 		if now.Arrivals > then.Arrivals || !now.Time.Before(then.Time) {
 			newest = signed
 		}

@@ -126,8 +126,6 @@ func (a *admissions) save() error {
 	}
 	all := refusedTenants{Tenants: maps.Clone(a.file.Tenants), More: a.file.More || a.before.More, Policy: a.file.Policy}
 	if a.before.Tenants != nil {
-		// The stream must still be read again because of a new policy. Storing the old policy
-		// makes the next start do so after a crash.
 		all.Policy = a.before.Policy
 	}
 	maps.Copy(all.Tenants, a.before.Tenants)

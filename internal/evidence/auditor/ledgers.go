@@ -115,7 +115,6 @@ func (l *ledgers) detach(ctx context.Context, tenant string) (*backlog, error) {
 	if l.backlogs[tenant] != nil {
 		return nil, errDetached
 	}
-	// Only an operator may change the files of a suspended ledger.
 	if l.suspended[tenant] != nil {
 		l.scrubs.done(tenant)
 		return nil, nil //nolint:nilnil // nothing to scrub

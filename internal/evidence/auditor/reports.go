@@ -137,7 +137,6 @@ func missingDays(dir string, now time.Time) (days []time.Time, err error) {
 func (r *reporter) day(ctx context.Context, reader *ledger.Reader, dir string, from time.Time) error {
 	to := from.Add(oneDay)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		// A new tenant gets no reports about days before its first record.
 		older, err := reader.Activity().Kinds(ctx, ledger.Stored{To: to, Before: 1})
 		if err != nil || len(older) == 0 {
 			return err

@@ -58,7 +58,6 @@ func (w *walk) runAlone() {
 		r.Gaps, r.Completeness = append(r.Gaps, r.Bundle.Gaps...), verifier.Gaps
 	}
 	w.absent(r.Bundle.Absent)
-	// If the end of the records was cut off, a finished run looks unfinished.
 	r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0, withoutEnd)
 }
 

@@ -68,7 +68,6 @@ func newParquetTable(w io.Writer) *parquetTable {
 		parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
 		parquet.DictionaryMaxBytes(maxDictionary),
-		// Readers have no use for the smallest and largest value of a payload.
 		parquet.SkipPageBounds("data"), parquet.SkipPageStatistics("data"),
 		parquet.SkipPageBounds("record"), parquet.SkipPageStatistics("record"),
 	)}

@@ -5,7 +5,6 @@ const Version = "1.8.0"
 
 type class struct{ category, uid int }
 
-// The OCSF classes of the rows, under their names in the OCSF schema.
 var (
 	baseEvent            = class{0, 0}
 	detectionFinding     = class{2, 2004}
@@ -15,7 +14,6 @@ var (
 	applicationError     = class{6, 6008}
 )
 
-// The values of activity_id in the rows, whose meaning depends on the OCSF class.
 const (
 	activityOther = 99
 

@@ -225,7 +225,6 @@ func (t *tracer) responded(x *fact) {
 		t.trace.Model = p.model
 	}
 	if p.tokens != nil || p.cost != nil {
-		// Each response without an id gets a unique key.
 		t.responses[cmp.Or(p.message, "\x00"+strconv.Itoa(x.n))] = x
 	}
 }

@@ -14,7 +14,6 @@ import (
 const (
 	proofHeader = "c2sp.org/tlog-proof@v1"
 
-	// maxProofBytes is enough for a record, a checkpoint and one hash per level of the tree.
 	maxProofBytes = 256 << 10
 	maxProofPath  = 63
 )

@@ -127,7 +127,6 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	case whole:
 		from, to = all[i].from, last
 		if s.start == past(words, from, to) {
-			// In "read the file, but not yet changed", only the clause before "but" names the work.
 			from = all[max(i-1, 0)].from
 		}
 	}

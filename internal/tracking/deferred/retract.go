@@ -92,7 +92,6 @@ func isStatus(words []word, s span) bool {
 var (
 	states = set(`open active running healthy idle online up unchanged stable green alive available closed connected
 		paused enabled disabled blocked queued asleep intact valid`)
-	// unsettled lists things that are unfinished work as long as they are open, such as bugs.
 	unsettled = set(`question questions issue issues item items task tasks point points todo todos finding findings
 		comment comments thread threads bug bugs gap gaps conflict conflicts decision decisions error errors warning
 		warnings failure failures problem problems concern concerns blocker blockers callers`)

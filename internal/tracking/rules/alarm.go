@@ -36,9 +36,7 @@ func denialID(run, call string) string {
 }
 
 const (
-	maxResults = 8
-	// maxRemembered limits the successful calls that the tracker remembers. Their denials may come
-	// later.
+	maxResults    = 8
 	maxRemembered = 1 << 15
 )
 

@@ -99,8 +99,6 @@ func (a *alarms) compare() {
 	}
 	m := marks.edit(d.records, id)
 	m.Others = append(m.Others, sum)
-	// Several decisions may belong to the same event id. The number in the source makes each
-	// decision unique.
 	d.decision.Source += fmt.Sprintf("#%d", len(m.Others)+1)
 	d.say("id reused", "another event with this id has other content, and only the first one counts")
 	d.flip("the same content, or another id")

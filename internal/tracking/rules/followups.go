@@ -26,7 +26,6 @@ func (t *followupTracker) report(from leftover, meta map[string]any, summary str
 	from.Remaining, from.Partial = metadata.Remaining(meta)
 	from.Deferred = metadata.Deferred(meta, summary)
 	if from.Partial && len(from.Remaining) == 0 {
-		// If a partial success lists no remaining items, its deferred items are the remaining ones.
 		from.Remaining, from.Deferred = from.Deferred, nil
 	}
 	if from.Partial && len(from.Remaining) == 0 && t.needsItem(from) {

@@ -63,8 +63,6 @@ func (p *pass) apply(e events.Event) error {
 		return err
 	}
 	if f.draft.waiting != "" {
-		// The event waits for the end of a grace period. No decision is made on the event, so the
-		// due timers must wait for the next event.
 		for _, timer := range due {
 			p.setTimer(timer.ID, timer.At)
 		}

@@ -71,8 +71,6 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 		return
 	}
 	r.Done = r.Done.later(stamp)
-	// The same step may have failed in other roles. The completion of the step also recovers those
-	// failures.
 	for i := range l.Roles {
 		if other := &l.Roles[i]; other.Step == id && other.Failed.before(stamp) {
 			other.Done = other.Done.later(other.Failed)

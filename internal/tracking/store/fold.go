@@ -58,8 +58,6 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	if err != nil {
 		return &DataError{e, err}
 	}
-	// Store each event of a kind that can have a decision. Store another event only if it has a
-	// decision.
 	own := func(d rules.Decision) bool { return d.Event == e.ID && d.Source == e.Source }
 	if rules.Considered(e.Kind()) || slices.ContainsFunc(decisions, own) {
 		if err := f.arrive(e, at); err != nil {

@@ -66,7 +66,6 @@ func readStream(ctx context.Context, opts Options, r *reader) error {
 	return consume.Run(ctx, opts.Broker.JetStream(), consume.Options{
 		Durable: Name, Space: opts.Broker.Space(), Tenant: opts.Tenant, Drain: opts.Drain, Logger: opts.Logger,
 		RetryMax: maxReadRetry, Progress: r.progress, OnGap: opts.onHole,
-		// Continue with the new stream, because decisions on events of the old stream stay valid.
 		OnStreamChanged: func(reason string) error {
 			opts.Logger.WarnContext(ctx, "tracking continued in another stream", "reason", reason)
 			return nil

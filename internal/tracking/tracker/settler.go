@@ -16,14 +16,10 @@ import (
 )
 
 const (
-	roundSize  = 500 // effects or decisions per transaction
-	firstRetry = 200 * time.Millisecond
-	maxRetry   = 10 * time.Second
-	// callTimeout limits one call of the backend. The limit for bd is shorter, because the error of
-	// bd says more.
-	callTimeout = 30 * time.Second
-	// exportPause is the pause after an export, as a multiple of the duration of the export.
-	// Exports of large workspaces are slow.
+	roundSize      = 500 // effects or decisions per transaction
+	firstRetry     = 200 * time.Millisecond
+	maxRetry       = 10 * time.Second
+	callTimeout    = 30 * time.Second
 	exportPause    = 20
 	maxExportPause = 10 * time.Second
 	noTimeout      = time.Duration(0)

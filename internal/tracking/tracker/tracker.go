@@ -103,8 +103,6 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	opts = opts.withDefaults()
-	// If ctx ends before the start, Run returns no error. With Drain, it returns an error, because
-	// messages remain unread.
 	fail := func(err error) error {
 		if ctx.Err() != nil && !opts.Drain {
 			return nil

@@ -58,7 +58,6 @@ func fillBench(f *Feed, n int) *Feed {
 // rows.
 func GauntletFeed() *Feed {
 	f := BigFeed()
-	// Add an event that reuses an id, and an event that reuses a number.
 	e, err := events.Decode(f.Messages[1].Data)
 	if err != nil {
 		panic(err)
@@ -67,7 +66,6 @@ func GauntletFeed() *Feed {
 	f.Publish("import", e)
 	e.Producer, e.Sequence = "coder/e4", 2
 	f.Add(f.Messages[1].Address, e.Encode())
-	// Add a message that is neither an event nor a manifest.
 	f.Add(subjects.Address{Tenant: f.Tenant, Producer: "coder/e4", Run: "r1", Kind: events.ToolBefore}, []byte("{"))
 	f.Manifest("import")
 	return f

@@ -73,8 +73,6 @@ func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash,
 		if seal == nil || sequence <= p.sealNo {
 			return
 		}
-		// A copied run contains the seal of another producer. That seal only counts if it matches
-		// the events here.
 		if matched := !p.disordered && p.matches(&seal.RunSealedData); matched || seal.own {
 			p.seal, p.sealNo, p.sealOrder, p.matched = &seal.RunSealedData, sequence, at, matched
 		}

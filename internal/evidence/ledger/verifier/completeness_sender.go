@@ -145,12 +145,8 @@ func (s *sender) conclude() (Producer, []Gap) {
 		p.Received += r.Last - r.First + 1
 	}
 	for _, m := range s.partial {
-		// If all events arrived but their hashes are no longer in memory, the manifest cannot be
-		// checked.
 		p.Unchecked = !s.resolve(m, true) && s.hasAllOf(m) || p.Unchecked
 	}
-	// Drop lost manifests of which no event arrived. The method lacking reports their events as
-	// missing.
 	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.received.hasAny(g.First, g.Last) })
 	gaps = append(gaps, s.lacking(p.Sent)...)
 	slices.SortFunc(gaps, func(a, b Gap) int { return cmp.Compare(a.First, b.First) })

@@ -81,8 +81,6 @@ func (c *ExportChecker) Add(k ExportedRecord) error {
 	if !k.Removal.Done() && !fits(r, f) {
 		return errors.New("it says something else than its record")
 	}
-	// A partial export contains orders from outside its range as proof. They must not affect the
-	// verdict.
 	c.noteRule(k, f)
 	if !c.facts.partial || !c.ExpectsOrder(k.Index) && !c.SetsRule(k.Index) {
 		c.facts.leaf(r, f, a)

@@ -91,7 +91,6 @@ func (w *walk) compare(r row, f fact) {
 	if !fits(r, f) {
 		w.v.report.AddProblem("leaf %d says something else than its record", r.leaf)
 	}
-	// The content of a chunk must be in the table where readers look for it.
 	if f.split != (f.splits && string(r.fields.Class) == string(ledger.ClassEvent)) {
 		w.v.report.AddProblem("leaf %d: its record lies in the tables as no writer puts it there", r.leaf)
 	}

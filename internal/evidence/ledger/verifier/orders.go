@@ -178,7 +178,6 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	if o.Action == events.AuditPrune {
 		return nil, nil // a later order prunes the expired records of this tree
 	}
-	// o.Leaves are leaves of another tree, so use the selection.
 	err = ledger.EachTarget(conn, ledger.LeafRange{First: 0, Last: leaf - 1}, func(t ledger.Target) error {
 		if s.selected(o.Selection, t, leaf) {
 			take(t)

@@ -117,7 +117,6 @@ func (v *verifier) concludeTrusted() {
 			if !t.compared {
 				t.found.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
 			}
-			// A break of the stream adds no leaf, so compare the positions.
 			if t.Arrivals == v.newest.Arrivals && t.Position.After(v.newest.Position) {
 				t.found.diverge("the ledger ends before it, and does not say that the stream broke off")
 			}

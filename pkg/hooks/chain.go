@@ -86,7 +86,7 @@ func (h *hook) label() string {
 func (h *hook) describe() Registration {
 	d := Registration{
 		ID: h.id, Name: h.name, Point: h.info.kind, Class: h.info.class, Priority: h.priority, Agent: "*", Tool: "*",
-		Timeout: h.timeout, OnFailure: h.onFailure, Async: h.async, Isolation: h.isolation, Registered: h.registered,
+		Timeout: h.timeout, OnFailure: h.onFailure, Async: h.async, Isolation: h.isolation, Last: h.last, Registered: h.registered,
 	}
 	for _, g := range h.globs {
 		switch g.of {
@@ -104,6 +104,7 @@ func (h *hook) describe() Registration {
 type chain struct {
 	hooks    []*hook // hooks for which the dispatch waits
 	async    []*hook
+	judges   int // index of the first hook with Last
 	shortest time.Duration
 }
 
@@ -121,15 +122,41 @@ func newChain(hooks []*hook, info *pointInfo) *chain {
 	if len(c.hooks)+len(c.async) == 0 {
 		return nil
 	}
-	byPriority := func(a, b *hook) int { return cmp.Compare(a.priority, b.priority) }
+	byPriority := func(a, b *hook) int { return cmp.Or(compareBools(a.last, b.last), cmp.Compare(a.priority, b.priority)) }
 	slices.SortStableFunc(c.hooks, byPriority)
 	slices.SortStableFunc(c.async, byPriority)
-	for _, h := range c.hooks {
+	c.judges = len(c.hooks)
+	for i, h := range c.hooks {
+		if h.last {
+			c.judges = min(c.judges, i)
+		}
 		if c.shortest == 0 || h.timeout < c.shortest {
 			c.shortest = h.timeout
 		}
 	}
 	return c
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// after returns the index of the next hook after the hook i has ended with state.
+func (c *chain) after(i int, state chainState) int {
+	switch state {
+	case endChain:
+		return len(c.hooks)
+	case toJudges:
+		return max(i+1, c.judges)
+	case proceed, abandoned:
+	}
+	return i + 1
 }
 
 func (c *chain) list() []*hook {

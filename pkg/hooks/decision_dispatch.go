@@ -11,11 +11,7 @@ type decision[In, P any] struct {
 }
 
 func (d *decision[In, P]) invoke(c *call) chainState {
-	in := d.out.Input
-	if d.asked != nil {
-		in = *d.asked
-	}
-	in = copied(d.point.copyInput, in)
+	in := d.input(c.hook)
 	if err := d.begin(c); err != nil {
 		return d.finish(d, c, contribution{}, err)
 	}
@@ -42,6 +38,13 @@ func (d *decision[In, P]) invoke(c *call) chainState {
 		return endChain
 	}
 	return proceed
+}
+
+func (d *decision[In, P]) input(h *hook) In {
+	if d.asked != nil && !h.last {
+		return copied(d.point.copyInput, *d.asked)
+	}
+	return copied(d.point.copyInput, d.out.Input)
 }
 
 // ask may still run after its dispatch has given up on the hook, so it must not change the
@@ -71,7 +74,7 @@ func (d *decision[In, P]) count(h *hook, answer Decision[P]) (contribution, erro
 	var modified bool
 	if answer.Patch != nil && answer.Verdict != Deny {
 		var err error
-		modified, err = d.point.rules.apply(&d.out.Input, &d.out.Patch, copied(d.point.copyPatch, *answer.Patch))
+		modified, err = d.apply(h, *answer.Patch)
 		switch {
 		case err != nil && answer.Verdict == Ask: // the Ask counts although the patch is invalid
 			d.decide(h.id, Ask, answer.Reason)
@@ -84,6 +87,13 @@ func (d *decision[In, P]) count(h *hook, answer Decision[P]) (contribution, erro
 	d.out.Context = joinContext(d.out.Context, answer.Context)
 	d.decide(h.id, answer.Verdict, answer.Reason)
 	return contribution{answer.Verdict, modified}, nil
+}
+
+func (d *decision[In, P]) apply(h *hook, patch P) (bool, error) {
+	if h.last {
+		return false, ErrBadOutput // no hook would judge the patched input
+	}
+	return d.point.rules.apply(&d.out.Input, &d.out.Patch, copied(d.point.copyPatch, patch))
 }
 
 func (d *decision[In, P]) block(h *hook, err error) chainState {

@@ -17,10 +17,10 @@
 // Hooks run in the order of [Priority], and hooks of the same priority in the order of
 // registration. At a decision point, a deny ends the chain. If no hook denies, the strongest
 // verdict counts, and an ask is stronger than an allow. Each hook gets the input with the patches
-// of the hooks before it.
+// of the hooks before it. Hooks with [Last] run after all others, so they judge the final value.
 //
 // [SessionStart], [CompactBefore] and [StepBefore] are gathered points. At these points, each hook
-// gets the original input. The patches are merged in order, and later values replace earlier ones
+// without [Last] gets the original input. The patches are merged in order, and later values replace earlier ones
 // with the same key. [Error] calls every hook. The run does not retry if a hook refuses to retry.
 // Otherwise the first answer counts. Notification hooks run in parallel.
 //

@@ -155,7 +155,7 @@ func (p *TransformPoint[S, V]) dispatchDocument(ctx context.Context, r *Registry
 	out := p.Dispatch(ctx, r, d.Meta, s, v)
 	shown := DocumentOutcome{Executions: out.Executions, RecordErr: out.RecordErr}
 	if out.Prevented {
-		shown.Verdict, shown.Reason = Deny, preventedBecause(out.Executions)
+		shown.Verdict, shown.Reason = Deny, out.because
 	}
 	err = p.rules.show(out.Value, &shown)
 	return shown, err

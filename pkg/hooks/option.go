@@ -18,8 +18,8 @@ type FailureMode uint8
 const (
 	// Warn logs the failure and continues the dispatch as if the hook had no opinion.
 	Warn FailureMode = iota + 1
-	// Block denies or prevents the action and skips the remaining hooks. At [ToolResultStore],
-	// [RedactionFailed] is stored instead. At [Error], Block refuses to retry, but the remaining
+	// Block denies or prevents the action and skips the remaining hooks. At transform points, hooks
+	// with [Last] still run. At [ToolResultStore], [RedactionFailed] is stored instead. At [Error], Block refuses to retry, but the remaining
 	// hooks run. At [SessionStart] and notification points, it is the same as Warn.
 	Block
 	// Ignore records the failure without logging it.
@@ -83,6 +83,12 @@ func Name(name string) Option { return func(s *settings) { s.name = name } }
 // Priority sets the position of the hook at its point. Lower values run first. The default is 0.
 func Priority(priority int) Option { return func(s *settings) { s.priority = priority } }
 
+// Last calls the hook after all hooks without Last, whatever their priority, so that it judges the
+// final value. At a decision point, a patch of such a hook is invalid, and at a gathered point it
+// gets the merged input. At a transform point it can still change the value, and the next hook with
+// Last gets that value. Among themselves, these hooks follow [Priority].
+func Last() Option { return func(s *settings) { s.last = true } }
+
 // Match limits the hook to calls for which m returns true. With several Match options, all must
 // return true. Register fails if a matcher from [ForTool] is used at a point without a tool call.
 func Match(m Matcher) Option {
@@ -125,6 +131,7 @@ type settings struct {
 	async     bool
 	enabled   []func(context.Context, Meta) bool
 	isolation Isolation
+	last      bool
 }
 
 type ending uint8

@@ -63,6 +63,7 @@ type Registration struct {
 	OnFailure  FailureMode
 	Async      bool
 	Isolation  Isolation
+	Last       bool
 	Registered time.Time
 }
 

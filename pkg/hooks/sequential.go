@@ -10,7 +10,8 @@ type sequence interface {
 type chainState uint8
 
 const (
-	proceed chainState = iota
+	proceed  chainState = iota
+	toJudges            // skip the remaining hooks, but not those with Last
 	endChain
 	abandoned // the caller owns the dispatch, and the worker must not change it
 )
@@ -68,10 +69,7 @@ func (f *dispatch) await(g *segment) int {
 			f.waiter.timer.Reset(again)
 			continue
 		}
-		if f.finish(g.sequence, c, contribution{}, f.abandon(c, f.now)) == endChain {
-			return len(f.chain.hooks)
-		}
-		return c.index + 1
+		return f.chain.after(c.index, f.finish(g.sequence, c, contribution{}, f.abandon(c, f.now)))
 	}
 }
 
@@ -99,19 +97,17 @@ type segment struct {
 func (g *segment) run() bool {
 	f, hooks := g.dispatch, g.dispatch.chain.hooks
 	inline := hooks[g.next].isolation == Inline
-	for ; g.next < len(hooks) && (hooks[g.next].isolation == Inline) == inline; g.next++ {
+	for g.next < len(hooks) && (hooks[g.next].isolation == Inline) == inline {
 		if !hooks[g.next].applies(&f.meta, f.tool, f.ending) {
+			g.next++
 			continue
 		}
 		g.call = f.prepare(hooks[g.next], g.next)
-		switch g.sequence.invoke(g.call) {
-		case proceed:
-		case endChain:
-			g.next = len(hooks)
-			return true
-		case abandoned:
+		state := g.sequence.invoke(g.call)
+		if state == abandoned {
 			return false
 		}
+		g.next = f.chain.after(g.next, state)
 	}
 	return true
 }
@@ -136,10 +132,7 @@ func (g *segment) exited() {
 		f.late(g.call, contribution{}, err)
 		return
 	}
-	g.next++
-	if f.finish(g.sequence, g.call, contribution{}, err) == endChain {
-		g.next = len(f.chain.hooks)
-	}
+	g.next = f.chain.after(g.next, f.finish(g.sequence, g.call, contribution{}, err))
 	f.waiter.done <- struct{}{}
 }
 

@@ -154,21 +154,9 @@ func outcomeOf[In, P any](out *Outcome[In, P]) events.Outcome {
 func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	o := events.Outcome{Executions: out.Executions}
 	if out.Prevented {
-		o.Verdict, o.Reason = Deny, preventedBecause(out.Executions)
+		o.Verdict, o.Reason = Deny, out.because
 	}
 	return o
-}
-
-func preventedBecause(executions []Execution) string {
-	if len(executions) == 0 {
-		return ""
-	}
-	x := executions[len(executions)-1]
-	name := x.Name
-	if name == "" {
-		name = x.Hook
-	}
-	return "hook " + name + " failed: " + x.Error
 }
 
 // ToolCall is the input of [ToolBefore].

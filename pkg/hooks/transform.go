@@ -39,6 +39,8 @@ type Transformed[V any] struct {
 	Executions []Execution // in order
 	Event      string
 	RecordErr  error
+
+	because string // why Prevented is set
 }
 
 func newTransform[S, V any](kind events.Kind, rules transformRules[S, V]) *TransformPoint[S, V] {
@@ -143,11 +145,18 @@ func (t *transform[S, V]) count(value V) (bool, error) {
 	return modified, nil
 }
 
-// block ends the chain of hooks, because a partly transformed value must not be used.
-func (t *transform[S, V]) block(*hook, error) chainState {
+// block skips hooks, because a partly transformed value must not be used. It is recorded, so hooks
+// with Last still see it.
+func (t *transform[S, V]) block(h *hook, err error) chainState {
+	if t.out.because == "" {
+		t.out.because = "hook " + h.label() + " failed: " + faultOf(err)
+	}
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true
 	}
 	t.out.Prevented = !t.point.rules.proceeds
-	return endChain
+	if h.last {
+		return endChain
+	}
+	return toJudges
 }

@@ -32,6 +32,7 @@ type listedHook struct {
 	TimeoutMS int64       `json:"timeout_ms"`
 	OnFailure string      `json:"on_failure"`
 	Async     bool        `json:"async"`
+	Last      bool        `json:"last"`
 }
 
 func hooksListCommand(shared *cli.Shared) *cobra.Command {
@@ -79,17 +80,17 @@ func printHooks(cmd *cobra.Command, shared *cli.Shared, registered []hooks.Regis
 		return slices.IndexFunc(points, func(p hooks.Point) bool { return p.Kind == kind })
 	}
 	slices.SortStableFunc(registered, func(a, b hooks.Registration) int {
-		return cmp.Or(cmp.Compare(index(a.Point), index(b.Point)), cmp.Compare(a.Priority, b.Priority))
+		return cmp.Or(cmp.Compare(index(a.Point), index(b.Point)), cmp.Compare(yes(a.Last), yes(b.Last)), cmp.Compare(a.Priority, b.Priority))
 	})
 	list := []listedHook{}
-	rows := [][]string{{"POINT", "HOOK", "PRIORITY", "TIMEOUT", "ON FAILURE", "ASYNC"}}
+	rows := [][]string{{"POINT", "HOOK", "PRIORITY", "TIMEOUT", "ON FAILURE", "ASYNC", "LAST"}}
 	for _, h := range registered {
 		list = append(list, listedHook{
 			Point: h.Point, Name: h.Name, Priority: h.Priority, TimeoutMS: h.Timeout.Milliseconds(),
-			OnFailure: h.OnFailure.String(), Async: h.Async,
+			OnFailure: h.OnFailure.String(), Async: h.Async, Last: h.Last,
 		})
 		rows = append(rows, []string{
-			string(h.Point), termtext.Printable(h.Name), strconv.Itoa(h.Priority), h.Timeout.String(), h.OnFailure.String(), yes(h.Async),
+			string(h.Point), termtext.Printable(h.Name), strconv.Itoa(h.Priority), h.Timeout.String(), h.OnFailure.String(), yes(h.Async), yes(h.Last),
 		})
 	}
 	return cli.Print(cmd, shared, list, func(out io.Writer) {

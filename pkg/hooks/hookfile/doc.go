@@ -1,8 +1,8 @@
 // Package hookfile reads hooks and policies from a hooks.yaml and adds them to a registry.
 //
 // [Load] reports all problems of a file at once, each with its position. [File.Register] adds the
-// policies and then the hooks, in the order of the file, or nothing if there is an error. There are
-// five types of hooks:
+// policies and then the hooks, in the order of the file, or nothing if there is an error. Policies,
+// matcher and llm hooks run last, because they judge the final value. There are five types of hooks:
 //
 //   - A command hook starts a program for each call. The program runs in a process
 //     group, which is killed when the program exits or exceeds its timeout. Its

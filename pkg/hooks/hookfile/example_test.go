@@ -42,5 +42,5 @@ func ExampleParse() {
 	}
 	// Output:
 	// hooks.yaml:3:13: PreToolUse[0].type: "comand" does not exist; did you mean "command"?
-	// hooks.yaml:4:7: PreToolUse[0]: unknown key "timeout"; there are type, name, match, when, priority, timeout_ms, on_failure, async, enabled, command, action, message, model, prompt, max_tokens, cache, provider, base_url, url, key_env, subject
+	// hooks.yaml:4:7: PreToolUse[0]: unknown key "timeout"; there are type, name, match, when, priority, last, timeout_ms, on_failure, async, enabled, command, action, message, model, prompt, max_tokens, cache, provider, base_url, url, key_env, subject
 }

@@ -46,6 +46,7 @@ type Hook struct {
 	Timeout   time.Duration     // 0 for the default of the registry
 	OnFailure hooks.FailureMode // 0 for the default of the point
 	Async     bool
+	Last      bool // runs after all others, on the final value
 	Disabled  bool // Register skips the hook
 
 	match []hooks.Matcher

@@ -35,6 +35,7 @@ func (r *reader) hook(n *yaml.Node, h *Hook) {
 			}
 		}
 	}
+	h.Last = h.Type == MatcherType || h.Type == LLMType // these only judge
 	for _, e := range entries {
 		hr.read(e)
 	}

@@ -17,6 +17,7 @@ const (
 	matchKey = "match"
 	whenKey  = "when"
 	asyncKey = "async"
+	lastKey  = "last"
 )
 
 const actionAsk = "ask"
@@ -71,6 +72,11 @@ var commonKeys = []key{
 				r.hook.Priority = v
 			}
 		},
+	},
+	{
+		name: lastKey, about: "true runs the hook after all others, so that it judges the final value and cannot change it; the default of matcher and llm hooks",
+		schema: object{"type": "boolean"},
+		read:   func(r *hookReader, n *yaml.Node, what string) { r.hook.Last, _ = r.truth(n, what) },
 	},
 	{
 		name: "timeout_ms", about: "milliseconds until the hook has failed; 5000 by default",

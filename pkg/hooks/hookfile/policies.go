@@ -181,6 +181,6 @@ func policiesSchema() object {
 	}
 	return object{
 		"type": "object", "properties": properties, "additionalProperties": false,
-		"description": "policies that come with Hooktrail; they run before the hooks, and one that fails denies the call",
+		"description": "policies that come with Hooktrail; they run after the hooks, and one that fails denies the call",
 	}
 }

@@ -77,6 +77,9 @@ func (h *Hook) options() []hooks.Option {
 	if h.OnFailure != 0 {
 		list = append(list, hooks.OnFailure(h.OnFailure))
 	}
+	if h.Last {
+		list = append(list, hooks.Last())
+	}
 	if h.Async {
 		list = append(list, hooks.Async())
 	}

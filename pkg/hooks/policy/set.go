@@ -91,12 +91,13 @@ func (s *Set) Policies() []any { return slices.Clone(s.policies) }
 // enables this policy.
 func (s *Set) Lockout() *ReviewerLockout { return s.lockout }
 
-// Register registers a hook for each method of each policy, or none after an error. The failure
-// mode is Block unless opts change it.
+// Register registers a hook for each method of each policy, or none after an error. The hooks run
+// after those without [hooks.Last], so they judge the final value. The failure mode is Block unless
+// opts change it.
 func (s *Set) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	var ids []hooks.ID
 	for _, p := range s.policies {
-		more, err := r.Use(p, slices.Concat([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts)...)
+		more, err := r.Use(p, slices.Concat([]hooks.Option{hooks.OnFailure(hooks.Block), hooks.Last()}, opts)...)
 		if err != nil {
 			for _, id := range ids {
 				r.Off(id)

@@ -83,6 +83,10 @@ type Payload struct {
 	shape     string // format of the payload, for tools with several
 	stableIDs bool   // a second parse of the same payload gives the same event ids
 	denied    func() // marks the call as denied in CallIDs; may be nil
+
+	// deniedCall does the same for a question without a call id, and returns the id of the call, or
+	// the empty string if it is unknown. It may be nil.
+	deniedCall func() string
 }
 
 // Reply is the output and the exit status of the hook command.
@@ -152,6 +156,9 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	}
 	list := slices.Clone(p.Events)
 	e := &list[p.main]
+	if o.Verdict == hooks.Deny && p.deniedCall != nil {
+		e.ToolCall = p.deniedCall()
+	}
 	data := events.Outcome{Verdict: o.Verdict, Reason: o.Reason, Context: o.Context, Executions: o.Executions}
 	if e.SetData(p.encode(data, o)) != nil || e.Validate() != nil { // the changes do not fit into an event
 		o.Args, o.Value = "", ""

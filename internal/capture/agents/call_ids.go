@@ -12,6 +12,7 @@ import (
 // arrive. The methods are safe for concurrent use.
 type CallIDs interface {
 	callPairs
+	openCalls
 	promptSteps
 	sessionMarks
 }
@@ -20,13 +21,25 @@ type callPairs interface {
 	// Call returns the id of a tool call. Copies of a payload with the same identity get the same
 	// id. An empty identity always means a new call.
 	Call(k Key, identity string) string
-	// Result returns the id of the tool call with key k to which a result belongs.
-	Result(k Key, identity string) string
-	// Denied records that the tool call with key k and this id was denied. Such a call gets no
-	// result.
+	// Result returns the id of the tool call with key k to which a result belongs. denied reports
+	// whether the result states that the call was denied.
+	Result(k Key, identity string, denied bool) string
+	// Denied records that the tool call with key k and this id was denied. Such a call gets only a
+	// result that states the denial.
 	Denied(k Key, id string)
 	// IsDenied reports whether any call with this key was denied.
 	IsDenied(k Key) bool
+}
+
+type openCalls interface {
+	// Stated records the id that the agent states for a tool call with key k.
+	Stated(k Key, id string)
+	// StatedResult records that the tool call with key k and this stated id has a result.
+	StatedResult(k Key, id string)
+	// DenyOpen records that the latest tool call with key k and without a result was denied. It
+	// returns the id of the call, or the empty string if there is none. Copies of a payload with the
+	// same identity get the same id.
+	DenyOpen(k Key, identity string) string
 }
 
 type promptSteps interface {
@@ -79,7 +92,11 @@ type slot struct {
 	Result string `json:"r,omitempty"`
 	Has    uint8  `json:"h"`
 	Denied bool   `json:"d,omitempty"`
+	ID     string `json:"i,omitempty"` // stated by the agent; if empty, the id follows from the index
+	Asked  string `json:"a,omitempty"` // identity of the question whose answer denied the call
 }
+
+func (s slot) done() bool { return s.Has == hasCall|hasResult || s.Denied && s.Asked == "" }
 
 const (
 	hasCall uint8 = 1 << iota
@@ -95,10 +112,17 @@ func (c *calls) call(identity string) int {
 	return i
 }
 
-func (c *calls) result(identity string) int {
+func (c *calls) result(identity string) int { return c.resultOf(identity, false) }
+
+func (c *calls) deniedResult(identity string) int {
+	denied := slices.ContainsFunc(*c, func(s slot) bool { return s.Has == hasCall && s.Denied })
+	return c.resultOf(identity, denied)
+}
+
+func (c *calls) resultOf(identity string, denied bool) int {
 	i := c.find(
 		func(s slot) bool { return identity != "" && s.Has&hasResult != 0 && s.Result == identity },
-		func(s slot) bool { return s.Has&hasResult == 0 && !s.Denied },
+		func(s slot) bool { return s.Has&hasResult == 0 && s.Denied == denied },
 	)
 	(*c)[i].Result, (*c)[i].Has = identity, (*c)[i].Has|hasResult
 	return i
@@ -116,12 +140,49 @@ func (c *calls) find(known, free func(slot) bool) int {
 
 func (c *calls) denied(k Key, id string) {
 	for i := range *c {
-		if callID(k, i) == id {
+		if c.id(k, i) == id {
 			(*c)[i].Denied = true
 			return
 		}
 	}
 	*c = append(*c, slot{Has: hasCall, Denied: true})
+}
+
+func (c *calls) id(k Key, i int) string {
+	if id := (*c)[i].ID; id != "" {
+		return id
+	}
+	return callID(k, i)
+}
+
+// stated removes completed calls if every call has a stated id, because other ids follow from the
+// index.
+func (c *calls) stated(id string, has uint8) {
+	i := slices.IndexFunc(*c, func(s slot) bool { return s.ID == id })
+	if i < 0 {
+		*c, i = append(*c, slot{ID: id}), len(*c)
+	}
+	(*c)[i].Has |= has
+	if !slices.ContainsFunc(*c, func(s slot) bool { return s.ID == "" }) {
+		*c = slices.DeleteFunc(*c, slot.done)
+	}
+}
+
+func (c *calls) denyOpen(k Key, identity string) string {
+	open := -1
+	for i, s := range *c {
+		if identity != "" && s.Asked == identity {
+			return c.id(k, i)
+		}
+		if s.Has == hasCall && !s.Denied {
+			open = i
+		}
+	}
+	if open < 0 {
+		return ""
+	}
+	(*c)[open].Denied, (*c)[open].Asked = true, identity
+	return c.id(k, open)
 }
 
 // mark uses the flag for denied calls, because earlier versions store marks this way.

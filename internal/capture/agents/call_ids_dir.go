@@ -30,13 +30,32 @@ func (f *folder) Call(k Key, identity string) string {
 }
 
 // Result implements [CallIDs].
-func (f *folder) Result(k Key, identity string) string {
+func (f *folder) Result(k Key, identity string, denied bool) string {
+	if denied {
+		return f.id(k, identity, (*calls).deniedResult)
+	}
 	return f.id(k, identity, (*calls).result)
 }
 
 // Denied implements [CallIDs].
 func (f *folder) Denied(k Key, id string) {
 	_ = f.update(k, func(c *calls) { c.denied(k, id) }) // best effort: an error must not stop the agent
+}
+
+// Stated implements [CallIDs].
+func (f *folder) Stated(k Key, id string) {
+	_ = f.update(k, func(c *calls) { c.stated(id, hasCall) }) // best effort: an error must not stop the agent
+}
+
+// StatedResult implements [CallIDs].
+func (f *folder) StatedResult(k Key, id string) {
+	_ = f.update(k, func(c *calls) { c.stated(id, hasResult) }) // best effort: an error must not stop the agent
+}
+
+// DenyOpen implements [CallIDs].
+func (f *folder) DenyOpen(k Key, identity string) (id string) {
+	_ = f.update(k, func(c *calls) { id = c.denyOpen(k, identity) }) // best effort: an error must not stop the agent
+	return id
 }
 
 // IsDenied implements [CallIDs].

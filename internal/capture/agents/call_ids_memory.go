@@ -55,9 +55,12 @@ func (m *memory) Call(k Key, identity string) string {
 }
 
 // Result implements [CallIDs].
-func (m *memory) Result(k Key, identity string) string {
+func (m *memory) Result(k Key, identity string, denied bool) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if denied {
+		return callID(k, m.of(k).deniedResult(identity))
+	}
 	return callID(k, m.of(k).result(identity))
 }
 
@@ -66,6 +69,27 @@ func (m *memory) Denied(k Key, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(k).denied(k, id)
+}
+
+// Stated implements [CallIDs].
+func (m *memory) Stated(k Key, id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(k).stated(id, hasCall)
+}
+
+// StatedResult implements [CallIDs].
+func (m *memory) StatedResult(k Key, id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of(k).stated(id, hasResult)
+}
+
+// DenyOpen implements [CallIDs].
+func (m *memory) DenyOpen(k Key, identity string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(k).denyOpen(k, identity)
 }
 
 // IsDenied implements [CallIDs].

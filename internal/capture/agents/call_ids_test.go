@@ -29,10 +29,10 @@ func TestCallIDs(t *testing.T) {
 		if first == second || first == "" || callIDs.Call(k, "b1") != first {
 			t.Errorf("calls %q and %q", first, second)
 		}
-		if got := []string{callIDs.Result(k, "a1"), callIDs.Result(k, "a2"), callIDs.Result(k, "a1")}; !slices.Equal(got, []string{first, second, first}) {
+		if got := []string{callIDs.Result(k, "a1", false), callIDs.Result(k, "a2", false), callIDs.Result(k, "a1", false)}; !slices.Equal(got, []string{first, second, first}) {
 			t.Errorf("results of %q, want %q and %q", got, first, second)
 		}
-		early := callIDs.Result(k, "a3")
+		early := callIDs.Result(k, "a3", false)
 		if got := callIDs.Call(k, "b3"); got != early || got == second {
 			t.Errorf("a call after its result is %q, want %q", got, early)
 		}
@@ -42,7 +42,7 @@ func TestCallIDs(t *testing.T) {
 		}
 		callIDs.Denied(k, denied)
 		allowed := callIDs.Call(k, "b5")
-		if got := callIDs.Result(k, "a5"); got != allowed || !callIDs.IsDenied(k) {
+		if got := callIDs.Result(k, "a5", false); got != allowed || !callIDs.IsDenied(k) {
 			t.Errorf("the result is of %q, want %q and not the denied %q", got, allowed, denied)
 		}
 		if unmarked := callIDs.Call(k, ""); unmarked == callIDs.Call(k, "") {
@@ -75,7 +75,7 @@ func TestCallIDs_AnyOrder(t *testing.T) {
 			if i >= 0 {
 				calls[callIDs.Call(k, fmt.Sprint("b", i))] = true
 			} else {
-				results[callIDs.Result(k, fmt.Sprint("a", i))] = true
+				results[callIDs.Result(k, fmt.Sprint("a", i), false)] = true
 			}
 		}
 		for id := range calls {
@@ -110,8 +110,8 @@ func TestSharedCallIDs_Processes(t *testing.T) {
 	k := agents.Key{Session: "s", Call: "Bash ls"}
 	agents.SharedCallIDs(dir).Call(k, "b1")
 	second := agents.SharedCallIDs(dir).Call(k, "b2")
-	agents.SharedCallIDs(dir).Result(k, "a1")
-	if got := agents.SharedCallIDs(dir).Result(k, "a2"); got != second {
+	agents.SharedCallIDs(dir).Result(k, "a1", false)
+	if got := agents.SharedCallIDs(dir).Result(k, "a2", false); got != second {
 		t.Errorf("the second result is of %q, want %q", got, second)
 	}
 }
@@ -152,7 +152,7 @@ func TestSharedCallIDs_Broken(t *testing.T) {
 		if err := os.WriteFile(files[0], []byte(`[{"c":`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := agents.SharedCallIDs(dir).Result(k, "a1"); got != call {
+		if got := agents.SharedCallIDs(dir).Result(k, "a1", false); got != call {
 			t.Errorf("got %q, want %q", got, call)
 		}
 	})
@@ -162,7 +162,7 @@ func TestSharedCallIDs_Broken(t *testing.T) {
 			t.Fatal(err)
 		}
 		callIDs := agents.SharedCallIDs(file)
-		if call, result := callIDs.Call(k, "b1"), callIDs.Result(k, "a1"); call != result || call == "" || callIDs.IsDenied(k) {
+		if call, result := callIDs.Call(k, "b1"), callIDs.Result(k, "a1", false); call != result || call == "" || callIDs.IsDenied(k) {
 			t.Errorf("call %q, result of %q", call, result)
 		}
 	})

@@ -61,8 +61,12 @@ func (e callEvents) before() {
 	e.b.settle()
 	id, ids := ident(e.call.id), e.b.context.CallIDs
 	switch k := e.key(); {
-	case id == "" && ids != nil:
-		id = ids.Call(k, e.b.identity)
+	case ids != nil && (id == "" || e.asksWithoutID()):
+		if id == "" {
+			id = ids.Call(k, e.b.identity)
+		} else {
+			ids.Stated(k, id)
+		}
 		e.b.p.denied = func() { ids.Denied(k, id) }
 	case id == "":
 		id = firstCall(k)
@@ -86,15 +90,22 @@ func patched(before, after hooks.JSON) (hooks.JSON, bool) {
 	return after, true
 }
 
+func (e callEvents) resultID(r result) string {
+	id := ident(e.call.id)
+	switch k, ids := e.key(), e.b.context.CallIDs; {
+	case ids != nil && id == "":
+		return ids.Result(k, e.b.identity, r.refused == events.ToolDenied && r.by != events.DeniedByUser)
+	case ids != nil && e.asksWithoutID():
+		ids.StatedResult(k, id)
+	case id == "":
+		return firstCall(k)
+	}
+	return id
+}
+
 func (e callEvents) after(r result) {
 	e.b.settle()
-	id := ident(e.call.id)
-	switch k := e.key(); {
-	case id == "" && e.b.context.CallIDs != nil:
-		id = e.b.context.CallIDs.Result(k, e.b.identity)
-	case id == "":
-		id = firstCall(k)
-	}
+	id := e.resultID(r)
 	data := events.ToolResultData{
 		Tool: e.call.name, Status: r.status(), DeniedBy: r.by, Result: r.output, Error: r.failure, ExitCode: r.exit, DurationMS: r.durationMS,
 	}
@@ -127,7 +138,15 @@ func (e callEvents) after(r result) {
 	})
 }
 
+// asksWithoutID reports whether the agent states the id of a call, but not in its question to a
+// person.
+func (e callEvents) asksWithoutID() bool { return claudeLike[e.b.tool.name] }
+
 func (e callEvents) approval(prompt string) {
+	e.b.settle()
+	if k, identity, ids := e.key(), e.b.identity, e.b.context.CallIDs; ids != nil && e.call.id == "" {
+		e.b.p.deniedCall = func() string { return ids.DenyOpen(k, identity) }
+	}
 	data := events.ApprovalData{Tool: e.call.name, Args: e.call.args, Prompt: prompt}
 	e.b.main(e.b.scope, events.Approval, ident(e.call.id), data)
 	e.b.decides(hooks.Document{Tool: e.call.name, Args: hooks.FromRaw(e.call.args), Payload: document(struct {

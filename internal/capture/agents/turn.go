@@ -39,7 +39,7 @@ func (t turn) end() {
 }
 
 func (b *builder) leftTurn() bool {
-	if b.context.CallIDs == nil || !namesTurns[b.tool.name] {
+	if b.context.CallIDs == nil || !claudeLike[b.tool.name] {
 		return false
 	}
 	t := turn{b, b.context.CallIDs.Step(b.session())}
@@ -50,4 +50,5 @@ func (b *builder) leftTurn() bool {
 	return true
 }
 
-var namesTurns = map[string]bool{"claude-code": true, "codex": true}
+// claudeLike contains the agents that name turns, and calls except in questions about them.
+var claudeLike = map[string]bool{"claude-code": true, "codex": true}

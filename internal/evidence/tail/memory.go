@@ -22,7 +22,7 @@ type memory struct {
 type run struct {
 	agent, source, role string
 	calls               map[string]*call
-	prompts             map[string]events.Verdict // by step
+	prompts             map[string]statement // by step
 }
 
 type call struct {
@@ -30,10 +30,37 @@ type call struct {
 	began        time.Time
 	denied       bool
 
-	called  bool           // a line states the call
-	verdict events.Verdict // of that line
-	status  string         // of the result in a line, or empty
-	alarmed bool
+	before, result statement
+	status         string // of the result in a line, or empty
+	alarmed        bool
+}
+
+// statement has the facts of the latest line about a call, a result or a prompt.
+type statement struct {
+	made                  bool
+	name, detail, failure string
+	verdict               events.Verdict
+}
+
+func stated(l Line) statement {
+	s := statement{made: true, name: l.Name, detail: l.Detail, verdict: l.Verdict}
+	if l.Failure != nil {
+		s.failure = l.Failure.Message
+	}
+	return s
+}
+
+// repeats reports whether an earlier line states the same as s, and remembers s. Other facts under
+// a known id are new, so that no earlier event hides them.
+func (s statement) repeats(earlier *statement) bool {
+	before := *earlier
+	*earlier = s
+	earlier.verdict = cmp.Or(s.verdict, before.verdict)
+	if adds(s.verdict, before.verdict) {
+		return false
+	}
+	before.verdict = s.verdict
+	return s == before
 }
 
 func newMemory(r *ledger.Reader) *memory { return &memory{ledger: r, runs: make(map[string]*run)} }
@@ -60,7 +87,7 @@ func (m *memory) recall(ctx context.Context, entry ledger.Entry) error {
 	if len(m.runs) >= maxRuns {
 		clear(m.runs)
 	}
-	m.runs[entry.Run] = &run{calls: make(map[string]*call), prompts: make(map[string]events.Verdict)}
+	m.runs[entry.Run] = &run{calls: make(map[string]*call), prompts: make(map[string]statement)}
 	if entry.Leaf == 0 {
 		return nil
 	}
@@ -101,14 +128,12 @@ func (m *memory) add(entry ledger.Entry, altered error) Line {
 }
 
 func (r *run) prompted(l Line) bool {
-	verdict, known := r.prompts[l.Step]
-	if known && adds(l.Verdict, verdict) {
-		known = false
-	}
+	earlier := r.prompts[l.Step]
+	known := stated(l).repeats(&earlier)
 	if len(r.prompts) >= maxCalls {
 		clear(r.prompts)
 	}
-	r.prompts[l.Step] = cmp.Or(l.Verdict, verdict)
+	r.prompts[l.Step] = earlier
 	return known
 }
 
@@ -118,12 +143,12 @@ func adds(now, before events.Verdict) bool {
 
 func (c *call) states(l Line) (known bool) {
 	if l.Kind == events.ToolBefore {
-		known = c.called && !adds(l.Verdict, c.verdict)
-		c.called, c.verdict = true, cmp.Or(l.Verdict, c.verdict)
+		return stated(l).repeats(&c.before)
 	}
 	if l.Kind == events.ToolResult {
 		now, before := events.ToolStatus(l.Status), events.ToolStatus(c.status)
-		known = c.status != "" && now.Stronger(before) == before && (c.alarmed || !l.DeniedResult)
+		same := stated(l).repeats(&c.result)
+		known = same && now.Stronger(before) == before && (c.alarmed || !l.DeniedResult)
 		c.alarmed, c.status = c.alarmed || l.DeniedResult, string(before.Stronger(now))
 	}
 	return known

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -173,5 +174,26 @@ func TestPatched_WithheldResult(t *testing.T) {
 	d = patched(p.Document, &hooks.DocumentOutcome{Value: `{"status":"error","error":"[withheld]"}`})
 	if d.Error != "[withheld]" {
 		t.Errorf("got %q", d.Error)
+	}
+}
+
+// A full spool folder loses no event.
+func TestRecord_SpoolFull(t *testing.T) {
+	opts := shortCall(t)
+	opts.Publisher = "unix://" + filepath.Join(opts.DataDir, "none.sock")
+	if err := os.MkdirAll(SpoolDir(opts.DataDir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxSpooled {
+		if err := os.Symlink("none", filepath.Join(SpoolDir(opts.DataDir), strconv.Itoa(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := answer(t.Context(), strings.NewReader(hookclienttest.Removals[0].Payload), opts, time.Minute)
+	if !strings.Contains(strings.Join(got.Problems, " "), "publisher outbox flush --publisher "+opts.Publisher) {
+		t.Errorf("got problems %q", got.Problems)
+	}
+	if got := recorded(t, opts.DataDir); len(got) != 2 || got[0].Kind() != events.ToolBefore {
+		t.Errorf("recorded %v", got)
 	}
 }

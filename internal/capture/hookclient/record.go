@@ -57,10 +57,11 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 		warnings = append(warnings, fmt.Errorf("events stay here: %w", err))
 	}
 	if r.publisher.url != "" {
-		if !spoolHasRoom(r.dataDir) {
-			return warnings, errSpoolFull
+		err := spoolRemote(r.dataDir, r.publisher.url, list)
+		if !errors.Is(err, errSpoolFull) {
+			return warnings, err
 		}
-		return warnings, spool(r.dataDir, r.publisher.url, list) // a later call sends the file to the publisher
+		warnings = append(warnings, err)
 	}
 	swept, err := r.store(ctx, list)
 	if swept != nil {

@@ -26,13 +26,6 @@ const (
 	sweepInterval = 30 * time.Second
 )
 
-const maxSpooled = 20_000
-
-func spoolHasRoom(dataDir string) bool {
-	entries, err := os.ReadDir(SpoolDir(dataDir))
-	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) < maxSpooled
-}
-
 func spool(dataDir, url string, list []events.Event) error {
 	dir := SpoolDir(dataDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -18,7 +18,24 @@ import (
 
 const remoteEnding = ".remote"
 
-var errSpoolFull = errors.New("spool: the folder is full")
+// maxSpooled limits the number of spool files while a publisher at a URL is away.
+const maxSpooled = 20_000
+
+var errSpoolFull = errors.New("the folder of spool files is full")
+
+// spoolRemote writes a file that a later hook command sends to the publisher at url. In a full folder
+// it returns [errSpoolFull].
+func spoolRemote(dataDir, url string, list []events.Event) error {
+	entries, err := os.ReadDir(SpoolDir(dataDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("spool: %w", err)
+	}
+	if len(entries) >= maxSpooled {
+		return fmt.Errorf("%s has %d files: %w: new events go to the outbox of the data directory; start the publisher, then run publisher outbox flush --publisher %s",
+			SpoolDir(dataDir), len(entries), errSpoolFull, withoutSecrets(url))
+	}
+	return spool(dataDir, url, list)
+}
 
 func remoteSuffix(text string) string {
 	sum := sha256.Sum256([]byte(withoutSecrets(text)))

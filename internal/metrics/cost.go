@@ -25,8 +25,6 @@ ALTER TABLE costs ADD COLUMN parent TEXT NOT NULL DEFAULT '';
 CREATE INDEX costs_parent ON costs (tenant, parent) WHERE parent <> '';
 `
 
-const maxMicros = 1 << 50 // of a run, so that sums do not overflow
-
 func (f *fold) cost(e events.Event, c *events.Cost) error {
 	if c == nil || !(c.USD > 0) {
 		return nil
@@ -34,7 +32,7 @@ func (f *fold) cost(e events.Event, c *events.Cost) error {
 	err := f.addCosts(e, -1)
 	if err == nil {
 		err = sqlitex.Execute(f.conn, `INSERT OR REPLACE INTO costs (tenant, run, micros, estimated, parent) VALUES (?, ?, ?, ?, ?)`,
-			&sqlitex.ExecOptions{Args: []any{e.Tenant, e.Run, int64(min(c.USD*1e6, maxMicros)), c.Estimated, e.ParentRun}})
+			&sqlitex.ExecOptions{Args: []any{e.Tenant, e.Run, int64(c.USD * 1e6), c.Estimated, e.ParentRun}})
 	}
 	if err == nil {
 		err = f.addCosts(e, 1)

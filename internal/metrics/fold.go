@@ -11,10 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-const (
-	maxTokens   = 1 << 40
-	maxDuration = 10 * 366 * 24 * time.Hour
-)
+// maxDuration prevents overflow of the sums.
+const maxDuration = 10 * 366 * 24 * time.Hour
 
 type fold struct {
 	conn   *sqlite.Conn

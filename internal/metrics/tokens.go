@@ -95,12 +95,10 @@ func (f *fold) storeTokens(e events.Event, at level, id, role string, used *even
 		role = f.series.bound(label{tokensTotal, roleLabel}, upper(role))
 		err = sqlitex.Execute(f.conn, `INSERT INTO tokens (tenant, run, level, id, role, input, output, cache_creation, cache_read)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, &sqlitex.ExecOptions{Args: append(key,
-			role, limitTokens(used.Input), limitTokens(used.Output), limitTokens(used.CacheCreation), limitTokens(used.CacheRead))})
+			role, used.Input, used.Output, used.CacheCreation, used.CacheRead)})
 	}
 	if err != nil {
 		return fmt.Errorf("store tokens: %w", err)
 	}
 	return nil
 }
-
-func limitTokens(tokens int64) int64 { return min(max(tokens, 0), maxTokens) }

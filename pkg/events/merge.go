@@ -45,11 +45,17 @@ type RunEnd struct {
 	Data   RunFinishedData
 }
 
+// EndsTurn reports whether r ends a turn and the run probably continues. OpenCode ends a run with each
+// turn, because it reports no end of a session.
+func (r RunEnd) EndsTurn() bool {
+	return r.Source == "opencode" && r.Data.Status() == RunUnknown && r.Data.Reason == ReasonIdle
+}
+
 // GoesOn reports whether the run continued after r, if its latest event that is neither an end nor a
-// custom event has the time active. The hooks of OpenCode end a run with each turn, and events of
-// the turn can arrive later, so they do not count.
+// custom event has the time active. Events of a turn can arrive after the end of the turn, so they
+// do not count.
 func (r RunEnd) GoesOn(active time.Time) bool {
-	return r.Data.IsPause() && r.Source != "opencode" && active.After(r.Time)
+	return r.Data.IsPause() && !r.EndsTurn() && active.After(r.Time)
 }
 
 // Compare returns a positive number if r counts more than s. An end that a source reports counts more

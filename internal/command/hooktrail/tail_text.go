@@ -138,11 +138,9 @@ var tailParts = map[events.Kind]func(tail.Line) []string{
 	events.CompactBefore: func(l tail.Line) []string { return []string{"compaction" + spaced(l.Detail)} },
 }
 
-// endsTurn reports whether the run probably goes on. OpenCode ends a run with each turn, because it
-// reports no end of a session.
 func endsTurn(l tail.Line) bool {
-	return l.Kind == events.RunFinished && l.Source == "opencode" &&
-		l.Status == string(events.RunUnknown) && l.Reason == events.ReasonIdle
+	end := events.RunEnd{Source: l.Source, Data: events.RunFinishedData{RunStatus: events.RunStatus(l.Status), Reason: l.Reason}}
+	return l.Kind == events.RunFinished && end.EndsTurn()
 }
 
 func spaced(text string) string {

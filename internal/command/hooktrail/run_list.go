@@ -46,8 +46,9 @@ accepts. Without a terminal, ids are whole. --json prints all fields.
 
 The state of a run is ` + joined(stateWords()) + `.
 A run is open until an event tells its end, and erased or pruned if the record of its
-end was removed. If it continues after an end by silence, it is open again. Calls that hooks denied or the tool refused count as denied. An
-unknown value is "–", also for a run whose source states no times.
+end was removed. If it continues after an end by silence, it is open again. Calls that
+hooks denied or the tool refused count as denied. An unknown value is "–", also for a
+run whose source states no times.
 
 The command compares each record with its leaf. The state of a run with an altered
 record is ALTERED, and the command exits with 40.`,

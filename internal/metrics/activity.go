@@ -46,7 +46,6 @@ const (
 	deniedError = "denied, error"
 )
 
-// A denied call stays denied, although its transcript reports an error as the result.
 func withResult(status string, result events.ToolStatus) string {
 	succeeded := result == events.ToolSuccess || hasSucceeded(status)
 	switch {

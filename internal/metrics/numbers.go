@@ -7,7 +7,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Both events with the same number are counted, because the earlier event may be the forged one.
 type numbers struct {
 	seed        maphash.Seed
 	now, before map[uint64]uint64 // hashes of the contents, by hash of tenant, producer and number

@@ -90,7 +90,6 @@ func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return r.publish(cmd, shared, reader, chosen)
 }
 
-// A replay must not write to the event stream, because the auditor would record the events again.
 func (r replayFlags) checkSubject() error {
 	if r.subject == "" {
 		return nil

@@ -69,7 +69,6 @@ func Ask(ctx context.Context, o Options) *Question {
 	return q
 }
 
-// Errors are ignored, because Answer reports them.
 func (q *Question) awaitLedger(ctx context.Context, deadline time.Time) {
 	for asked := (ledger.Position{}); ; {
 		c, err := q.opts.Ledger.Newest(ctx)

@@ -126,8 +126,6 @@ func (e *streamEnd) get(ctx context.Context, from uint64, filter string) (*jetst
 	return msg, nil
 }
 
-// received compares hashes, because a repeated message does not change the ledger's position in the
-// stream.
 func (e *streamEnd) received(ctx context.Context, msg *jetstream.RawStreamMsg) (has, manifest bool, err error) {
 	address, err := e.space.Parse(msg.Subject)
 	if err != nil {

@@ -11,8 +11,6 @@ import (
 
 const pinTimeout = 5 * time.Second
 
-// pinKey only logs failures, because the command auditor verify also reports a key that is not
-// pinned.
 func pinKey(ctx context.Context, o Options, key *writer.Key) {
 	if o.KnownLedgers == "" {
 		return

@@ -42,16 +42,12 @@ func (c *checker) trustedByOther() string {
 	return cmp.Or(verifier.OtherKey(err, c.keys, c.trusted.Size), err.Error())
 }
 
-// mayBeOrder rules out most records without parsing them. mayBeOrder may return true for a record
-// without an order.
 func mayBeOrder(line []byte) bool {
 	return slices.ContainsFunc([]string{string(events.AuditAccessed), `\u`, "leaf_base64"}, func(text string) bool {
 		return bytes.Contains(line, []byte(text))
 	})
 }
 
-// keyOrders returns the orders about keys before they are verified, because verifying the records
-// requires the keys.
 func (c *checker) keyOrders() (keys, issuers []ledger.KeyOrder, err error) {
 	records, err := c.files[recordsFile].Open()
 	if err != nil {

@@ -85,7 +85,6 @@ type strictReader struct {
 	entries int // of all lists so far
 }
 
-// value does not check strings, numbers and booleans, because json.Unmarshal does that later.
 func (s *strictReader) value(want *shape) error {
 	token, err := s.Token()
 	switch {

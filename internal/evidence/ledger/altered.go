@@ -43,7 +43,6 @@ var (
 	errNotLeaf = errors.New("it differs from the tree")
 )
 
-// An attacker who changes a record, its leaf and the stored tree alike goes unnoticed.
 type recordCheck struct {
 	conn  *sqlite.Conn
 	chunk int64 // loaded row of the table hashes; -1 if none

@@ -63,8 +63,6 @@ func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func
 	return list, nil
 }
 
-// sortStarted sorts runs by start, the newest first. It returns how many of the runs come before
-// every run in rest.
 func sortStarted(runs []RunSummary, rest []runStart) int {
 	slices.SortStableFunc(runs, func(a, b RunSummary) int { return b.First.Compare(a.First) })
 	if len(rest) == 0 {

@@ -87,7 +87,6 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// Telemetry repeats the tokens of other responses, so it only counts if nothing else has tokens.
 func (t *tracer) countResponses() {
 	t.trace.Cost = paid(t.trace.Cost, t.responses)
 	others := slices.ContainsFunc(t.trace.Steps, func(s *Step) bool { return s.counts })

@@ -79,7 +79,6 @@ func Follow(ctx context.Context, o Options) error {
 	}
 }
 
-// sinkError is an error that a new connection to the sink may solve.
 type sinkError struct{ err error }
 
 func (e *sinkError) Error() string { return e.err.Error() }

@@ -148,8 +148,6 @@ func (t *Tail) passed(e ledger.Entry) {
 	}
 }
 
-// The file may have been replaced, so resume finds the last position again. It returns false if the
-// caller should try again later.
 func (t *Tail) resume(ctx context.Context) (bool, error) {
 	if t.at.leaf < 0 {
 		return true, nil

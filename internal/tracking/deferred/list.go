@@ -85,8 +85,6 @@ func joined(mask string) string {
 	return string(out)
 }
 
-// short splits a list of names such as "a.go, b.go and c.go". It does not split a list with longer
-// elements.
 func short(p fragment) []fragment {
 	fragments := enumerated(p)
 	verbs := make([]bool, len(fragments))

@@ -31,7 +31,6 @@ func isScope(words []word) bool {
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
-// denied reports whether words negate the cue, as in "nothing was left for later".
 func (c cue) denied(words []word) bool {
 	for i, w := range words {
 		switch {
@@ -71,8 +70,6 @@ var (
 	predicates = set("is are was were has have had can will does")
 )
 
-// done reports whether the next clause names finished work, as in "follow up on the review: renamed
-// the flag".
 func done(words []word, next []clause) bool {
 	return len(next) > 0 && next[0].from < next[0].to && strings.HasSuffix(words[next[0].from].text, "ed")
 }
@@ -104,8 +101,6 @@ func untilReason(words []word) int {
 	return len(words)
 }
 
-// lastAnd returns the position after the last "and". In "fixed a and deferred b", the word "fixed"
-// does not apply to b.
 func lastAnd(words []word) int {
 	for i, w := range slices.Backward(words) {
 		if w.text == "and" {

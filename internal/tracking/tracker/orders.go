@@ -25,7 +25,6 @@ type order struct {
 	at    time.Time // when the server stored the order, or zero
 }
 
-// stored is when the server stored e, which can differ from the time in e.
 func (b *batch) handleOrder(e events.Event, stored time.Time) error {
 	text := ledger.OrderIn(e)
 	if text == "" {
@@ -162,8 +161,6 @@ func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	return (s.From.IsZero() || !at.Before(s.From)) && (s.To.IsZero() || at.Before(s.To))
 }
 
-// If an event is under a legal hold, a prune order skips that event, and any other order is
-// refused.
 func (b *batch) erase(o order) error {
 	targets, err := b.targets(o)
 	if err != nil {

@@ -66,8 +66,6 @@ func (s *settler) wakeUp() {
 	}
 }
 
-// No decision is published before the whole stream has been read, because the stream may contain
-// the decision already.
 func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return

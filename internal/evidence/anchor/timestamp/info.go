@@ -59,7 +59,6 @@ func parseInfo(data []byte) (info Info, err error) {
 	return info, readRest(in)
 }
 
-// readRest rejects all critical extensions, because this package implements none of them.
 func readRest(in der) error {
 	in.skipOptional(explicit(0))
 	var extensions der

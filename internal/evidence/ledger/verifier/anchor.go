@@ -120,8 +120,6 @@ func diverged(p Pin, key note.Verifier) *Anchor {
 	}
 }
 
-// anchorKeys also runs before the ledger is read, so that a report about an unreadable ledger has
-// an anchor.
 func (v *verifier) anchorKeys(tenant string, orders []ledger.KeyOrder) {
 	v.keys, v.report.Anchor = v.opts.Anchor.Vouch(v.opts.Key, tenant, orders, func(k ledger.Keys) bool {
 		return k.Chain.Index(v.opts.Key, 0) >= 0

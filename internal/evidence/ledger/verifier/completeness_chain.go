@@ -67,8 +67,6 @@ func (s *sender) adopt(l listing) {
 	}
 }
 
-// A signed manifest may list events again, because a forged manifest can make the producer believe
-// that they were lost.
 func (s *sender) manifest(l listing) string {
 	if s.overtakes(l) {
 		s.found.next.addBeginning(s.name, beginning{key: l.Key, first: l.First == 1 && l.Prev == "", granted: true})
@@ -150,7 +148,6 @@ func (s *sender) reuse(sequence uint64, o other) {
 	})
 }
 
-// The manifest's root hash decides which of several events with the same number are the producer's.
 func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []events.Hash) bool {
 	isFirst := events.BatchRoot(hashes).String() == m.Root
 	if !m.IsSigned() || len(s.others) == 0 {

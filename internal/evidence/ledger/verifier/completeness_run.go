@@ -217,8 +217,6 @@ const (
 	runSilent
 )
 
-// A producer that restarts its numbers gets another name, so the seal of one part can also end
-// another part.
 func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown

@@ -196,8 +196,6 @@ func (r *Report) contradicts() bool {
 	return claims+r.DeniedResultCount > 0
 }
 
-// The size of a run is part of a finding's id, so that an acknowledgement no longer applies if the
-// run continues.
 func extentOf(parts []*producerRun) (facts []detail) {
 	for _, p := range parts {
 		facts = append(facts, detail{"part", fmt.Sprintf("%d %d %s", p.all, p.last, p.by.name)})

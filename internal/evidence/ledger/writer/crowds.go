@@ -15,7 +15,6 @@ type place struct {
 
 type records map[events.Hash]int64
 
-// Without this cache, a client that repeats one number would cause quadratic work.
 type crowds struct {
 	conn  *sqlite.Conn
 	all   map[place]records

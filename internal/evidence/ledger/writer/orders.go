@@ -24,7 +24,6 @@ type orders struct {
 	replaced int // keys in the ring that are no longer valid
 }
 
-// Invalid orders are ignored, because any producer can publish one.
 func (s *orders) execute(leaf int64, e events.Event, stored time.Time) (*ledger.Outcome, error) {
 	signed := ledger.OrderIn(e)
 	if signed == "" {

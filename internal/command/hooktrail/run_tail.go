@@ -24,6 +24,7 @@ type tailFlags struct {
 	agent, tool, since string
 	states             []string
 	lines              int
+	all                bool
 
 	filter tail.Filter // from the flags above
 	from   time.Time
@@ -40,11 +41,13 @@ runs of the tenant, or of all tenants with --tenant '*'. The start of a run's id
 enough if it matches one run. First the command prints the newest lines of the past.
 
 A line has the time, the run, the agent and the event: a call with its most telling
-argument, a decision with who made it and why, a failure with its cause, or the end of
-a run with its state. "…" is a call that began, "✓" a success, "✗" a failure or a
+argument, a decision with who made it and why, a failure with its cause, the first
+words of a message, the name of a custom event, or the end of a run with its state. "…" is a call that began, "✓" a success, "✗" a failure or a
 denial, "■" an interrupt and "!" an alarm. Parts of large payloads and decisions of the
-tracker have no line. Calls and prompts that an import repeats are printed once, with
---json each time. --json prints one object per line.
+tracker have no line. Calls and prompts that an import repeats are printed once.
+Messages without text, and custom events without a name or about the progress of a
+command, are left out. --all prints these and repeated lines, and so does --json, which
+prints one object per line.
 
 The command reads the files of the ledgers. It needs no server, and continues after a
 restart of the auditor and a rebuild of the ledger. It says on stderr that it waits if
@@ -65,7 +68,8 @@ end. Without RUN it ends only at Ctrl-C.`,
 	flags.StringSliceVar(&f.states, "state", nil, "only events in these `states`: "+joined(tailStates))
 	flags.StringVar(&f.since, "since", "", "also print the past since this `time`: 2026-11-20T09:14:07Z, 2026-11-20 (UTC), or 2h or 7d ago")
 	flags.IntVar(&f.lines, "lines", defaultLines, "print the newest `N` lines of the past; -1 prints all, and is the default with --since")
-	cli.LineOnly(cmd, "agent", "tool", "state", "since", "lines")
+	flags.BoolVar(&f.all, "all", false, "also print lines that repeat earlier ones, or from which a person learns nothing")
+	cli.LineOnly(cmd, "agent", "tool", "state", "since", "lines", "all")
 	cli.SeveralTenants(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("state", shared.ListCompletion(cli.Words(tailStates...)))
 	return cmd
@@ -78,7 +82,7 @@ func (f *tailFlags) parse(cmd *cobra.Command, json bool, now time.Time) (err err
 	if !f.from.IsZero() && !cmd.Flags().Changed("lines") {
 		f.lines = -1
 	}
-	f.filter = tail.Filter{Agent: f.agent, Tool: f.tool, Once: !json}
+	f.filter = tail.Filter{Agent: f.agent, Tool: f.tool, Once: !json && !f.all, Telling: !json && !f.all}
 	for _, word := range f.states {
 		switch strings.ToLower(strings.TrimSpace(word)) {
 		case string(events.ToolDenied):

@@ -46,7 +46,13 @@ func tailed() *ledgertest.Feed {
 	say(events.ResponseCompleted, events.ResponseCompletedData{Model: "opus", TokensUsed: &events.Tokens{Input: 3, Output: 4}})
 	say(events.SubagentStart, events.SubagentStartData{Subagent: "a1", TaskType: "general"})
 	say(events.CompactBefore, events.CompactBeforeData{Trigger: "manual"})
-	say(events.Custom, events.CustomData{Common: events.Common{Untimed: true}})
+	say(events.Custom, events.CustomData{Name: "queue", Common: events.Common{Untimed: true}})
+	say(events.Custom, events.CustomData{Name: "progress.hook_progress"})
+	say(events.Custom, events.CustomData{})
+	for _, content := range []string{`[{"type":"text","text":"\n"},{"type":"text","text":"Done,\n as asked"}]`, `{"type":"text","text":"\n\n"}`, `"Hello"`} {
+		say(events.MessageCreated, events.MessageData{Role: "assistant", Content: json.RawMessage(content)})
+	}
+	say(events.MessageCreate, events.MessageData{Role: "user", Content: json.RawMessage(`[]`), Outcome: deny})
 	say(events.StepFinished, events.StepFinishedData{StepStatus: events.StepFailed, Error: &events.Failure{Message: "gave up"}})
 	finished := events.RunFinishedData{Reason: "logout", Cost: &events.Cost{USD: 1.5}}
 	finished.SetStatus(events.RunFailed)
@@ -96,13 +102,29 @@ func TestRunTail_Words(t *testing.T) {
 		"• answer · opus · tokens 3 in, 4 out",
 		"• sub-agent a1 started · general",
 		"• compaction manual",
-		"• custom",
+		"• custom queue",
+		"• assistant Done, as asked",
+		"• assistant Hello",
+		"✗ user · denied by hook no-rm: not here",
 		"✗ step failed · gave up",
 		"✗ failed · logout · cost $1.50",
 		"• sealed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Half of the lines of an import are progress and messages without text.
+func TestRunTail_All(t *testing.T) {
+	dir := ledgerOf(t, tailed())
+	count := func(args ...string) int {
+		_, out, _ := runTail(t, dir, append(args, "r1", "--lines", "-1")...)
+		return strings.Count(out, "\n")
+	}
+	telling, all, objects := count(), count("--all"), count("--json")
+	if all != telling+3 || objects != all {
+		t.Errorf("%d lines, %d with --all, %d with --json", telling, all, objects)
 	}
 }
 
@@ -140,6 +162,7 @@ func TestRunTail_JSON(t *testing.T) {
 	}
 	want := []string{
 		"tool.result Bash error  acme", "tool.before Bash  no-rm acme", "tool.result Bash denied  acme", "error rate_limit error  acme",
+		"message.create user  no-rm acme",
 		"step.finished  failed  acme", "run.finished  failed  acme",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

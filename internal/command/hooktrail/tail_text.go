@@ -135,7 +135,16 @@ var tailParts = map[events.Kind]func(tail.Line) []string{
 	events.SubagentStopped: func(l tail.Line) []string {
 		return []string{"sub-agent" + spaced(l.Name) + " stopped", l.Detail, lasting(l)}
 	},
-	events.CompactBefore: func(l tail.Line) []string { return []string{"compaction" + spaced(l.Detail)} },
+	events.CompactBefore:  func(l tail.Line) []string { return []string{"compaction" + spaced(l.Detail)} },
+	events.Custom:         func(l tail.Line) []string { return []string{"custom" + spaced(l.Name)} },
+	events.MessageCreate:  messageParts,
+	events.MessageCreated: messageParts,
+	events.MessageUpdate:  messageParts,
+	events.MessageUpdated: messageParts,
+}
+
+func messageParts(l tail.Line) []string {
+	return []string{cmp.Or(l.Name, string(l.Kind)) + spaced(l.Detail), callNote(l)}
 }
 
 func endsTurn(l tail.Line) bool {

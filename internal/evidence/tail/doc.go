@@ -5,6 +5,7 @@
 // and finds it in the new file by its id.
 //
 //	line     the facts of one event
+//	message  the text of a message, and the lines that tell nothing
 //	memory   the calls and agents of runs, which later events refer to
 //	past     the lines before the start
 //	tail     the lines after the start

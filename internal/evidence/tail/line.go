@@ -24,8 +24,8 @@ type Line struct {
 	Kind   events.Kind `json:"kind"`
 	Step   string      `json:"step,omitempty"`
 	Call   string      `json:"call,omitempty"`   // id of the tool call
-	Name   string      `json:"name,omitempty"`   // of the tool, sub-agent or error
-	Detail string      `json:"detail,omitempty"` // the most telling argument, or the prompt
+	Name   string      `json:"name,omitempty"`   // of the tool, sub-agent, error or custom event, or the role of a message
+	Detail string      `json:"detail,omitempty"` // the most telling argument, or the first words of the prompt or message
 
 	Status     string          `json:"status,omitempty"`    // of a result, or of the end of a step or run
 	Verdict    events.Verdict  `json:"verdict,omitempty"`   // deny, ask, allow or none, absent if no hook decided
@@ -100,10 +100,8 @@ var details = map[events.Kind]func(*Line, events.Event){
 		l.DurationMS, l.Tokens = p.DurationMS, p.TokensUsed
 	}),
 	events.PromptSubmit: decoded(func(l *Line, p events.PromptSubmitData) {
-		l.Detail, l.Verdict, l.Reason = runtree.OneLine(p.Prompt), p.Verdict, runtree.OneLine(p.Reason)
-		if i := slices.IndexFunc(p.Executions, func(x events.Execution) bool { return x.Verdict == events.VerdictDeny }); i >= 0 {
-			l.Hook = cmp.Or(p.Executions[i].Name, p.Executions[i].Hook)
-		}
+		l.Detail = runtree.OneLine(p.Prompt)
+		l.decided(p.Outcome)
 	}),
 	events.ResponseCompleted: decoded(func(l *Line, p events.ResponseCompletedData) {
 		l.Model, l.Tokens, l.Cost = p.Model, p.TokensUsed, p.Cost
@@ -114,7 +112,19 @@ var details = map[events.Kind]func(*Line, events.Event){
 	events.SubagentStopped: decoded(func(l *Line, p events.SubagentStoppedData) {
 		l.Name, l.Detail, l.DurationMS, l.Tokens = p.Subagent, p.Name, p.DurationMS, p.TokensUsed
 	}),
-	events.CompactBefore: decoded(func(l *Line, p events.CompactBeforeData) { l.Detail = p.Trigger }),
+	events.CompactBefore:  decoded(func(l *Line, p events.CompactBeforeData) { l.Detail = p.Trigger }),
+	events.Custom:         decoded(func(l *Line, p events.CustomData) { l.Name = runtree.OneLine(p.Name) }),
+	events.MessageCreate:  decoded((*Line).message),
+	events.MessageCreated: decoded((*Line).message),
+	events.MessageUpdate:  decoded((*Line).message),
+	events.MessageUpdated: decoded((*Line).message),
+}
+
+func (l *Line) decided(o events.Outcome) {
+	l.Verdict, l.Reason = o.Verdict, runtree.OneLine(o.Reason)
+	if i := slices.IndexFunc(o.Executions, func(x events.Execution) bool { return x.Verdict == events.VerdictDeny }); i >= 0 {
+		l.Hook = cmp.Or(o.Executions[i].Name, o.Executions[i].Hook)
+	}
 }
 
 func decoded[T any](add func(*Line, T)) func(*Line, events.Event) {
@@ -132,10 +142,11 @@ type Filter struct {
 	Tool                        string
 	Denied, Failed, Interrupted bool // lines with at least one of the selected outcomes
 	Once                        bool // without repeated lines
+	Telling                     bool // without lines from which a person learns nothing, such as messages without text
 }
 
 func (f Filter) matches(l Line) bool {
-	return l.Altered != "" || (!f.Once || !l.Repeated) &&
+	return l.Altered != "" || (!f.Once || !l.Repeated) && (!f.Telling || !l.isQuiet()) &&
 		(f.Agent == "" || strings.EqualFold(f.Agent, l.Agent) || strings.EqualFold(f.Agent, l.Source)) &&
 		(f.Tool == "" || l.ofTool() && strings.EqualFold(f.Tool, l.Name)) && f.matchesState(l)
 }

@@ -131,7 +131,7 @@ func claudeResult(in object, c toolCall) result {
 	return r
 }
 
-var exitLine = pattern(`^Exit code (\d{1,9})(?:\n|$)`)
+var exitLine = ingest.Pattern(`^Exit code (\d{1,9})(?:\n|$)`)
 
 func claudeFailure(in object) result {
 	text := in.text("error")

@@ -31,7 +31,7 @@ func readCodex(in object, b *builder) {
 	(&claudeReader{b: b, in: in, result: codexResult}).read("turn_id")
 }
 
-var codexExits = pattern(`^(?:Exit code: |Process exited with code )(-?\d{1,9})$`)
+var codexExits = ingest.Pattern(`^(?:Exit code: |Process exited with code )(-?\d{1,9})$`)
 
 const codexHeader = 6
 

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
 const (
@@ -15,7 +17,7 @@ const (
 	maxJudgedLines   = 2000
 )
 
-var systemError = pattern(`: (?:\[Errno \d+\] )?(?:No such file or directory|Permission denied|Is a directory|Not a directory|` +
+var systemError = ingest.Pattern(`: (?:\[Errno \d+\] )?(?:No such file or directory|Permission denied|Is a directory|Not a directory|` +
 	`File exists|Directory not empty|Operation not permitted|No space left on device|Read-only file system|Device or resource busy|` +
 	`Invalid argument|Too many levels of symbolic links|File name too long|Text file busy|No such device or address|Input/output error)$`)
 
@@ -49,7 +51,7 @@ type program struct {
 	args []string
 }
 
-var shellPrefix = pattern(`^(?:\(eval\)|(?:\S*/)?(?:ba|da|k|z)?sh): ?(?:line )?(?:\d+: ?)?`)
+var shellPrefix = ingest.Pattern(`^(?:\(eval\)|(?:\S*/)?(?:ba|da|k|z)?sh): ?(?:line )?(?:\d+: ?)?`)
 
 func (p program) complains(line string) (*int, bool) {
 	said := shellPrefix().ReplaceAllString(line, "")

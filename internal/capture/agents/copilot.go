@@ -169,7 +169,7 @@ func (r *copilotReader) subagent() {
 		r.in.text("response", "last_assistant_message"))
 }
 
-var copilotExit = pattern(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
+var copilotExit = ingest.Pattern(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
 
 // result reads the exit status from the output, because Copilot CLI reports a success for every
 // command that ran.

@@ -105,9 +105,9 @@ func (r *geminiReader) response() {
 
 // Gemini CLI prints these lines around the output of a command, except after success.
 var (
-	geminiTrailer = pattern(`^(?:Exit Code: \(none\)|</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
-	geminiExit    = pattern(`^Exit Code: (\d{1,9})$`)
-	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
+	geminiTrailer = ingest.Pattern(`^(?:Exit Code: \(none\)|</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
+	geminiExit    = ingest.Pattern(`^Exit Code: (\d{1,9})$`)
+	geminiOutput  = ingest.Pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
 func geminiResult(in object, c toolCall) result {

@@ -3,8 +3,6 @@ package agents
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
-	"sync"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -141,9 +139,4 @@ func listOf(raw json.RawMessage) []json.RawMessage {
 		return nil
 	}
 	return list
-}
-
-// pattern compiles on first use, because a short hook process needs few patterns.
-func pattern(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

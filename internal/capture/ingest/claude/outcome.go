@@ -14,7 +14,8 @@ import (
 //
 // Without a kind, the status depends on the text of the error. If a command or an MCP server has
 // written the text, the status is always ToolError. The agent can influence such text, so it could
-// imitate a denial.
+// imitate a denial. It also chooses the names of files, so other text counts only if its whole first
+// line is one that Claude Code writes.
 func Outcome(tool, kind, text string) (status events.ToolStatus, by events.DeniedBy) {
 	first, _, _ := strings.Cut(text, "\n")
 	switch {
@@ -26,10 +27,9 @@ func Outcome(tool, kind, text string) (status events.ToolStatus, by events.Denie
 		return events.ToolInterrupted, ""
 	case hasPrefix(text, personRefused):
 		return events.ToolDenied, events.DeniedByUser
-	case hookRefused(first):
+	case hookLine().MatchString(first):
 		return events.ToolDenied, events.DeniedByHook
-	case hasPrefix(text, rulesRefused), kind != "",
-		slices.ContainsFunc(rulePhrases, func(p string) bool { return strings.Contains(first, p) }):
+	case hasPrefix(text, rulesRefused), kind != "", ruleLine().MatchString(first):
 		return events.ToolDenied, events.DeniedByPermissions
 	}
 	return events.ToolError, ""
@@ -47,11 +47,33 @@ var (
 		"User rejected Claude's plan", "User declined to answer questions",
 	}
 	rulesRefused = []string{"Permission to ", "Permission for this ", "Permission for ", "Claude requested permission"}
-	rulePhrases  = []string{
-		" was blocked. For security", "' was blocked by a deny rule", "needs approval", "requires approval", "require approval",
-		"is denied by your permission settings", "has been denied by permission rule", "was denied by a built-in Claude Code safety check",
-	}
 )
+
+// ruleLine matches the first line of a refusal by a rule.
+var ruleLine = ingest.Pattern(`^(?:<tool_use_error>)?(?:` + strings.Join([]string{
+	`[A-Za-z][\w -]{0,40} (?:in|of|to|from|targeting) '.*' was blocked(?: by a deny rule\.?|\. For security, Claude Code may only .*)`,
+	`[A-Za-z][\w -]{0,40}(?: in '.*')? needs approval\. The path is .*`,
+	`(?:This|The) (?:\w+ )?(?:command|skill|connector) (?:requires|needs) approval.*`,
+	`(?:This|The following) \w+ command contains multiple operations.* requires? approval.*`,
+	`The [^']{1,80} connector requires approval for this call\.`,
+	`The parts of this pipe can't be checked one by one, so the command needs approval`,
+	`This call has not run: .* needs approval\..*`,
+	`(?:sed command|Multiple directory changes in one command|Compound commands?) .*requires? approval.*`,
+	`(?:Current permission mode \([\w ]+\)|Permission rule '[^']*') requires approval for this .*`,
+	`Command argument '[^']*' uses a non-filesystem provider path and requires approval`,
+	`File is in a directory that is denied by your permission settings\.`,
+	`File is covered by a Read deny rule in your permission settings\.`,
+	`Agent type '[^']*' has been denied by permission rule '[^']*' from [\w ]+\.?`,
+}, "|") + `)(?:</tool_use_error>)?$`)
+
+// hookLine matches the first line of a refusal by a hook.
+var hookLine = ingest.Pattern(`^(?:` + strings.Join([]string{
+	`(?:PreToolUse|PermissionRequest):.* hook (?:error|blocking error from command: ).*`,
+	`Hook PreToolUse:.*`,
+	`Permission denied by (?:PermissionRequest )?hook.*`,
+	`\w+ operation blocked by hook:`,
+	`\w+(?: \w+)? stopped by hook(?:: .*)?`,
+}, "|") + `)$`)
 
 func hasPrefix(text string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
@@ -62,13 +84,6 @@ var bashFailures = []string{"Exit code ", "<tool_use_error>", "Command timed out
 func stopped(text string) bool {
 	return hasPrefix(text, notCompleted) ||
 		hasPrefix(text, personRefused) && strings.Contains(text, "this call was stopped while running, not refused before it ran")
-}
-
-func hookRefused(first string) bool {
-	return strings.HasPrefix(first, "PreToolUse:") && strings.Contains(first, " hook error") ||
-		strings.HasPrefix(first, "Hook PreToolUse:") || strings.HasPrefix(first, "Permission denied by hook") ||
-		strings.HasPrefix(first, "Permission denied by PermissionRequest hook") || strings.HasSuffix(first, " stopped by hook") ||
-		strings.Contains(first, " hook blocking error") || strings.HasSuffix(first, " operation blocked by hook:")
 }
 
 func (r *run) failed(data *events.ToolResultData, id, kind string, content json.RawMessage) {

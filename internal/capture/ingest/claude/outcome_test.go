@@ -93,10 +93,18 @@ func TestOutcome(t *testing.T) {
 		"Permission denied by PermissionRequest hook":                                                                 "denied hook",
 		"Bash operation blocked by hook:\nPreToolUse:Bash hook blocking error from command: \"guard\": no":            "denied hook",
 		"PreToolUse:Bash hook blocking error from command: \"guard\": no":                                             "denied hook",
+		"Agent type 'x' has been denied by permission rule 'Agent(x)' from project settings.":                         "denied permissions",
+		"sed command requires approval (contains potentially dangerous operations)":                                   "denied permissions",
+		"This Bash command contains multiple operations. The following part requires approval: git push":              "denied permissions",
+		"Compound command contains cd with write operation - this requires approval":                                  "denied permissions",
+		"Current permission mode (Accept edits) requires approval for this Bash command":                              "denied permissions",
+		"ls in '/etc' needs approval. The path is outside the working directories for this session":                   "denied permissions",
 		"Exit code 1\nmerge requires approval":                                                                        "error ",
 		"Exit code 1: the request was blocked. For security reasons":                                                  "error ",
 		"<tool_use_error>File does not exist.</tool_use_error>":                                                       "error ",
 		"<tool_use_error>Sibling tool call errored</tool_use_error>":                                                  "error ",
+		"Execution stopped by hook":                                                                                   "denied hook",
+		"PreToolUse:mcp__x__y hook error: [./guard.sh]: no":                                                           "denied hook",
 		"": "error ",
 	} {
 		status, by := claude.Outcome("Bash", "", text)
@@ -123,6 +131,27 @@ func TestOutcome_TextOfServer(t *testing.T) {
 		"The user doesn't want to proceed with this tool use.", "Permission to use the database: error 17", "[Request interrupted by user", "PreToolUse:x hook error",
 	} {
 		if status, by := claude.Outcome("mcp__db__drop", "", text); status != events.ToolError {
+			t.Errorf("%q: %s %s", text, status, by)
+		}
+	}
+}
+
+// The agent chooses the names of files, which are in the errors of built-in tools.
+//
+//guarantee:outcome-text
+func TestOutcome_FileNames(t *testing.T) {
+	for _, text := range []string{
+		"ENOENT: no such file or directory, open '/p/needs approval.md'",
+		"ENOENT: no such file or directory, open 'x' was blocked by a deny rule.'",
+		"EACCES: permission denied, open '/p/this requires approval'",
+		"EISDIR: illegal operation on a directory, read '/p/x was blocked. For security'",
+		"File does not exist: a hook blocking error",
+		"File does not exist. Did you mean this requires approval?",
+		"<tool_use_error>File does not exist. Did you mean Bash operation blocked by hook:",
+		"Agent type 'a' has been denied by permission rule 'b' from settings' not found. Available agents: c",
+		"Unable to read x stopped by hook.md stopped by hook",
+	} {
+		if status, by := claude.Outcome("Write", "", text); status != events.ToolError {
 			t.Errorf("%q: %s %s", text, status, by)
 		}
 	}

@@ -3,6 +3,8 @@ package dialogue
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
@@ -97,17 +99,26 @@ func (m *piMessage) answered(e *entry) {
 	}
 }
 
+var (
+	// piTools are the tools of pi itself. Extensions add others, and choose their texts.
+	piTools   = []string{"bash", "edit", "find", "grep", "ls", "read", "write"}
+	piAborted = regexp.MustCompile(`(?:^Operation|(?:^|\n)Command) aborted$`)
+	piBlocked = regexp.MustCompile(`^Tool execution was blocked[^\n]*$`)
+)
+
 func (m *piMessage) result() events.ToolResultData {
 	data := told(m.IsError, m.Content)
-	said := ingest.Flatten(m.Content)
+	said := strings.TrimSpace(ingest.Flatten(m.Content))
+	if !m.IsError {
+		return data
+	}
+	data.ExitCode = lastExit(said)
 	switch {
-	case !m.IsError:
-	case strings.Contains(said, "Operation aborted"), strings.Contains(said, "Command aborted"):
+	case data.ExitCode != nil, !slices.Contains(piTools, m.Tool): // the output of a command, or the text of an extension
+	case piAborted.MatchString(said):
 		data.Status, data.Error.Class = events.ToolInterrupted, "interrupted"
-	case strings.HasPrefix(said, "Tool execution was blocked"):
+	case piBlocked.MatchString(said):
 		data.Status, data.DeniedBy, data.Error.Class = events.ToolDenied, events.DeniedByHook, "blocked_by_hook"
-	default:
-		data.ExitCode = lastExit(said)
 	}
 	return data
 }

@@ -3,7 +3,7 @@ package dialogue
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
+	"regexp"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/gemini"
@@ -101,6 +101,9 @@ func (l *qwenLine) part(raw json.RawMessage) part {
 	return p
 }
 
+// permissionText is the beginning of the text with which a fork of Gemini CLI refuses a call.
+var permissionText = regexp.MustCompile(`^\w+(?: \w+)? requires permission to use `)
+
 func (f *functionResponse) outcome(status, kind string, raw json.RawMessage) events.ToolResultData {
 	failure := ingest.Text(f.Response.Error)
 	said := failure + ingest.Text(f.Response.Output)
@@ -111,7 +114,8 @@ func (f *functionResponse) outcome(status, kind string, raw json.RawMessage) eve
 		}
 	}
 	data := gemini.Outcome(f.Name, status, said, raw)
-	if kind == "execution_denied" || strings.Contains(failure, " requires permission to use ") {
+	refused := data.ExitCode == nil && !gemini.OfServer(f.Name) && permissionText.MatchString(failure)
+	if kind == "execution_denied" || refused {
 		data.Status, data.DeniedBy = events.ToolDenied, events.DeniedByPermissions
 		if data.Error == nil {
 			data.Error, data.Result = ingest.Failed(said, raw)

@@ -3,6 +3,7 @@ package gemini
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,11 +97,11 @@ func Outcome(tool, status, said string, result json.RawMessage) events.ToolResul
 	data.Status = events.ToolError
 	data.Error, data.Result = ingest.Failed(cmp.Or(said, status), result)
 	switch {
-	case status == "cancelled" && personRefused(said):
+	case status == "cancelled" && personText.MatchString(said):
 		data.Status, data.DeniedBy, data.Error.Class = events.ToolDenied, events.DeniedByUser, "rejected"
 	case status == "cancelled":
 		data.Status, data.Error.Class = events.ToolInterrupted, "interrupted"
-	case !ran: // a command that ran chose its output
+	case !ran && !OfServer(tool): // a command that ran chose its output, and a server its answer
 		blocked(&data, said)
 	}
 	return data
@@ -114,17 +115,25 @@ func ended(said string) (exit *int, ran, failed bool) {
 	return nil, killed, killed
 }
 
+var (
+	hookText   = regexp.MustCompile(`^(?:Tool execution blocked|Agent execution stopped by hook): `)
+	policyText = regexp.MustCompile(`^(?:Error: )?Tool execution denied by policy\b`)
+	personText = regexp.MustCompile(`^(?:\[Operation Cancelled\] Reason: )?User (?:did not allow tool call|denied execution)`)
+)
+
 func blocked(data *events.ToolResultData, said string) {
 	switch {
-	case strings.HasPrefix(said, "Tool execution blocked: "), strings.HasPrefix(said, "Agent execution stopped by hook: "):
+	case hookText.MatchString(said):
 		data.Status, data.DeniedBy, data.Error.Class = events.ToolDenied, events.DeniedByHook, "blocked_by_hook"
-	case strings.Contains(said, "Tool execution denied by policy"):
+	case policyText.MatchString(said):
 		data.Status, data.DeniedBy = events.ToolDenied, events.DeniedByPermissions
 	}
 }
 
-func personRefused(said string) bool {
-	return strings.Contains(said, "User did not allow tool call") || strings.Contains(said, "User denied execution")
+// OfServer reports whether an MCP server or a program of the project runs the tool and writes its
+// results.
+func OfServer(tool string) bool {
+	return strings.HasPrefix(tool, "mcp_") || strings.HasPrefix(tool, "discovered_tool_") || strings.Contains(tool, "__")
 }
 
 func (k toolCall) output() string {

@@ -41,10 +41,10 @@ func FailureClass(text string) string {
 	return ""
 }
 
-// Failed returns the failure of a tool call with this message. The second result is content, or nil
+// Failed returns the failure of a tool call with this message, of which it keeps both ends. The second result is content, or nil
 // if content is only the message.
 func Failed(message string, content json.RawMessage) (*events.Failure, json.RawMessage) {
-	f := &events.Failure{Message: Clip(message, MaxMessage)}
+	f := &events.Failure{Message: ClipMiddle(message, MaxMessage)}
 	if len(content) > 0 && content[0] == '"' && len(message) <= MaxMessage {
 		return f, nil
 	}

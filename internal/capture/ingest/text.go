@@ -57,7 +57,23 @@ func Clip(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// Limits in bytes for [Clip].
+// ClipMiddle cuts the middle out of a text of more than n bytes, between two characters, and puts
+// " … " there. The cause of a failure can be at both ends.
+func ClipMiddle(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	from, to := n/2, len(s)-n/2
+	for from > 0 && !utf8.RuneStart(s[from]) {
+		from--
+	}
+	for to < len(s) && !utf8.RuneStart(s[to]) {
+		to++
+	}
+	return s[:from] + " … " + s[to:]
+}
+
+// Limits in bytes for [Clip] and [ClipMiddle].
 const (
 	MaxInput   = 300  // of a prompt in a summary
 	MaxOutput  = 600  // of an answer in a summary

@@ -229,7 +229,7 @@ func TestEvents_Payloads(t *testing.T) {
 		{"Prompt", string(byKind[events.PromptSubmit][0].Data), `{"prompt":"see","raw":[{"type":"image","source":{}},{"type":"text","text":"see"}]}`},
 		{"Args", string(byKind[events.ToolBefore][0].Data), `{"tool":"Bash","args":{"command":"a < b"}}`},
 		{"ShortError", string(byKind[events.ToolResult][0].Data), `{"tool":"Bash","status":"error","error":{"message":"Exit code 1"},"exit_code":1,"duration_ms":2250}`},
-		{"LongError", string(byKind[events.ToolResult][1].Data), `{"tool":"Bash","status":"error","result":"` + long + `","error":{"message":"` + long[:2000] + `…"},"duration_ms":12,"raw":{"durationMs":12}}`},
+		{"LongError", string(byKind[events.ToolResult][1].Data), `{"tool":"Bash","status":"error","result":"` + long + `","error":{"message":"` + long[:1000] + " … " + long[:1000] + `"},"duration_ms":12,"raw":{"durationMs":12}}`},
 		{"Response", ingesttest.Payload[events.ResponseCompletedData](t, byKind[events.ResponseCompleted][0]).TokensUsed, &events.Tokens{Input: 1, Output: 20, CacheCreation: 3, CacheRead: 4}},
 		{"StepDuration", ingesttest.Payload[events.StepFinishedData](t, byKind[events.StepFinished][0]).DurationMS, int64(4321)},
 		{"RunFinished", ingesttest.Payload[events.RunFinishedData](t, byKind[events.RunFinished][0]), events.RunFinishedData{

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/intake"
 	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
@@ -44,6 +45,10 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxBytes))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, errTooLarge
+	}
+	if busy, ok := errors.AsType[*intake.BusyError](err); ok {
+		busy.SetHeader(w.Header())
+		return nil, &refusal{busy.Status, busy.Error()}
 	}
 	if err != nil {
 		return nil, &refusal{http.StatusBadRequest, "the body was cut off"}

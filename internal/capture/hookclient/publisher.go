@@ -80,7 +80,24 @@ func (p *publisherClient) post(ctx context.Context, path, contentType string, bo
 	return resp.Body, err
 }
 
+// do sends a request. If the publisher has no place for a request that needs a decision, do sends it
+// again while there is time.
 func (p *publisherClient) do(ctx context.Context, req hooksocket.Request, wait time.Duration) (hooksocket.Response, error) {
+	for until := time.Now().Add(wait); ; {
+		resp, err := p.try(ctx, req, wait)
+		pause, busy := hooksocket.IsBusy(resp.Header)
+		if wait = time.Until(until) - pause; !busy || wait <= quickResponse {
+			return resp, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return resp, err
+		}
+	}
+}
+
+func (p *publisherClient) try(ctx context.Context, req hooksocket.Request, wait time.Duration) (hooksocket.Response, error) {
 	send, err := p.transport()
 	if err != nil {
 		return hooksocket.Response{}, err

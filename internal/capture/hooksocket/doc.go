@@ -37,6 +37,9 @@ const (
 	// BeginHeader is the Unix time in milliseconds after which the publisher must refuse the
 	// payload. The sender then records it itself.
 	BeginHeader = "Hooktrail-Begin"
+	// BusyHeader marks the response of a publisher that has no place for a request. The header
+	// Retry-After says when it may have one.
+	BusyHeader = "Hooktrail-Busy"
 )
 
 // BeginWithin returns the value of BeginHeader for a sender that waits for the given time. The
@@ -50,4 +53,20 @@ func BeginWithin(wait time.Duration) string {
 func IsLate(header string) bool {
 	until, err := strconv.ParseInt(header, 10, 64)
 	return err == nil && time.Now().UnixMilli() > until
+}
+
+// maxPause limits the time in Retry-After that a client accepts.
+const maxPause = 10 * time.Second
+
+// IsBusy reports whether the publisher had no place for a request, and after which pause it may have
+// one.
+func IsBusy(h Header) (pause time.Duration, busy bool) {
+	if h.Get(BusyHeader) == "" {
+		return 0, false
+	}
+	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 16)
+	if err != nil || seconds == 0 {
+		return time.Second, true
+	}
+	return min(time.Duration(seconds)*time.Second, maxPause), true
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
+	"github.com/hooktrail/hooktrail/internal/capture/intake"
 	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/internal/platform/hookid"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -78,6 +79,11 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(hooks.DefaultChainTimeout + replyTimeout))
 	if err != nil {
 		status := http.StatusBadRequest
+		if busy, ok := errors.AsType[*intake.BusyError](err); ok {
+			setBusy(w, err)
+			s.refuse(w, r, busy.Status, err)
+			return
+		}
 		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 			status = http.StatusRequestEntityTooLarge
 		}

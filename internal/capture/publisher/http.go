@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/otlp"
+	"github.com/hooktrail/hooktrail/internal/capture/intake"
 	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 	"github.com/hooktrail/hooktrail/internal/stream/admission"
@@ -36,6 +37,8 @@ type HandlerOptions struct {
 	Decisions http.Handler // handler of POST /v1/decisions; may be nil
 	Hooks     http.Handler // handler of POST /v1/hooks/{tool}; may be nil
 	Idle      *IdleRuns    // ends runs of logs; may be nil
+
+	Room intake.Limits // of open requests and their bodies
 }
 
 // Handler returns the handler of all endpoints below /v1, which docs/http.md describes.
@@ -46,14 +49,14 @@ type HandlerOptions struct {
 //
 // If tokens are required, a caller needs a bearer token and acts only for the tenant of
 // the token. If the Appender returns a [quota.ExceededError], the caller gets 429 with
-// Retry-After.
+// Retry-After. Requests and bodies beyond opts.Room get 429 or 503.
 //
 // The handler refuses other origins, so that web pages cannot write events. Without AllowRemote, it
 // also refuses host names outside the loopback.
 func Handler(to Appender, opts HandlerOptions) http.Handler {
 	opts.MaxBody = cmp.Or(opts.MaxBody, DefaultMaxBody)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	h := &handler{to: to, logs: to, opts: opts, calls: agents.NewCallIDs(), decoding: make(chan struct{}, maxDecoding)}
+	h := &handler{to: to, logs: to, opts: opts, calls: agents.NewCallIDs(), decoding: make(chan struct{}, maxDecoding), room: intake.NewRoom(opts.Room)}
 	h.bodies, _ = to.(bodyLimiter)
 	if opts.Idle != nil {
 		h.to, h.logs = opts.Idle.Others(to), opts.Idle.Ended(to)
@@ -63,7 +66,7 @@ func Handler(to Appender, opts HandlerOptions) http.Handler {
 	}
 	mux := http.NewServeMux()
 	handle := func(pattern string, next http.HandlerFunc) {
-		mux.Handle(pattern, h.local(drained(h.authorized(h.sizeLimited(next)))))
+		mux.Handle(pattern, h.local(drained(h.authorized(h.placed(h.sizeLimited(counted(next)))))))
 	}
 	handle("POST /v1/events", h.events)
 	handle("POST /v1/traces", h.otlp(otlp.Traces))
@@ -85,6 +88,7 @@ type handler struct {
 
 	bodies   bodyLimiter   // nil without limits
 	decoding chan struct{} // a place for each large body that is decoded
+	room     *intake.Room
 }
 
 func (h *handler) local(next http.HandlerFunc) http.Handler {

@@ -31,6 +31,7 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	for got, err := range cehttp.Read(r, maxEvent) { //nolint:contextcheck // Read uses the context of the request
 		if err == nil {
 			err = h.take(r.Context(), h.to, got.Event, &done)
+			forget(r.Context())
 		}
 		if err != nil {
 			h.refuse(w, r, located(problemOf(err), got, done), err)

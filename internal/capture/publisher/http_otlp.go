@@ -118,12 +118,14 @@ func (h *handler) refuseOTLP(w http.ResponseWriter, r *http.Request, media strin
 		if exceeded, ok := errors.AsType[*quota.ExceededError](cause); ok {
 			exceeded.SetRetryAfter(w.Header())
 		}
+		setBusy(w, cause)
 	case p.Status == http.StatusRequestEntityTooLarge:
 		code = grpcResourceExhausted
 	case p.Status >= http.StatusInternalServerError:
 		// Use status 503, because exporters repeat a request after 503 but not after 500.
 		code, p.Status = grpcUnavailable, http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", "1")
+		setBusy(w, cause)
 		h.opts.Logger.WarnContext(r.Context(), "telemetry refused", "status", p.Status, "error", cause)
 	}
 	h.write(w, r, p.Status, media, otlp.Refusal(media, code, p.Detail))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/cehttp"
+	"github.com/hooktrail/hooktrail/internal/capture/intake"
 	"github.com/hooktrail/hooktrail/internal/capture/problem"
 	"github.com/hooktrail/hooktrail/internal/capture/quota"
 	"github.com/hooktrail/hooktrail/internal/stream/admission"
@@ -19,7 +20,10 @@ func problemOf(err error) problem.Problem {
 	refused, isRefused := errors.AsType[*cehttp.Error](err)
 	invalid, isInvalid := errors.AsType[*events.InvalidError](err)
 	_, isExceeded := errors.AsType[*quota.ExceededError](err)
+	busy, isBusy := errors.AsType[*intake.BusyError](err)
 	switch {
+	case isBusy:
+		return problem.Problem{Status: busy.Status, Detail: busy.Error()}
 	case isExceeded:
 		return problem.Problem{Status: http.StatusTooManyRequests, Detail: err.Error(), Attribute: "tenant"}
 	case isRefused:
@@ -54,10 +58,17 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, p problem.Probl
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
+	setBusy(w, cause)
 	if p.Status >= http.StatusInternalServerError {
 		h.opts.Logger.WarnContext(r.Context(), "events refused", "status", p.Status, "error", cause)
 	}
 	if err := p.Write(w); err != nil {
 		h.opts.Logger.DebugContext(r.Context(), "response was not sent", "error", err)
+	}
+}
+
+func setBusy(w http.ResponseWriter, cause error) {
+	if busy, ok := errors.AsType[*intake.BusyError](cause); ok {
+		busy.SetHeader(w.Header())
 	}
 }

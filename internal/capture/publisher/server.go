@@ -9,6 +9,14 @@ import (
 	"net/http"
 	"syscall"
 	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/intake"
+)
+
+// Limits of an HTTP/2 connection.
+const (
+	maxStreams       = 32
+	maxStreamBuffers = 256 << 10 // in bytes
 )
 
 // Listen listens on a TCP address, or nowhere for [NoAddress]. If the address is in use, the error
@@ -31,7 +39,7 @@ func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 // but [Handler] extends them for large requests. Requests continue when ctx ends.
 func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.Logger) (*http.Server, error) {
 	config, err := a.TLS.Config(logger) //nolint:contextcheck // each connection has a context
-	return &http.Server{
+	server := &http.Server{
 		TLSConfig:         config,
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
@@ -42,7 +50,10 @@ func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.L
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ConnContext:       func(ctx context.Context, conn net.Conn) context.Context { return a.withPeer(ctx, conn, logger) },
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
-	}, err
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: maxStreamBuffers},
+	}
+	intake.NewConns(0).Register(server, UserOf)
+	return server, err
 }
 
 // ServeOn accepts connections for a server from [Access.Server]. It ignores server.TLSConfig, which

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/hooksocket"
+	"github.com/hooktrail/hooktrail/internal/capture/intake"
 	"github.com/hooktrail/hooktrail/internal/platform/unixsocket"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -89,10 +90,11 @@ func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove fu
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/hooks/{tool}", s.serveOwn)
 	srv := &http.Server{
-		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute,
+		Handler: s.placedOwn(mux), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:    slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelDebug),
 	}
+	intake.NewConns(0).Register(srv, UserOf)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()
 	select {
@@ -119,4 +121,21 @@ func (s *HookService) serveOwn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.ServeHTTP(w, r)
+}
+
+// placedOwn gives the requests of the data directory's socket places of their own, so that senders
+// over the network do not use them up. Only the owner can connect, so one sender has them all.
+func (s *HookService) placedOwn(next http.Handler) http.Handler {
+	room := intake.NewRoom(intake.Limits{SenderRequests: intake.DefaultRequests, SenderBytes: intake.DefaultBytes})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		place, err := room.Enter("")
+		if err != nil {
+			setBusy(w, err)
+			s.refuse(w, r, problemOf(err).Status, err)
+			return
+		}
+		defer place.Leave()
+		r.Body = place.Body(r)
+		next.ServeHTTP(w, r)
+	})
 }

@@ -23,7 +23,7 @@ var pure = map[string][]string{
 var maxLinked = map[string]int{
 	"cmd/hooktrail-hook":     4,   // it starts for each call of an agent
 	"cmd/hooktrail-capture":  96,  // without hooks files
-	"cmd/publisher":          229, // no SQLite
+	"cmd/publisher":          230, // no SQLite
 	"pkg/events":             1,
 	"pkg/hooks":              2,
 	"pkg/hooks/hookfile":     113,

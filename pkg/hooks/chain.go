@@ -32,10 +32,7 @@ func (h *hook) prepare(opts Options) error {
 		h.timeout = opts.Timeout
 	}
 	if h.onFailure == 0 {
-		h.onFailure = Warn
-		if h.info.blocks {
-			h.onFailure = Block
-		}
+		h.onFailure = opts.failureMode(h.info, h.async)
 	}
 	if h.onFailure == Block && h.info.cannotBlock {
 		h.onFailure = Warn
@@ -106,6 +103,7 @@ type chain struct {
 	async    []*hook
 	judges   int // index of the first hook with Last
 	shortest time.Duration
+	total    time.Duration // all timeouts
 }
 
 func newChain(hooks []*hook, info *pointInfo) *chain {
@@ -127,6 +125,7 @@ func newChain(hooks []*hook, info *pointInfo) *chain {
 	slices.SortStableFunc(c.async, byPriority)
 	c.judges = len(c.hooks)
 	for i, h := range c.hooks {
+		c.total += h.timeout
 		if h.last {
 			c.judges = min(c.judges, i)
 		}

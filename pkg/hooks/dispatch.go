@@ -31,7 +31,9 @@ type dispatch struct {
 	failures   []*HookExecutionError
 	calls      []call // not used yet
 	first      segment
-	waiter     *waiter // nil until the first hook that needs a worker
+	share      share
+	interval   time.Duration // between checks for a hook that does not return
+	waiter     *waiter       // nil until the first hook that needs a worker
 
 	call      atomic.Pointer[call] // the running execution, nil while the worker owns the dispatch
 	cancelled atomic.Int64         // when the caller noticed the end of its context, or 0
@@ -50,6 +52,7 @@ func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *point
 	if r.opts.Appender != nil {
 		f.event = events.NewID()
 	}
+	f.divide()
 	if n := len(f.chain.list()); n > 0 {
 		f.executions = make([]Execution, 0, n)
 		f.calls = make([]call, n)
@@ -104,6 +107,9 @@ func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
 	}
+	if c.deadline = min(c.deadline, f.share.end(c.hook, c.start)); c.deadline <= c.start {
+		return ErrChainTimedOut
+	}
 	f.call.Store(c)
 	// A caller that cancels sets f.cancelled and then reads f.call. This function does the reverse,
 	// so at least one of the two sees the cancellation.
@@ -131,13 +137,13 @@ func (f *dispatch) takeOver() (*call, time.Duration) {
 	f.noteCancelled(now)
 	c := f.call.Load()
 	if c == nil {
-		return nil, f.chain.shortest
+		return nil, f.interval
 	}
 	if left := f.left(c, now); left > 0 {
-		return nil, min(left, f.chain.shortest)
+		return nil, min(left, f.interval)
 	}
 	if !f.call.CompareAndSwap(c, nil) {
-		return nil, f.chain.shortest
+		return nil, f.interval
 	}
 	f.now = now
 	return c, 0

@@ -40,8 +40,11 @@
 //
 // # Time
 //
-// By default, a hook has 5 seconds, and all hooks of a dispatch together have 30 seconds. A hook
-// that is not reached in this time has failed. The context of a hook ends at its deadline and when
+// By default, a hook has 5 seconds, and all hooks of a dispatch together have 30 seconds, or less if
+// the context of the caller ends earlier. If they could need more, a slow hook is stopped earlier, so
+// that each later hook has at least a second, or half of the time that is left if this is too little.
+// Hooks with [Last] have together the longest of their timeouts, at most half of the time. A hook
+// that is not reached in time has failed. The context of a hook ends at its deadline and when
 // the hook returns. Unless the hook is asynchronous, it also ends with the context of the caller.
 //
 // If a hook still runs after its deadline, the dispatch abandons the goroutine and discards a late

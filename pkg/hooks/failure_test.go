@@ -195,3 +195,26 @@ func TestFault_IsWhatContextSays(t *testing.T) {
 		t.Error("other faults are context errors")
 	}
 }
+
+// With the option, a hook without a failure mode blocks wherever a hook can.
+func TestFailure_RegistryBlocks(t *testing.T) {
+	r := tidy(t, NewRegistry(Options{OnFailure: Block}))
+	ToolBefore.On(r, fails(errTest))
+	broken := func(context.Context, Meta, ToolDone, ToolOutcome) (*ToolOutcome, error) { return nil, errTest }
+	ToolResult.On(r, broken, Async())
+	ToolResult.On(r, broken, OnFailure(Warn))
+	ToolResult.On(r, broken)
+	SessionStart.On(r, func(context.Context, Meta, Session) (*SessionDecision, error) { return nil, errTest })
+	RunStarted.On(r, func(context.Context, Meta, events.RunStartedData) error { return errTest })
+	for i, want := range []FailureMode{Block, Warn, Warn, Block, Warn, Warn} {
+		if got := r.List()[i]; got.OnFailure != want {
+			t.Errorf("%d at %s: %s, want %s", i, got.Point, got.OnFailure, want)
+		}
+	}
+	if out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{}); out.Verdict != Deny {
+		t.Errorf("got %+v", out)
+	}
+	if out := ToolResult.Dispatch(t.Context(), r, somewhere, ToolDone{}, ToolOutcome{Status: events.ToolSuccess}); !out.Prevented {
+		t.Errorf("got %+v", out)
+	}
+}

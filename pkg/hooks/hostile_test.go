@@ -83,22 +83,22 @@ func TestHostile_ChainHasAnEnd(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			return nil, nil
 		}
-		for _, name := range []string{"a", "b", "cut", "never"} {
+		for _, name := range []string{"a", "b", "c", "d"} {
 			ToolBefore.On(r, sleepy, Name(name))
 		}
 		ToolBefore.On(r, sleepy, Name("guard"), OnFailure(Block))
 		start := time.Now()
 		out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})
-		if took := time.Since(start); took != 7*time.Second || names(out.Executions) != "a b cut never guard" {
+		if took := time.Since(start); took != 7*time.Second || names(out.Executions) != "a b c d guard" {
 			t.Fatalf("took %v, executions %+v", took, out.Executions)
 		}
-		for i, want := range []string{"", "", "timed out", string(ErrChainTimedOut), string(ErrChainTimedOut)} {
+		for i, want := range []string{"", "timed out", "timed out", "timed out", "timed out"} {
 			if x := out.Executions[i]; x.Error != want || x.TimedOut != (want != "") {
 				t.Errorf("execution %+v, want the error %q", x, want)
 			}
 		}
 		if out.Verdict != Deny {
-			t.Errorf("a blocking hook that was not reached gave %s", out.Verdict)
+			t.Errorf("a blocking hook without time gave %s", out.Verdict)
 		}
 	})
 }

@@ -22,6 +22,7 @@ type Point struct {
 	Class   Class
 	Aliases []string // other names in configuration files, such as "PreToolUse"
 	Async   bool     // whether hooks can be asynchronous
+	Blocks  bool     // whether OnFailure(Block) has an effect
 }
 
 // Points returns all 26 hook points.
@@ -56,7 +57,7 @@ type pointInfo struct {
 }
 
 func (p *pointInfo) describe() Point {
-	return Point{Kind: p.kind, Class: p.class, Aliases: slices.Clone(p.aliases), Async: p.async}
+	return Point{Kind: p.kind, Class: p.class, Aliases: slices.Clone(p.aliases), Async: p.async, Blocks: !p.cannotBlock}
 }
 
 var pointTable = numbered([pointCount]pointInfo{

@@ -28,6 +28,7 @@ type Options struct {
 	Logger       *slog.Logger     // logs failures of hooks, nil to discard them
 	Timeout      time.Duration    // for hooks without a timeout, [DefaultTimeout] unless positive
 	ChainTimeout time.Duration    // for a whole dispatch, [DefaultChainTimeout] unless positive
+	OnFailure    FailureMode      // for hooks without OnFailure at points whose default is Warn
 	Now          func() time.Time // time of a dispatch without Meta.Time, default time.Now
 }
 
@@ -45,6 +46,16 @@ func (o Options) withDefaults() Options {
 		o.ChainTimeout = DefaultChainTimeout
 	}
 	return o
+}
+
+func (o Options) failureMode(info *pointInfo, async bool) FailureMode {
+	switch {
+	case info.blocks || o.OnFailure > Ignore:
+		return Block
+	case o.OnFailure == 0 || o.OnFailure == Block && async:
+		return Warn
+	}
+	return o.OnFailure
 }
 
 // ID is the id of a registered hook, "hook-" and eight hexadecimal digits.

@@ -53,7 +53,7 @@ func (f *dispatch) runPooled(g *segment) int {
 }
 
 func (f *dispatch) await(g *segment) int {
-	f.waiter.timer.Reset(f.chain.shortest)
+	f.waiter.timer.Reset(f.interval)
 	defer f.waiter.timer.Stop()
 	cancelled := f.ctx.Done()
 	for {

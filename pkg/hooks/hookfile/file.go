@@ -44,7 +44,7 @@ type Hook struct {
 	Line      int
 	Priority  int
 	Timeout   time.Duration     // 0 for the default of the registry
-	OnFailure hooks.FailureMode // 0 for the default of the point
+	OnFailure hooks.FailureMode // of the hook or the file, 0 for the default of the point
 	Async     bool
 	Last      bool // runs after all others, on the final value
 	Disabled  bool // Register skips the hook
@@ -111,20 +111,34 @@ func Parse(name string, data []byte) (*File, error) {
 const (
 	hooksKey    = "hooks"
 	policiesKey = "policies"
+	failureKey  = "on_failure" // of the file or of a hook
 )
 
+var topKeys = []string{hooksKey, policiesKey, failureKey}
+
 func (r *reader) top(root *yaml.Node, f *File) {
+	blocks := false
 	for _, e := range r.entries(root, "the file") {
 		switch e.name {
 		case hooksKey:
 			r.hooks(e.value, f)
+		case failureKey:
+			s, _ := r.word(e.value, failureKey, fileFailureWords)
+			blocks = s == hooks.Block.String()
 		case policiesKey:
 			f.Policies = r.policies(e.value)
 		default:
-			r.wrong(e.key, "unknown key %q; %s", clip(e.name), oneOf(e.name, []string{hooksKey, policiesKey}))
+			r.wrong(e.key, "unknown key %q; %s", clip(e.name), oneOf(e.name, topKeys))
+		}
+	}
+	for i := range f.Hooks {
+		if h := &f.Hooks[i]; blocks && h.OnFailure == 0 && h.canBlock() {
+			h.OnFailure = hooks.Block
 		}
 	}
 }
+
+func (h *Hook) canBlock() bool { return h.Point.Blocks && !h.Async }
 
 func (r *reader) hooks(n *yaml.Node, f *File) {
 	for _, e := range r.entries(n, hooksKey) {

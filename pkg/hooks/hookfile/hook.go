@@ -84,6 +84,7 @@ func (r *hookReader) complete(n *yaml.Node) {
 		return
 	}
 	r.checkAsync()
+	r.checkBlocks()
 	r.checkDecides(n)
 	if match, ok := r.seen[matchKey]; ok && !wire.AboutTool(h.Point.Kind) {
 		for _, e := range r.entries(match, r.path+".match") {
@@ -109,6 +110,17 @@ func (r *hookReader) checkAsync() {
 		r.wrong(r.seen[asyncKey], "%s.async: the decision would be lost; leave async out", r.path)
 	default:
 		r.wrong(r.seen[asyncKey], "%s.async: %s goes on with what the hook returns; leave async out", r.path, h.Event)
+	}
+}
+
+func (r *hookReader) checkBlocks() {
+	h := r.hook
+	switch {
+	case h.OnFailure != hooks.Block || h.canBlock():
+	case h.Async:
+		r.wrong(r.seen[failureKey], "%s.on_failure: nothing waits for an async hook, so it cannot block; leave async out, or write warn", r.path)
+	default:
+		r.wrong(r.seen[failureKey], "%s.on_failure: %s cannot be blocked; write warn, or use an event before it", r.path, h.Event)
 	}
 }
 

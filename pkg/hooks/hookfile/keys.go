@@ -42,6 +42,11 @@ func typeNames() []string {
 	return []string{string(CommandType), string(MatcherType), string(LLMType), string(HTTPType), string(NATSType)}
 }
 
+var (
+	failureWords     = []string{"warn", "block", "ignore"}
+	fileFailureWords = []string{"warn", "block"}
+)
+
 var failureModes = map[string]hooks.FailureMode{"warn": hooks.Warn, "block": hooks.Block, "ignore": hooks.Ignore}
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -83,10 +88,10 @@ var commonKeys = []key{
 		schema: object{"type": "integer", "minimum": 1}, read: (*hookReader).readTimeout,
 	},
 	{
-		name: "on_failure", about: "what happens when the hook fails: warn goes on, block denies, ignore goes on without a word",
-		schema: enum("warn", "block", "ignore"),
+		name: failureKey, about: "what happens when the hook fails: warn goes on, block denies, ignore goes on without a word",
+		schema: enum(failureWords...),
 		read: func(r *hookReader, n *yaml.Node, what string) {
-			if s, ok := r.word(n, what, []string{"warn", "block", "ignore"}); ok {
+			if s, ok := r.word(n, what, failureWords); ok {
 				r.hook.OnFailure = failureModes[s]
 			}
 		},

@@ -34,6 +34,7 @@ func Schema() ([]byte, error) {
 		"properties": object{
 			hooksKey:    object{"type": "object", "properties": events, "additionalProperties": false, "description": "hooks by the event they are for"},
 			policiesKey: policiesSchema(),
+			failureKey:  described(enum(fileFailureWords...), "block is the on_failure of every hook that has none and can block; warn is the default"),
 		},
 		"additionalProperties": false,
 		"minProperties":        1,

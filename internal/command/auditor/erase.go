@@ -53,7 +53,10 @@ no enrolled key has signed the answer.
 The target comes from the command line only, and not from a variable such as
 HOOKTRAIL_RUN. A hold (auditor hold) prevents an erasure. Manifests, seals, gap
 records and the auditor's own records have no payload and stay. The stream's copy
-expires by the limits of the stream.`,
+expires by the limits of the stream.
+
+A repeated erase gives no new order. It finishes an erasure that was interrupted, waits
+for the answer of the tracker, and exits with 0.`,
 		Example: `  auditor erase --run r-42 --reason "subject request" --ticket DSR-88 --dry-run
   auditor erase --tenant acme --user jane --reason "subject request" --ticket DSR-88 --by jdoe
   auditor erase --event 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01 --reason "a password" --json`,
@@ -83,12 +86,14 @@ type Change struct {
 	DryRun  bool  `json:"dry_run,omitempty"` // nothing was ordered
 	// NeedsApproval is only set with --dry-run. It means that a second person must approve the
 	// order.
-	NeedsApproval bool            `json:"needs_approval,omitempty"`
-	Effects       []ledger.Effect `json:"effects,omitempty"` // of each order: done, void, held, floor or proposed
-	By            string          `json:"by"`                // person that gave the order
-	Reason        string          `json:"reason"`
-	Ticket        string          `json:"ticket,omitempty"`
-	Stream        StreamCopy      `json:"stream_copy,omitempty"` // kept, endless, gone or unknown
+	NeedsApproval bool `json:"needs_approval,omitempty"`
+	// Repeated means that an earlier erasure removed the records, and that this one finished it.
+	Repeated bool            `json:"repeated,omitempty"`
+	Effects  []ledger.Effect `json:"effects,omitempty"` // of each order: done, void, held, floor or proposed
+	By       string          `json:"by"`                // person that gave the order
+	Reason   string          `json:"reason"`
+	Ticket   string          `json:"ticket,omitempty"`
+	Stream   StreamCopy      `json:"stream_copy,omitempty"` // kept, endless, gone or unknown
 	// Expires is when the event stream deletes its last copy of the records, if there is a copy
 	// and it expires.
 	Expires *time.Time            `json:"stream_copy_expires,omitempty"`
@@ -114,12 +119,33 @@ func (e *eraseFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return err
 	}
 	if len(o.Leaves) == 0 {
-		return fmt.Errorf("ledger of tenant %q has no payload to erase for %s", r.Tenant(), selectionText(o.Selection))
+		return e.repeat(cmd, shared, r, o)
 	}
 	if err := refuseHeld(cmd.Context(), r, o); err != nil {
 		return err
 	}
 	return e.carryOut(cmd, shared, r, []ledger.Order{o})
+}
+
+// repeat finishes an erasure whose command or auditor was killed behind the effect.
+func (e *eraseFlags) repeat(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, o ledger.Order) error {
+	done, err := r.Orders().Done(cmd.Context(), o.Action, o.Selection)
+	if err == nil && (len(done) == 0 || e.dryRun) {
+		err = fmt.Errorf("ledger of tenant %q has no payload to erase for %s", r.Tenant(), selectionText(o.Selection))
+	}
+	if err != nil {
+		return err
+	}
+	ids := make([]string, 0, len(done))
+	for _, d := range done {
+		ids = append(ids, d.Order.ID)
+	}
+	if done, err = e.await(cmd, shared, r, ids); err != nil {
+		return err
+	}
+	c := changeOf(done[0].Order)
+	c.Tenant, c.Repeated = r.Tenant(), true
+	return e.report(cmd, shared, r, c, done, nil)
 }
 
 func refuseHeld(ctx context.Context, r *ledger.Reader, o ledger.Order) error {
@@ -136,10 +162,8 @@ func refuseHeld(ctx context.Context, r *ledger.Reader, o ledger.Order) error {
 
 func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) error {
 	first := orders[0]
-	c := Change{
-		Tenant: r.Tenant(), Action: first.Action, By: first.By, Reason: first.Reason, Ticket: first.Ticket,
-		What: first.Selection, DryRun: f.dryRun, Orders: []string{},
-	}
+	c := changeOf(first)
+	c.Tenant, c.DryRun = r.Tenant(), f.dryRun
 	if f.dryRun {
 		for _, o := range orders {
 			c.Records += o.Leaves.Count()
@@ -155,6 +179,16 @@ func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.
 	if len(done) == 0 {
 		return err
 	}
+	return f.report(cmd, shared, r, c, done, err)
+}
+
+func changeOf(o ledger.Order) Change {
+	return Change{
+		Tenant: o.Tenant, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, What: o.Selection, Orders: []string{},
+	}
+}
+
+func (f *orderFlags) report(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, c Change, done []ledger.Outcome, err error) error {
 	for _, d := range done {
 		c.Orders, c.Effects = append(c.Orders, d.Order.ID), append(c.Effects, d.Effect)
 		c.Records += d.Removed
@@ -205,6 +239,9 @@ func printChange(out io.Writer, c Change) {
 		}
 		fmt.Fprintf(out, "would be %s: %s of tenant %s\n", word, records, termtext.Printable(c.Tenant))
 		return
+	}
+	if c.Repeated {
+		word = "erased before, and now from all files"
 	}
 	fmt.Fprintf(out, "%s: %s of tenant %s; their leaves and all proofs are unchanged\n", word, records, termtext.Printable(c.Tenant))
 	for _, id := range c.Orders {

@@ -120,7 +120,12 @@ func TestErase_Command(t *testing.T) {
 	if len(filesWith(t, dir, "something else")) == 0 {
 		t.Error("another run was erased")
 	}
-	order(t, 1, nil, erase...) // nothing is left to erase
+	var again Change
+	order(t, 0, &again, erase...)
+	if !again.Repeated || again.Records != 20 || !slices.Equal(again.Orders, done.Orders) {
+		t.Errorf("erased again: %+v, want the records of %+v", again, done)
+	}
+	order(t, 1, nil, append(erase, "--dry-run")...) // nothing is left to erase
 	if status, out := command(t, append([]string{"replay", "--run", "run-1"}, at...)...); status != 0 || out != "" {
 		t.Errorf("replay of the run: exit %d, %q, want nothing but a warning", status, out)
 	}

@@ -43,6 +43,12 @@ func (l lines) redacted(r verifier.Redacted) {
 	}
 }
 
+func (l lines) unclean(r verifier.Redacted) {
+	if r.Unclean {
+		l.print("", "  ", "erased text is not yet removed from the ledger's files: repeat auditor erase, or start the service")
+	}
+}
+
 func stopper(e ledger.Effect) string {
 	switch e { //nolint:exhaustive // other effects stop no order
 	case ledger.EffectFloor:

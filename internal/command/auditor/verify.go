@@ -18,6 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
@@ -185,6 +186,9 @@ func (v verification) judge(cmd *cobra.Command, shared *cli.Shared, opts verifie
 	report, err := verifier.Verify(cmd.Context(), path, opts)
 	if errors.Is(err, os.ErrNotExist) && v.file == "" {
 		err = noLedger(shared.DataDir, shared.TenantOrDefault(), path)
+	}
+	if err == nil {
+		report.Redacted.Unclean, err = writer.UncleanFile(path)
 	}
 	return report, asked.about(cmd.Context(), report), err
 }

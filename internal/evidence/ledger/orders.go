@@ -133,6 +133,25 @@ func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, 
 	return done, ok, err
 }
 
+// Done returns the orders with this action and selection that took effect, the oldest first.
+func (r Orders) Done(ctx context.Context, action events.AuditAction, what OrderSelection) (list []Outcome, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		leaves, err := sqlitetx.Ints(conn, "SELECT leaf FROM orders WHERE action = ? AND effect = ? ORDER BY leaf", string(action), string(EffectDone))
+		for _, leaf := range leaves {
+			if err != nil {
+				break
+			}
+			done := Outcome{Leaf: leaf, Effect: EffectDone}
+			if done.Order, err = ReadOrder(conn, leaf); err == nil && done.Order.Selection == what {
+				done.Removed, err = sqlitetx.Int(conn, "SELECT count(*) FROM erased WHERE ordered = ?", leaf)
+				list = append(list, done)
+			}
+		}
+		return err
+	})
+	return list, err
+}
+
 // Signed returns the signed order that the event at leaf contains.
 func (r Orders) Signed(ctx context.Context, leaf int64) (signed string, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {

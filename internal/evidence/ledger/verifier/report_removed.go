@@ -22,6 +22,10 @@ type Redacted struct {
 	Rules   []OrderAt `json:"rules,omitempty"`
 	Waiting []OrderAt `json:"waiting,omitempty"`
 
+	// Unclean means that the files of the ledger may still contain erased payloads. The reader of the
+	// files sets it.
+	Unclean bool `json:"unclean,omitempty"`
+
 	// Part means that the report covers only a part of a ledger. Holds are then not counted,
 	// because other parts may contain some.
 	Part bool `json:"part,omitempty"`

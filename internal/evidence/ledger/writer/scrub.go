@@ -30,8 +30,11 @@ func Unclean(dir, tenant string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return hasMarker(path)
+	return UncleanFile(path)
 }
+
+// UncleanFile is like [Unclean] for the ledger at path.
+func UncleanFile(path string) (bool, error) { return hasMarker(path) }
 
 func hasMarker(path string) (bool, error) {
 	_, err := os.Stat(filepath.Join(filepath.Dir(path), markerName))

@@ -52,7 +52,7 @@ func printRest(l lines, r verifier.Report) {
 	l.witnesses(r.Witnesses)
 	l.timeStamps(r.TimeStamps)
 	l.redacted(r.Redacted)
-	l.unclean(r.Redacted)
+	printUnclean(l, r.Redacted)
 	l.keys(r)
 	l.setApart(r)
 	l.deniedResults(r)

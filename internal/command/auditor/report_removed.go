@@ -43,7 +43,7 @@ func (l lines) redacted(r verifier.Redacted) {
 	}
 }
 
-func (l lines) unclean(r verifier.Redacted) {
+func printUnclean(l lines, r verifier.Redacted) {
 	if r.Unclean {
 		l.print("", "  ", "erased text is not yet removed from the ledger's files: repeat auditor erase, or start the service")
 	}

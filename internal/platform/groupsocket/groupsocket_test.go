@@ -160,3 +160,36 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// A restart gives the socket its mode again, whatever the one of an ended process has. It replaces
+// nothing that another process serves.
+//
+//guarantee:socket-safe
+func TestListen_Restart(t *testing.T) {
+	for _, mode := range []os.FileMode{0o666, 0o600, 0o777} {
+		o := Options{Path: filepath.Join(folder(t), "s.sock")}
+		l, _ := listen(t, o)
+		if err := errors.Join(l.Close(), os.Chmod(o.Path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		if os.Geteuid() == 0 {
+			if err := os.Chown(o.Path, 1002, 1002); err != nil {
+				t.Fatal(err)
+			}
+		}
+		listen(t, o)
+		info, err := os.Lstat(o.Path)
+		if err != nil || info.Mode().Perm() != 0o660 || unixsocket.Owner(info) != os.Geteuid() {
+			t.Errorf("after mode %v: got %v of user %d, %v", mode, info.Mode(), unixsocket.Owner(info), err)
+		}
+	}
+	path := filepath.Join(folder(t), "d.sock")
+	other, err := net.ListenPacket("unixgram", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, _, err := (Options{Path: path}).Listen(t.Context()); err == nil {
+		t.Error("replaced the socket of another service")
+	}
+}

@@ -53,6 +53,7 @@ var (
 	ErrFull          = outbox.ErrFull
 	ErrTooLarge      = outbox.ErrTooLarge
 	ErrShed          = outbox.ErrShed
+	ErrInUse         = outbox.ErrInUse
 	ErrForeignTenant = outbox.ErrForeignTenant
 	ErrDuplicate     = outbox.ErrDuplicate
 	ErrPermission    = outbox.ErrPermission

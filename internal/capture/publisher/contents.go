@@ -55,7 +55,7 @@ func openContents(dir, version string, key []byte) (*contents, error) {
 
 func openImport(ctx context.Context, opts ImportOptions, key []byte) (*publish.Publisher, *contents, error) {
 	p, err := openOutbox(ctx, opts.Broker, opts.DataDir,
-		publish.Options{Name: "import", Tenant: opts.Tenant, Unique: true, Redactor: opts.Redactor, Full: publish.Block}, opts.Logger)
+		publish.Options{Name: "import", Tenant: opts.Tenant, Unique: true, Redactor: opts.Redactor, Full: publish.Block, LockWait: lockWait}, opts.Logger)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -172,7 +172,10 @@ func (f *feed) add(m Malformed) {
 func outboxDir(dataDir, name string) string { return filepath.Join(dataDir, "outbox", name) }
 
 const (
-	lockWarning      = 2 * time.Second
+	lockWarning = 2 * time.Second
+	// lockWait is how long an import or pipe waits for another one, which may follow its files for
+	// ever.
+	lockWait         = time.Minute
 	interruptedFlush = 2 * time.Second
 )
 
@@ -189,10 +192,18 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	opts.SubjectPrefix, opts.StreamPrefix = b.Space().Prefix, b.Space().StreamPrefix
 	opts.Issuer = broker.Issuer(dataDir, logger)
 	notice := time.AfterFunc(lockWarning, func() {
-		logger.WarnContext(ctx, "waiting for another process to release the outbox", "outbox", opts.Dir)
+		process := 0
+		if list, err := Outboxes(dataDir, opts.Name); err == nil {
+			process = list[0].Process
+		}
+		logger.WarnContext(ctx, "waiting for another process to release the outbox", "outbox", opts.Dir, "process", process)
 	})
 	defer notice.Stop()
-	return publish.Open(ctx, b.Conn(), opts)
+	p, err := publish.Open(ctx, b.Conn(), opts)
+	if errors.Is(err, publish.ErrInUse) && ctx.Err() == nil {
+		return nil, fmt.Errorf("%w: wait until that process ends, or stop it", err)
+	}
+	return p, err
 }
 
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {

@@ -42,7 +42,7 @@ type PipeSummary struct {
 func Pipe(ctx context.Context, in io.Reader, opts PipeOptions) (PipeSummary, error) {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	p, err := openOutbox(ctx, opts.Broker, opts.DataDir,
-		publish.Options{Name: "pipe", Tenant: opts.Tenant, Unique: true, UniqueSame: true, Redactor: opts.Redactor, Full: publish.Block}, opts.Logger)
+		publish.Options{Name: "pipe", Tenant: opts.Tenant, Unique: true, UniqueSame: true, Redactor: opts.Redactor, Full: publish.Block, LockWait: lockWait}, opts.Logger)
 	if err != nil {
 		return PipeSummary{}, err
 	}

@@ -28,6 +28,8 @@ var (
 	ErrTooLarge = errors.New("event is larger than the quota of the outbox")
 	// ErrShed means that the outbox has no room and the policy is [Shed].
 	ErrShed = errors.New("event was shed: outbox is full")
+	// ErrInUse means that another process has the outbox open. The error names the process.
+	ErrInUse = disk.ErrInUse
 	// ErrForeignTenant means that [Options.Tenant] is set and the event has another tenant.
 	ErrForeignTenant = errors.New("event belongs to another tenant")
 	// ErrDuplicate means that [Options.Unique] is set and an event with this source and id was
@@ -122,6 +124,7 @@ type Options struct {
 	KeepSent    time.Duration // time that sent events stay on disk, default 1 min
 	SealDelay   time.Duration // idle time before a continued run is sealed again, default 30 s
 	Heartbeat   time.Duration // announced time between manifests, default 10 min, negative for none
+	LockWait    time.Duration // time limit of Open for another process that has the outbox open, default none
 
 	// Journal is a folder outside of Dir that lists the outbox, so that a loss of the outbox is
 	// noticed. Empty means no journal.
@@ -209,6 +212,7 @@ func (o Options) Validate() error {
 		{o.AckWait < 0, "AckWait: negative"},
 		{o.SealDelay < 0, "SealDelay: negative"},
 		{o.KeepSent < 0, "KeepSent: negative"},
+		{o.LockWait < 0, "LockWait: negative"},
 		{o.Heartbeat > events.MaxInterval*time.Second, "Heartbeat: longer than 366 days"},
 	} {
 		if check.wrong {

@@ -55,7 +55,7 @@ func open(ctx context.Context, server transport.Server, opts Options) (*Publishe
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := disk.Lock(ctx, opts.lockFile())
+	lock, err := lockFor(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +80,15 @@ func open(ctx context.Context, server transport.Server, opts Options) (*Publishe
 		p.run(run)
 	}()
 	return p, nil
+}
+
+func lockFor(ctx context.Context, opts Options) (*os.File, error) {
+	if opts.LockWait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, opts.LockWait)
+		defer cancel()
+	}
+	return disk.Lock(ctx, opts.lockFile())
 }
 
 func openBox(ctx context.Context, opts Options) (*outbox, *cursor.Cursor, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -198,8 +199,14 @@ func TestOpen_SecondProcessWaits(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := Open(ctx, atomicbatch.Over(nc), opts)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "another process") {
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrInUse) {
 		t.Errorf("second open: %v", err)
+	}
+	waiting := opts
+	waiting.LockWait = 50 * time.Millisecond
+	_, err = Open(t.Context(), atomicbatch.Over(nc), waiting)
+	if want := fmt.Sprintf("in use by process %d since 20", os.Getpid()); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), want) {
+		t.Errorf("with a limit: got %v, want %s", err, want)
 	}
 	opened := make(chan error, 1)
 	go func() {

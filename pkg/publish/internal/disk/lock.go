@@ -14,6 +14,9 @@ import (
 
 const lockPoll = 25 * time.Millisecond
 
+// ErrInUse means that another process has locked the file.
+var ErrInUse = errors.New("in use")
+
 // Lock locks the file at path exclusively. It waits until ctx ends. Closing the file ends the lock.
 func Lock(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -32,11 +35,25 @@ func Lock(ctx context.Context, path string) (*os.File, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("in use by another process: %w", ctx.Err()), f.Close())
+			return nil, errors.Join(fmt.Errorf("%w by %s: %w", ErrInUse, holder(f), ctx.Err()), f.Close())
 		case <-tick.C:
 		}
 	}
 }
+
+// holder describes the process that has locked f. Lock writes the file when it gets the lock.
+func holder(f *os.File) string {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, maxProcess))
+	process, errNumber := strconv.Atoi(strings.TrimSpace(string(text)))
+	info, errInfo := f.Stat()
+	if errors.Join(err, errNumber, errInfo) != nil {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d since %s", process, info.ModTime().UTC().Format(time.RFC3339))
+}
+
+// maxProcess is the greatest length of a process id in a lock file.
+const maxProcess = 32
 
 func writeProcess(f *os.File) error {
 	err := f.Truncate(0)
@@ -69,7 +86,7 @@ func LockHolder(path string) (isHeld bool, process int, err error) {
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, 0, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, 32))
+	text, err := io.ReadAll(io.LimitReader(f, maxProcess))
 	if err != nil {
 		return true, 0, err
 	}

@@ -106,10 +106,10 @@ func (e *eraseFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Selection = e.what
-	if err := refuseStart(cmd, shared, e.what.Run); err != nil {
+	if err := refuseStart(cmd, shared, &e.what.Run); err != nil {
 		return err
 	}
+	o.Selection = e.what
 	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), "")
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ server for that if no process runs it. Name another server with --nats-url.`,
 			if err != nil {
 				return err
 			}
-			if err := refuseStart(cmd, shared, what.Run); err != nil {
+			if err := refuseStart(cmd, shared, &what.Run); err != nil {
 				return err
 			}
 			what.From, what.To = chosen.From, chosen.To

@@ -3,6 +3,7 @@ package auditor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,16 +18,28 @@ import (
 // It keeps a script that asks for a missing run "r-4" from using run "r-42".
 const leastStart = 8
 
+// exactly precedes the id of a run that also begins the ids of other runs.
+const exactly = "id:"
+
 const startUsage = "the first 8 or more characters of its id are enough if they name one run"
 
-// RunsNamed returns the runs whose ids start with name, the run with the newest record first. If
-// name is the full id of a run, RunsNamed returns only this run.
+// RunsNamed returns the runs whose ids start with name, the run with the newest record first. A run
+// whose full id is name comes first, and alone if name has less than 8 characters, or follows "id:".
+// Otherwise an agent could give a run the short id that a list shows for another run.
 func RunsNamed(ctx context.Context, r *ledger.Reader, name string) (near []string, err error) {
 	has, err := r.Has(ctx, name)
-	if has {
-		near = []string{name}
-	}
-	if err != nil || has {
+	switch id, isID := strings.CutPrefix(name, exactly); {
+	case err != nil:
+		return nil, err
+	case has && utf8.RuneCountInString(name) < leastStart:
+		return []string{name}, nil
+	case has:
+		near, err = r.RunIDs(ctx, name)
+		return slices.DeleteFunc(near, func(run string) bool { return !startsRun(run, name) }), err
+	case isID:
+		if has, err = r.Has(ctx, id); has {
+			near = []string{id}
+		}
 		return near, err
 	}
 	runs, err := r.Runs(ctx)
@@ -64,18 +77,31 @@ func findRun(cmd *cobra.Command, shared *cli.Shared, file string, run *string) e
 		*run = near[0]
 		return nil
 	}
-	return fmt.Errorf("--run %q begins the ids of %d runs: %s", *run, len(near), Candidates(near))
+	return fmt.Errorf("--run %q begins the ids of %d runs: %s%s", *run, len(near), Candidates(near), ExactHint(*run, near))
 }
 
-func refuseStart(cmd *cobra.Command, shared *cli.Shared, run string) error {
-	if near := shortened(cmd.Context(), shared, "", run); len(near) > 0 {
-		return fmt.Errorf("--run %q: the whole id is needed here: %s", run, Candidates(near))
+// ExactHint says how to name the run whose whole id is name, if near has it and other runs.
+func ExactHint(name string, near []string) string {
+	if len(near) > 1 && near[0] == name {
+		return "; write " + termtext.ShellQuote(exactly+name) + " for the first"
+	}
+	return ""
+}
+
+func refuseStart(cmd *cobra.Command, shared *cli.Shared, run *string) error {
+	near := shortened(cmd.Context(), shared, "", *run)
+	if len(near) == 1 && near[0] == strings.TrimPrefix(*run, exactly) {
+		*run = near[0]
+		return nil
+	}
+	if len(near) > 0 {
+		return fmt.Errorf("--run %q: the whole id is needed here: %s%s", *run, Candidates(near), ExactHint(*run, near))
 	}
 	return nil
 }
 
 func shortened(ctx context.Context, shared *cli.Shared, file, run string) []string {
-	if utf8.RuneCountInString(run) < leastStart {
+	if utf8.RuneCountInString(run) < leastStart && !strings.HasPrefix(run, exactly) {
 		return nil
 	}
 	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), file)

@@ -44,7 +44,8 @@ func runShowCommand(shared *cli.Shared) *cobra.Command {
 		Short: "Show a run as a waterfall",
 		Long: `Show a run as a waterfall. Each step lists its tool calls with bars for start and
 duration, failures, sub-agents and tokens. The command reads the ledger and needs no
-server. The start of a run's id is enough if it matches one run.
+server. The start of a run's id is enough if it matches one run. id:RUN is the run with
+exactly this id, also if the ids of other runs begin with it.
 
 Each record is compared with its leaf. A row whose record was altered is marked, and
 the command exits with 40. A denied call with a successful result is marked, and the
@@ -178,7 +179,7 @@ type noRunError struct {
 // Error implements error.
 func (e *noRunError) Error() string {
 	if n := len(e.near); n > 1 {
-		return fmt.Sprintf("%q begins the ids of %d runs: %s; `%s` lists them", e.name, n, auditorcmd.Candidates(e.near), e.list)
+		return fmt.Sprintf("%q begins the ids of %d runs: %s; `%s` lists them%s", e.name, n, auditorcmd.Candidates(e.near), e.list, auditorcmd.ExactHint(e.name, e.near))
 	}
 	return fmt.Sprintf("run %q is not in the ledger of tenant %q; `%s` lists what is", e.name, e.tenant, e.list)
 }

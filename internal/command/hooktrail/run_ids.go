@@ -10,11 +10,13 @@ const leastID = 8
 
 type shortIDs struct{ sessions, agents []string } // sorted
 
-func newShortIDs(runs iter.Seq[string]) *shortIDs {
+func newShortIDs(lists ...iter.Seq[string]) *shortIDs {
 	var s shortIDs
-	for run := range runs {
-		session, agent, _ := strings.Cut(run, "/")
-		s.sessions, s.agents = append(s.sessions, session), append(s.agents, agent)
+	for _, runs := range lists {
+		for run := range runs {
+			session, agent, _ := strings.Cut(run, "/")
+			s.sessions, s.agents = append(s.sessions, session), append(s.agents, agent)
+		}
 	}
 	slices.Sort(s.sessions)
 	slices.Sort(s.agents)

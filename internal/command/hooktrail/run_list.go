@@ -82,19 +82,26 @@ func (f *listFlags) run(cmd *cobra.Command, shared *cli.Shared) error {
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "runs")
 	defer bar.Finish()
 	list := ledger.RunList{Runs: []ledger.RunSummary{}}
+	var ids []string // of all runs, so that no short id in the list is the id of another run
+	width := cli.Columns(cmd.OutOrStdout())
 	for _, tenant := range tenants {
 		r, err := openLedger(shared.DataDir, tenant)
 		if err != nil {
 			return err
 		}
 		one, err := r.List(cmd.Context(), f.filter, f.limit, bar.Set)
+		if err == nil && width > 0 && !shared.JSON {
+			var all []string
+			all, err = r.RunIDs(cmd.Context(), "")
+			ids = append(ids, all...)
+		}
 		if err = errors.Join(err, r.Close()); err != nil {
 			return err
 		}
 		list = joinLists(list, one, f.limit)
 	}
 	bar.Finish()
-	err = cli.Print(cmd, shared, list.Runs, func(out io.Writer) { writeRuns(out, list, cli.Columns(out)) })
+	err = cli.Print(cmd, shared, list.Runs, func(out io.Writer) { writeRuns(out, list, width, ids) })
 	return cmp.Or(err, list.Altered)
 }
 

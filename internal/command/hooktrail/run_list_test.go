@@ -16,7 +16,7 @@ import (
 // A run has no start if all its records are set apart.
 func TestWriteRuns_SetApart(t *testing.T) {
 	var out bytes.Buffer
-	writeRuns(&out, ledger.RunList{Runs: []ledger.RunSummary{{Run: "rq", State: ledger.RunSetApart}}}, 0)
+	writeRuns(&out, ledger.RunList{Runs: []ledger.RunSummary{{Run: "rq", State: ledger.RunSetApart}}}, 0, nil)
 	if text := out.String(); strings.Contains(text, "0001") || !strings.Contains(text, "set-apart") {
 		t.Errorf("got %s", text)
 	}
@@ -40,7 +40,7 @@ func hostileRuns() []ledger.RunSummary {
 func TestWriteRuns_Width(t *testing.T) {
 	for width := 90; width < 260; width++ {
 		var out bytes.Buffer
-		writeRuns(&out, ledger.RunList{Runs: hostileRuns(), More: 7}, width)
+		writeRuns(&out, ledger.RunList{Runs: hostileRuns(), More: 7}, width, nil)
 		for line := range strings.Lines(out.String()) {
 			line = strings.TrimSuffix(line, "\n")
 			if n := termtext.Width(line); n > width {
@@ -61,7 +61,7 @@ func TestWriteRuns_Width(t *testing.T) {
 // Without a terminal nothing is left out, and ids are whole.
 func TestWriteRuns_NoTerminal(t *testing.T) {
 	var out bytes.Buffer
-	writeRuns(&out, ledger.RunList{Runs: hostileRuns()}, 0)
+	writeRuns(&out, ledger.RunList{Runs: hostileRuns()}, 0, nil)
 	for _, word := range []string{"5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71/a1b2c3d4e5f6 ", "alice@example.c…", "…ry/long/path/to/the/project", "1h 30m", "1,234,567/89,012", "feature/日本語"} {
 		if !strings.Contains(out.String(), word) {
 			t.Errorf("it lacks %q:\n%s", word, out.String())

@@ -42,7 +42,7 @@ func TestRunShow_InventedStatuses(t *testing.T) {
 		}
 		var show, list bytes.Buffer
 		waterfall(&show, fold.Trace("r1"), cli.Palette{})
-		writeRuns(&list, ledger.RunList{Runs: []ledger.RunSummary{{Run: "r1", State: ledger.RunState(last.Status())}}}, 0)
+		writeRuns(&list, ledger.RunList{Runs: []ledger.RunSummary{{Run: "r1", State: ledger.RunState(last.Status())}}}, 0, nil)
 		for name, text := range map[string]string{"run show": show.String(), "run list": list.String()} {
 			for _, bad := range []string{"\x1b", "\u202e", "FOREIGN", "finished", "sealed", "going on"} {
 				if strings.Contains(text, bad) || !strings.Contains(text, "unknown") {

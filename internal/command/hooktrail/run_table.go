@@ -115,12 +115,12 @@ func folder(path string) string {
 	return string(r)
 }
 
-func writeRuns(out io.Writer, list ledger.RunList, width int) {
+func writeRuns(out io.Writer, list ledger.RunList, width int, ids []string) {
 	if len(list.Runs) == 0 {
 		fmt.Fprintln(out, "no runs")
 		return
 	}
-	columns, cells := tableOf(list.Runs, width > 0)
+	columns, cells := tableOf(list.Runs, width > 0, ids)
 	if width > 0 {
 		columns, cells = narrow(columns, cells, width)
 	}
@@ -138,8 +138,8 @@ func writeRuns(out io.Writer, list ledger.RunList, width int) {
 	}
 }
 
-func tableOf(runs []ledger.RunSummary, terminal bool) (columns []runColumn, cells [][]string) {
-	ids := newShortIDs(runIDs(runs))
+func tableOf(runs []ledger.RunSummary, terminal bool, all []string) (columns []runColumn, cells [][]string) {
+	ids := newShortIDs(runIDs(runs), slices.Values(all))
 	several := slices.ContainsFunc(runs, func(s ledger.RunSummary) bool { return s.Tenant != runs[0].Tenant })
 	for _, c := range runColumns() {
 		switch c.name {

@@ -156,7 +156,7 @@ func TestWaterfall_Untimed(t *testing.T) {
 	writeRuns(&out, ledger.RunList{Runs: []ledger.RunSummary{
 		{Run: "mixed", Started: l.all[0].Time, Ended: l.all[0].Time, Untimed: 2},
 		{Run: "short", Started: l.all[0].Time, Ended: l.all[0].Time},
-	}}, 0)
+	}}, 0, nil)
 	if list := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(list, "mixed 2026-01-02 03:04 –") || !strings.Contains(list, "short 2026-01-02 03:04 0ms") {
 		t.Errorf("got\n%s", list)
 	}

@@ -138,6 +138,19 @@ func (r *Reader) Has(ctx context.Context, run string) (has bool, err error) {
 	return has, err
 }
 
+// RunIDs returns the sorted ids of the runs with events whose ids start with start.
+func (r *Reader) RunIDs(ctx context.Context, start string) (ids []string, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `SELECT name FROM runs r
+			WHERE name >= ?1 AND name < ?1 || char(0x10FFFF) AND substr(name, 1, length(?1)) = ?1
+			AND EXISTS (SELECT 1 FROM leaves WHERE run = r.run AND class = 'event') ORDER BY name`, &sqlitex.ExecOptions{
+			Args:       []any{start},
+			ResultFunc: func(stmt *sqlite.Stmt) error { ids = append(ids, stmt.ColumnText(0)); return nil },
+		})
+	})
+	return ids, err
+}
+
 // RunInfo describes one run of a ledger.
 type RunInfo struct {
 	Run    string

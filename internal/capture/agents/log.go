@@ -21,7 +21,7 @@ import (
 // data directory, most events get the same ids again, and the outbox drops them as duplicates.
 func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
-		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}, calls: map[string]bool{}, runs: map[string]*loggedRun{}}
+		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}, calls: map[string]bool{}, open: map[string]map[string]bool{}, runs: map[string]*loggedRun{}}
 		var single ingest.Object
 		if l.m.Documents(ctx, r, func(p ingest.Fragment) {
 			switch {
@@ -46,7 +46,8 @@ type payloadLog struct {
 	ids  CallIDs
 	seen map[string]int
 
-	calls map[string]bool // tool.before events of this log
+	calls map[string]bool            // tool.before events of this log
+	open  map[string]map[string]bool // calls without a result, by run
 	runs  map[string]*loggedRun
 	order []*loggedRun
 }
@@ -73,6 +74,9 @@ func (l *payloadLog) read(payload json.RawMessage) {
 	if err != nil {
 		l.m.Fault("not a hook payload", false)
 		return
+	}
+	if l.stopsSubagent(p.Events) {
+		leftInTurn(p.Events)
 	}
 	for _, e := range p.Events {
 		if e.Time.Equal(c.Now) {
@@ -102,9 +106,7 @@ func (l *payloadLog) before(e events.Event, in object) {
 }
 
 func (l *payloadLog) note(e events.Event) {
-	if e.Kind() == events.ToolBefore {
-		l.calls[e.Run+"\x00"+e.ToolCall] = true
-	}
+	l.noteCall(e)
 	if e.Run == "" {
 		return
 	}
@@ -118,6 +120,25 @@ func (l *payloadLog) note(e events.Event) {
 	if !e.Time.Before(r.last.Time) {
 		r.last = e
 	}
+}
+
+func (l *payloadLog) noteCall(e events.Event) {
+	switch {
+	case e.ToolCall == "":
+	case e.Kind() == events.ToolBefore:
+		l.calls[e.Run+"\x00"+e.ToolCall] = true
+		if l.open[e.Run] == nil {
+			l.open[e.Run] = map[string]bool{}
+		}
+		l.open[e.Run][e.ToolCall] = true
+	case e.Kind() == events.ToolResult, e.DeniesCall():
+		delete(l.open[e.Run], e.ToolCall)
+	}
+}
+
+// stopsSubagent reports whether the events end a sub-agent with calls that have no result.
+func (l *payloadLog) stopsSubagent(list []events.Event) bool {
+	return len(list) > 1 && list[0].Kind() == events.SubagentStopped && len(l.open[list[1].Run]) > 0
 }
 
 func (l *payloadLog) end() {

@@ -129,6 +129,57 @@ func TestLog_ResultsOnly(t *testing.T) {
 	}
 }
 
+// The agent reports the end of a sub-agent, not its outcome.
+func TestLog_SubagentWithoutResults(t *testing.T) {
+	const (
+		call   = `{"session_id":"s","hook_event_name":"PreToolUse","agent_id":"a","agent_type":"Explore","tool_name":"Read","tool_use_id":"t1","tool_input":{"file_path":"x"}}` + "\n"
+		answer = `{"session_id":"s","hook_event_name":"PostToolUse","agent_id":"a","agent_type":"Explore","tool_name":"Read","tool_use_id":"t1","tool_input":{"file_path":"x"},"tool_response":{}}` + "\n"
+		stop   = `{"session_id":"s","hook_event_name":"SubagentStop","agent_id":"a","agent_type":"Explore","last_assistant_message":"done"}` + "\n"
+	)
+	seen := map[string]bool{}
+	for _, tt := range []struct {
+		name, log string
+		run       events.RunStatus
+		step      events.StepStatus
+		status    string
+	}{
+		{"Answered", call + answer + stop, events.RunCompleted, events.StepCompleted, "success"},
+		{"Unanswered", call + stop, events.RunUnknown, events.StepUnknown, ""},
+		{"AnotherRun", strings.ReplaceAll(call, `"a"`, `"b"`) + stop, events.RunCompleted, events.StepCompleted, "success"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			list, reports := readAll(t, agents.Log, "log", []byte(tt.log))
+			if len(reports) > 0 {
+				t.Errorf("reports %q", reports)
+			}
+			for _, e := range list {
+				switch {
+				case e.Kind() == events.SubagentStopped:
+					if d, err := events.Payload[events.SubagentStoppedData](e); err != nil || d.Status != tt.status {
+						t.Errorf("stopped with %q, error %v", d.Status, err)
+					}
+				case e.Run != "s/a":
+				case e.Kind() == events.RunFinished:
+					if d, err := events.Payload[events.RunFinishedData](e); err != nil || d.Status() != tt.run || d.OutputSummary != "done" {
+						t.Errorf("run %s %q, error %v", d.Status(), d.OutputSummary, err)
+					}
+					if tt.name != "AnotherRun" && seen[e.ID] {
+						t.Error("both outcomes have the same id")
+					}
+					seen[e.ID] = true
+				case e.Kind() == events.StepFinished:
+					if d, err := events.Payload[events.StepFinishedData](e); err != nil || d.StepStatus != tt.step {
+						t.Errorf("step %s, error %v", d.StepStatus, err)
+					}
+				}
+			}
+			if len(seen) == 0 {
+				t.Error("the run of the sub-agent has no end")
+			}
+		})
+	}
+}
+
 func ids(list []events.Event) []string {
 	out := make([]string, len(list))
 	for i, e := range list {

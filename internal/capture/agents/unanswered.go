@@ -8,7 +8,7 @@ func leftInTurn(list []events.Event) {
 	for i := range list {
 		e := &list[i]
 		var err error
-		switch e.Kind() {
+		switch e.Kind() { //nolint:exhaustive // these kinds state the end
 		case events.SubagentStopped:
 			err = edit(e, func(d *events.SubagentStoppedData) { d.Status = "" })
 		case events.StepFinished:

@@ -93,3 +93,29 @@ func FuzzWhen(f *testing.F) {
 		}
 	})
 }
+
+// FuzzToolPattern checks that each plain name matches itself in every syntax of alternatives.
+func FuzzToolPattern(f *testing.F) {
+	for _, s := range []string{"Edit", "Edit|Write", "{Write,Edit}", "^Write$", "mcp__.*", "Write(**/.env*)", "a{2,3}", "Bash(ls | wc)", "(", "[,]", `\`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, pattern string) {
+		p, err := compileTool(pattern)
+		if err != nil {
+			return
+		}
+		subject := hooks.Subject{Tool: "own_tool", Args: `{}`}
+		if got := p.Match(hooks.Meta{}, subject); got != p.Match(hooks.Meta{}, subject) {
+			t.Fatal("not the same again")
+		}
+		for _, more := range []string{pattern + "|own_tool", "own_tool," + pattern} {
+			if strings.ContainsAny(pattern, `([{\`) {
+				return // an open bracket takes the separator in
+			}
+			p, err := compileTool(more)
+			if err == nil && !p.Match(hooks.Meta{}, subject) {
+				t.Fatalf("%q does not match own_tool", more)
+			}
+		}
+	})
+}

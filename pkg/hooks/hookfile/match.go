@@ -1,6 +1,8 @@
 package hookfile
 
 import (
+	"fmt"
+
 	"go.yaml.in/yaml/v4"
 
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -9,9 +11,9 @@ import (
 
 var matchKeys = []struct {
 	name, about string
-	matcher     func(pattern string) (hooks.Matcher, error)
+	matcher     func(pattern string) (hooks.Matcher, error) // nil for readTool
 }{
-	{"tool", "the tool, by the name that its agent has for it or that all have: Bash is every agent's shell", policy.ForTool},
+	{"tool", "the tool, by the name that its agent has for it or that all have: Bash is every agent's shell; also Edit|Write, ^mcp__ and Bash(rm *)", nil},
 	{"agent", "the agent", hooks.ForAgent},
 	{"run_type", "what the run is for: PLAN, REVIEW, …", hooks.ForRunType},
 }
@@ -38,10 +40,15 @@ entries:
 			continue
 		}
 		for _, k := range matchKeys {
-			if k.name == e.name {
-				r.pattern(e.value, what+"."+e.name, k.matcher)
-				continue entries
+			if k.name != e.name {
+				continue
 			}
+			compile := k.matcher
+			if compile == nil {
+				compile = r.compileTool(e.value, what+"."+e.name)
+			}
+			r.patterns(e.value, what+"."+e.name, compile)
+			continue entries
 		}
 		r.wrong(e.key, "%s: unknown key %q; %s", what, clip(e.name), oneOf(e.name, matchNames()))
 	}
@@ -53,21 +60,55 @@ func (r *hookReader) readArgs(n *yaml.Node, what string) {
 		r.wrong(n, "%s: empty; leave it out, or name an argument and its pattern", what)
 	}
 	for _, e := range entries {
-		r.pattern(e.value, what+"."+clip(e.name), func(pattern string) (hooks.Matcher, error) {
+		r.patterns(e.value, what+"."+clip(e.name), func(pattern string) (hooks.Matcher, error) {
 			return policy.ForArg(e.name, pattern)
 		})
 	}
 }
 
-func (r *hookReader) pattern(n *yaml.Node, what string, compile func(string) (hooks.Matcher, error)) {
+func (r *hookReader) compileTool(n *yaml.Node, what string) func(string) (hooks.Matcher, error) {
+	return func(pattern string) (hooks.Matcher, error) {
+		p, err := compileTool(pattern)
+		for _, name := range p.unknown {
+			advice := "a tool of your own is right here"
+			if near := nearest(name, toolNames()); near != "" {
+				advice = fmt.Sprintf("did you mean %q?", near)
+			}
+			r.odd(n, "%s: no known agent has a tool %q; %s", what, clip(name), advice)
+		}
+		return p, err
+	}
+}
+
+// patterns reads a pattern, or a list of patterns of which one has to match.
+func (r *hookReader) patterns(n *yaml.Node, what string, compile func(string) (hooks.Matcher, error)) {
+	if n.Kind != yaml.SequenceNode {
+		if m := r.pattern(n, what, compile); m != nil {
+			r.hook.match = append(r.hook.match, m)
+		}
+		return
+	}
+	if len(n.Content) == 0 {
+		r.wrong(n, "%s: empty; want a pattern, or a list of patterns", what)
+	}
+	var list anyOf
+	for _, item := range n.Content {
+		if m := r.pattern(item, what, compile); m != nil {
+			list = append(list, m)
+		}
+	}
+	r.hook.match = append(r.hook.match, list)
+}
+
+func (r *hookReader) pattern(n *yaml.Node, what string, compile func(string) (hooks.Matcher, error)) hooks.Matcher {
 	s, ok := r.text(n, what)
 	if !ok {
-		return
+		return nil
 	}
 	m, err := compile(s)
 	if err != nil {
 		r.wrong(n, "%s: %v", what, err)
-		return
+		return nil
 	}
-	r.hook.match = append(r.hook.match, m)
+	return m
 }

@@ -23,6 +23,37 @@ func TestMatcher(t *testing.T) {
 		{"NoEnv", `match: {tool: "Write", args: {path: "**/.env*"}}`, "Write", `{"path":"env.txt"}`, "", hooks.None},
 		{"Missing", `match: {args: {command: "*"}}`, "Bash", `{}`, "", hooks.None},
 		{"NoText", `match: {args: {command: "*"}}`, "Bash", `{"command":5}`, "", hooks.None},
+		{"Alternation", `match: {tool: "Edit|Write"}`, "write_file", `{}`, "", hooks.Deny},
+		{"AlternationOfWholeNames", `match: {tool: "Edit|Write"}`, "TodoWrite", `{}`, "", hooks.None},
+		{"List", `match: {tool: [Edit, Write]}`, "Write", `{}`, "", hooks.Deny},
+		{"Comma", `match: {tool: "Edit, Write"}`, "Write", `{}`, "", hooks.Deny},
+		{"Braces", `match: {tool: "{Write,Edit}"}`, "replace", `{}`, "", hooks.Deny},
+		{"BracesInside", `match: {tool: "mcp__{a,b}__*"}`, "mcp__b__get", `{}`, "", hooks.Deny},
+		{"Anchors", `match: {tool: "^Write$"}`, "Write", `{}`, "", hooks.Deny},
+		{"AnchorsNot", `match: {tool: "^Write$"}`, "TodoWrite", `{}`, "", hooks.None},
+		{"AnchorsAgentsName", `match: {tool: "^run_shell_command$"}`, "run_shell_command", `{}`, "", hooks.Deny},
+		{"MCP", `match: {tool: "mcp__.*"}`, "mcp__memory__create", `{}`, "", hooks.Deny},
+		{"MCPServers", `match: {tool: "mcp__(a|b)__.*"}`, "mcp__b__create", `{}`, "", hooks.Deny},
+		{"MCPOther", `match: {tool: "mcp__(a|b)__.*"}`, "mcp__c__create", `{}`, "", hooks.None},
+		{"Group", `match: {tool: "Web(Fetch|Search)"}`, "WebSearch", `{}`, "", hooks.Deny},
+		{"Mixed", `match: {tool: "Edit|mcp__.*__write.*"}`, "mcp__fs__write_x", `{}`, "", hooks.Deny},
+		{"Rule", `match: {tool: "Write(**/.env*)"}`, "Write", `{"file_path":"/r/a/.env.local"}`, "", hooks.Deny},
+		{"RuleNot", `match: {tool: "Write(**/.env*)"}`, "Write", `{"file_path":"/r/a/main.go"}`, "", hooks.None},
+		{"RuleOtherTool", `match: {tool: "Write(**/.env*)"}`, "Read", `{"file_path":"/r/a/.env"}`, "", hooks.None},
+		{"RuleAgentsName", `match: {tool: "write_file(.env)"}`, "write_file", `{"path":"a/.env"}`, "", hooks.Deny},
+		{"RuleEdits", `match: {tool: "Edit(src/)"}`, "Write", `{"path":"src/a/b.go"}`, "", hooks.Deny},
+		{"RuleAbsolute", `match: {tool: "Read(//etc/**)"}`, "Read", `{"path":"/etc/passwd"}`, "", hooks.Deny},
+		{"RuleProject", `match: {tool: "Read(/etc/**)"}`, "Read", `{"path":"/r/etc/x"}`, `"team_root":"/r",`, hooks.Deny},
+		{"RuleCommand", `match: {tool: "Bash(git push *)"}`, "shell", `{"command":"git push origin"}`, "", hooks.Deny},
+		{"RuleCommandAlone", `match: {tool: "Bash(git push:*)"}`, "Bash", `{"command":"git push"}`, "", hooks.Deny},
+		{"RuleCommandLonger", `match: {tool: "Bash(ls *)"}`, "Bash", `{"command":"lsof"}`, "", hooks.None},
+		{"RuleAll", `match: {tool: "Bash(*)"}`, "Bash", `{}`, "", hooks.Deny},
+		{"RuleOrName", `match: {tool: "Bash(rm *)|Write"}`, "Write", `{}`, "", hooks.Deny},
+		{"RuleDomain", `match: {tool: "WebFetch(domain:*.example.com)"}`, "web_fetch", `{"url":"HTTPS://a.Example.com:8080/x"}`, "", hooks.Deny},
+		{"RuleDomainNot", `match: {tool: "WebFetch(domain:example.com)"}`, "WebFetch", `{"url":"https://example.org/example.com"}`, "", hooks.None},
+		{"RuleAgent", `match: {tool: "Agent(Explore)"}`, "Task", `{"subagent_type":"Explore"}`, "", hooks.Deny},
+		{"ArgsList", `match: {args: {command: ["rm *", "dd *"]}}`, "Bash", `{"command":"dd if=x"}`, "", hooks.Deny},
+		{"AgentList", `match: {agent: [planner, coder]}`, "Bash", `{}`, `"agent":"coder",`, hooks.Deny},
 		{"ToolGlob", `match: {tool: "mcp__*"}`, "mcp__x__y", `{}`, "", hooks.Deny},
 		{"Agent", `match: {agent: "coder-*"}`, "Bash", `{}`, `"agent":"coder-1",`, hooks.Deny},
 		{"OtherAgent", `match: {agent: "coder-*"}`, "Bash", `{}`, `"agent":"planner",`, hooks.None},
@@ -137,5 +168,41 @@ func TestRegisterAllOrNothing(t *testing.T) {
 	}
 	if list := r.List(); len(list) > 0 {
 		t.Errorf("got %+v", list)
+	}
+}
+
+// A pattern that matches no tool of a known agent gets a warning, and one that cannot match at all
+// is a problem.
+func TestToolPatterns(t *testing.T) {
+	read := func(pattern string) (*File, error) {
+		return Parse("hooks.yaml", []byte("hooks:\n  PreToolUse:\n    - {type: matcher, action: block, match: {tool: "+pattern+"}}\n"))
+	}
+	for _, pattern := range []string{
+		`"*"`, "Bash", "bash", "run_shell_command", "Edit|Write", `"Edit|MultiEdit|Write|NotebookEdit"`, `"Notebook.*"`, `"mcp__.*"`, `"mcp__memory__.*"`, "mcp_x_y",
+		`"^(Read|Grep|Glob)$"`, "Glob", "own.tool", "functions:shell", `"{Write,Edit}"`, "[Read, Task]", `"Bash(rm *)"`, `"Write|Edit|Bash(npm run test:*)"`, "apply_patch",
+	} {
+		if f, err := read(pattern); err != nil || len(f.Warnings) > 0 {
+			t.Errorf("%s: got %v, %v", pattern, f, err)
+		}
+	}
+	for pattern, want := range map[string]string{
+		"Wrtie":            `hooks.yaml:3:52: PreToolUse[0].match.tool: no known agent has a tool "Wrtie"; did you mean "Write"?`,
+		`"Edit|Wrtie"`:     `hooks.yaml:3:52: PreToolUse[0].match.tool: no known agent has a tool "Wrtie"; did you mean "Write"?`,
+		"[Edit, ^write_$]": `hooks.yaml:3:52: PreToolUse[0].match.tool: no known agent has a tool "^write_$"; a tool of your own is right here`,
+		"deploy_service":   `hooks.yaml:3:52: PreToolUse[0].match.tool: no known agent has a tool "deploy_service"; a tool of your own is right here`,
+		`"Deploy*"`:        `hooks.yaml:3:52: PreToolUse[0].match.tool: no known agent has a tool "Deploy*"; a tool of your own is right here`,
+	} {
+		f, err := read(pattern)
+		if err != nil || len(f.Warnings) != 1 || f.Warnings[0].String() != want {
+			t.Errorf("%s: got %v, %v\nwant %s", pattern, f, err, want)
+		}
+	}
+	for pattern, want := range map[string]string{
+		`"Edit|"`: "alternative is empty", `"^(?!Read)"`: "cannot be compiled", `"Edit(a["`: "cannot be compiled", "[]": "empty", `"Read(a[)"`: "syntax error",
+		`"Glob(x)"`: "unknown rule Glob", `"WebFetch(domain:*)"`: "want a name", `"{a,b}|` + strings.Repeat("x|", 100) + `x"`: "more than 100",
+	} {
+		if f, err := read(pattern); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, %v, want %q", pattern, f, err, want)
+		}
 	}
 }

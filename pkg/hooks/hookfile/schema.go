@@ -107,11 +107,15 @@ func commandSchema() object {
 
 func matchSchema() object {
 	properties := object{argsKey: object{
-		"type": "object", "additionalProperties": nonEmpty(), "minProperties": 1,
+		"type": "object", "additionalProperties": onePatternOrMore(), "minProperties": 1,
 		"description": "patterns of arguments: * is any run of characters, in a path up to the next /, **/ any folders",
 	}}
 	for _, k := range matchKeys {
-		properties[k.name] = described(nonEmpty(), k.about)
+		properties[k.name] = described(onePatternOrMore(), k.about)
 	}
 	return object{"type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1}
+}
+
+func onePatternOrMore() object {
+	return object{"anyOf": []any{nonEmpty(), object{"type": "array", "items": nonEmpty(), "minItems": 1}}}
 }

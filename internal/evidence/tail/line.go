@@ -83,7 +83,25 @@ func lineOf(entry ledger.Entry, e events.Event) Line {
 	if add, ok := details[l.Kind]; ok {
 		add(&l, e)
 	}
+	if l.Verdict != events.VerdictDeny && deniable[l.Kind] && e.Denies() {
+		l.deniedAs(e)
+	}
 	return l
+}
+
+// deniable contains the kinds, apart from tool calls, that hooks can deny.
+var deniable = map[events.Kind]bool{
+	events.PromptSubmit: true, events.SessionStart: true, events.SubagentStart: true, events.CompactBefore: true,
+	events.StepBefore: true, events.StepOutput: true, events.MessagesFilter: true, events.MessageCreate: true,
+	events.MessageUpdate: true, events.LLMRequest: true, events.ToolResultStore: true,
+}
+
+// deniedAs reads only the outcome, because another member of the payload can be invalid.
+func (l *Line) deniedAs(e events.Event) {
+	if o, err := events.Payload[events.Outcome](e); err == nil {
+		l.decided(o)
+	}
+	l.Verdict = events.VerdictDeny
 }
 
 var details = map[events.Kind]func(*Line, events.Event){

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	maxRuns  = 1000
-	maxCalls = 10_000
+	maxRuns    = 1000
+	maxCalls   = 10_000
+	maxDenials = 100_000 // of a run; results of later denied calls have no alarm after maxCalls other calls
 )
 
 type memory struct {
@@ -22,6 +23,7 @@ type memory struct {
 type run struct {
 	agent, source, role string
 	calls               map[string]*call
+	denied              map[string]bool      // denied calls, also after calls was cleared
 	prompts             map[string]statement // by step
 }
 
@@ -85,9 +87,12 @@ func isSilent(k events.Kind) bool {
 
 func (m *memory) recall(ctx context.Context, entry ledger.Entry) error {
 	if len(m.runs) >= maxRuns {
-		clear(m.runs)
+		for evicted := range m.runs { // a random one, because the oldest one of many active runs comes next
+			delete(m.runs, evicted)
+			break
+		}
 	}
-	m.runs[entry.Run] = &run{calls: make(map[string]*call), prompts: make(map[string]statement)}
+	m.runs[entry.Run] = &run{calls: make(map[string]*call), denied: make(map[string]bool), prompts: make(map[string]statement)}
 	if entry.Leaf == 0 {
 		return nil
 	}
@@ -160,11 +165,16 @@ func (r *run) call(l *Line, e events.Event) {
 		if len(r.calls) >= maxCalls {
 			clear(r.calls)
 		}
-		c = &call{began: l.Time}
+		c = &call{began: l.Time, denied: r.denied[l.Call]}
 		r.calls[l.Call] = c
 	}
 	c.name, c.detail = cmp.Or(c.name, l.Name), cmp.Or(l.Detail, c.detail)
-	c.denied = c.denied || e.DeniesCall()
+	if e.DeniesCall() {
+		c.denied = true
+		if len(r.denied) < maxDenials {
+			r.denied[l.Call] = true
+		}
+	}
 	l.Name, l.Detail = cmp.Or(l.Name, c.name), cmp.Or(l.Detail, c.detail)
 	if l.Kind != events.ToolResult {
 		return

@@ -76,7 +76,7 @@ package hooks
 // All points are in this package, so that users import only one package. Each class of points and
 // each part of a dispatch has its own file:
 //
-//	point*, tool, session, message, document*, constructors  the points and their values
+//	point*, tool, session, message*, document*, constructors  the points and their values
 //	decision*, recovery, transform, notification*            the classes of points
 //	registry, option, match, use, provider                   registration
 //	chain, call, dispatch, sequential, async, fault, record  a dispatch

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -158,6 +159,9 @@ func (p *TransformPoint[S, V]) dispatchDocument(ctx context.Context, r *Registry
 		shown.Verdict, shown.Reason = Deny, out.because
 	}
 	err = p.rules.show(out.Value, &shown)
+	if asked := p.rules.asked; asked != nil && !out.Modified && err == nil {
+		shown.Value = cmp.Or(asked(d), shown.Value)
+	}
 	return shown, err
 }
 

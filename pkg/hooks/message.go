@@ -11,7 +11,8 @@ import (
 
 func historyRules[M any]() transformRules[NoSubject, []M] {
 	return transformRules[NoSubject, []M]{
-		same: func(a, b []M) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) },
+		check: checkHistory[M],
+		same:  func(a, b []M) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) },
 		payload: func(_ NoSubject, before []M, out *Transformed[[]M]) any {
 			return events.HistoryData{
 				Before: len(before), BeforeSHA256: digestOf(before),
@@ -37,7 +38,23 @@ func historyRules[M any]() transformRules[NoSubject, []M] {
 			to.Value, err = Marshal(v)
 			return err
 		},
+		asked: func(d Document) JSON {
+			h, err := payloadAs[struct {
+				Messages JSON `json:"messages"`
+			}](d)
+			if err != nil {
+				return ""
+			}
+			return h.Messages
+		},
 	}
+}
+
+func checkHistory[M any](v []M) error {
+	if _, err := Marshal(v); err != nil {
+		return ErrBadOutput
+	}
+	return nil
 }
 
 type history[M any] struct {
@@ -134,25 +151,3 @@ type NoSubject struct{}
 
 // MessageID is the id of the message that a [MessageUpdate] changes.
 type MessageID string
-
-// Message is a stored message.
-type Message struct {
-	ID         string  `json:"id"`
-	Role       string  `json:"role"` // system, user, assistant or tool
-	Content    *string `json:"content"`
-	Name       string  `json:"name,omitempty"`
-	ToolCalls  string  `json:"tool_calls,omitempty"` // JSON in a string
-	ToolCallID string  `json:"tool_call_id,omitempty"`
-	CreatedAt  int64   `json:"created_at"`
-	ParentID   string  `json:"parent_id,omitempty"`
-	Depth      int     `json:"depth,omitempty"`
-}
-
-// LLMMessage is a message in a request to a model.
-type LLMMessage struct {
-	Role       string  `json:"role"`
-	Content    *string `json:"content"`
-	ToolCalls  JSON    `json:"tool_calls,omitempty"`
-	ToolCallID string  `json:"tool_call_id,omitempty"`
-	Name       string  `json:"name,omitempty"`
-}

@@ -28,6 +28,7 @@ type transformRules[S, V any] struct {
 	write func(S, V, *Document) error
 	reply func(now V, r *Reply) (V, error)
 	show  func(V, *DocumentOutcome) error
+	asked func(Document) JSON // the text of the value that show gives, or empty. May be nil
 }
 
 // Transformed is the result of the hooks of a transform point.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -23,37 +24,42 @@ const newestOfKind = `SELECT p.name, l.leaf, l.sequence FROM producers p JOIN le
 // Senders returns the producers with the name prefix that have sent an event of a kind before a
 // leaf, the newest first.
 func (r Activity) Senders(ctx context.Context, prefix string, kind events.Kind, before int64) (names []string, err error) {
-	newest, err := r.newestOf(ctx, newestOfKind, prefix, kind, before)
-	for _, s := range newest {
+	err = r.each(ctx, newestOfKind, prefix, kind, before, func(s Sent) error {
 		names = append(names, s.Producer)
-	}
+		return nil
+	})
 	return names, err
 }
 
+const newestFirst = `SELECT p.name, l.leaf, l.sequence FROM leaves l JOIN producers p ON p.producer = l.producer
+	WHERE l.leaf < ?3 AND l.kind = ?2 AND l.class = 'event' AND substr(p.name, 1, length(?1)) = ?1 ORDER BY l.leaf DESC`
+
+// errFound ends a query early.
+var errFound = errors.New("found")
+
 // LastSender returns the producer of the newest event of a kind before a leaf that counts, among
-// producers with the name prefix, or "".
-func (r Activity) LastSender(ctx context.Context, prefix string, kind events.Kind, before int64, counts func(Sent) bool) (string, error) {
-	for {
-		newest, err := r.newestOf(ctx, newestOfKind+" LIMIT 1", prefix, kind, before)
-		if err != nil || len(newest) == 0 {
-			return "", err
+// producers with the name prefix, or "". It runs one query, however many events do not count.
+func (r Activity) LastSender(ctx context.Context, prefix string, kind events.Kind, before int64, counts func(Sent) bool) (name string, err error) {
+	err = r.each(ctx, newestFirst, prefix, kind, before, func(s Sent) error {
+		if !counts(s) {
+			return nil
 		}
-		if counts(newest[0]) {
-			return newest[0].Producer, nil
-		}
-		before = newest[0].Leaf
+		name = s.Producer
+		return errFound
+	})
+	if errors.Is(err, errFound) {
+		err = nil
 	}
+	return name, err
 }
 
-func (r Activity) newestOf(ctx context.Context, query, prefix string, kind events.Kind, before int64) (list []Sent, err error) {
-	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+func (r Activity) each(ctx context.Context, query, prefix string, kind events.Kind, before int64, do func(Sent) error) error {
+	return r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 			Args: []any{prefix, string(kind), before},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
-				list = append(list, Sent{Producer: stmt.ColumnText(0), Leaf: stmt.ColumnInt64(1), Sequence: uint64(stmt.ColumnInt64(2))})
-				return nil
+				return do(Sent{Producer: stmt.ColumnText(0), Leaf: stmt.ColumnInt64(1), Sequence: uint64(stmt.ColumnInt64(2))})
 			},
 		})
 	})
-	return list, err
 }

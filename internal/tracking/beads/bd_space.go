@@ -80,8 +80,11 @@ func (s *bdSpace) prepare(ctx context.Context) error {
 
 func (s *bdSpace) create(ctx context.Context) error {
 	folder, marker := filepath.Join(s.dir, ".beads"), filepath.Join(s.dir, ".hooktrail.init")
-	if _, err := os.Stat(filepath.Join(folder, "metadata.json")); err == nil {
-		return removeMarker(marker)
+	// bd may be killed after it wrote metadata.json, so only a workspace without the marker is complete.
+	// Nothing was written to one with it.
+	_, unmarked := os.Stat(marker)
+	if _, err := os.Stat(filepath.Join(folder, "metadata.json")); err == nil && errors.Is(unmarked, fs.ErrNotExist) {
+		return nil
 	}
 	if err := clearUnfinished(folder, marker); err != nil {
 		return fmt.Errorf("make workspace: %w: %w: %w", errWorkspace, ErrTransient, err)

@@ -186,6 +186,24 @@ func TestBD_KilledWhileAWorkspaceIsMade(t *testing.T) {
 	}
 }
 
+// bd can be killed after it wrote metadata.json and before the rest, so the workspace is created again.
+func TestBD_KilledAfterTheMetadata(t *testing.T) {
+	d := openBDFixture(t)
+	folder := filepath.Join(d.dir, "workspaces", "acme", ".beads")
+	left := filepath.Join(folder, "left")
+	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(left, nil, 0o600), os.WriteFile(filepath.Join(folder, "metadata.json"), []byte("{}"), 0o600),
+		os.WriteFile(filepath.Join(filepath.Dir(folder), ".hooktrail.init"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d.ensure(t, "ht-1")
+	for range 2 { // the second time keeps the complete workspace
+		d.write(t)
+	}
+	if _, err := os.Stat(left); err == nil || len(d.seen(t, "acme")) != 1 {
+		t.Errorf("the unfinished workspace is in use: %v, %d issues", err, len(d.seen(t, "acme")))
+	}
+}
+
 // hungVariable names the folder of a process that waits for a hung bd.
 const hungVariable = "HOOKTRAIL_TEST_HUNG"
 

@@ -45,6 +45,24 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 	}
 }
 
+// why says that too of a failure that would block the issue of a tracked run.
+//
+//guarantee:why
+func TestWhy_OfWhatIsHeldInATrackedRun(t *testing.T) {
+	p := newPipeline(t)
+	done := rulestest.StepAt(t, "acme", "r1", 0, "s1", events.StepCompleted, "")
+	failed := rulestest.StepAt(t, "acme", "r1", 1, "s2", events.StepFailed, "")
+	done.RunType, failed.RunType = "AUTOPILOT", "AUTOPILOT"
+	done.Time = time.Now().UTC().Add(time.Hour)
+	failed.Time = done.Time.Add(time.Second)
+	p.Publish("engine", done, failed)
+	p.mustDrain()
+	_, stdout, stderr := call(t, p.DataDir, "why", failed.ID, "--tenant", "acme")
+	if want := "is held until " + termtext.Time(failed.Time.Add(30*time.Second)); !strings.Contains(stdout, want) {
+		t.Errorf("%q does not say %q, %s", stdout, want, stderr)
+	}
+}
+
 // why explains every considered event and every issue in one paragraph.
 //
 //guarantee:why

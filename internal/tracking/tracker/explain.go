@@ -96,7 +96,7 @@ func (x *Explanation) addOfIssue(d rules.Decision) error {
 
 func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
 	const until = "SELECT d.kind, d.run, d.time, (SELECT min(t.at) FROM record h JOIN timer t ON t.tenant = h.tenant " +
-		"AND t.id GLOB 'hold/*' AND substr(t.id, instr(substr(t.id, 6), '/') + 6) = json_extract(h.record, '$.failure') " +
+		"AND t.id GLOB 'hold/*' AND substr(t.id, instr(substr(t.id, 6), '/') + 6) = coalesce(json_extract(h.record, '$.lineage'), json_extract(h.record, '$.failure')) " +
 		"WHERE h.tenant = d.tenant AND h.kind = 'held' AND json_extract(h.record, '$.event') = d.event) " +
 		"FROM decision d WHERE d.tenant = ? AND d.event = ? AND d.record IS NULL ORDER BY d.seq"
 	return store.Each(conn, func(stmt *sqlite.Stmt) error {

@@ -37,6 +37,7 @@ type Options struct {
 	Unanswered bool            // the publisher has had its time, so it is not asked again
 	FailClosed bool            // deny a call that cannot be decided or recorded
 	Publisher  string          // URL of a publisher, empty for the socket in DataDir, see [CheckURL]
+	AskOwn     bool            // a denial by the publisher of DataDir counts too
 	Token      string          // bearer token for Publisher
 	Redactor   outbox.Redactor // nil for all rules of pkg/redact
 	Parts      Parts           // without them, hooks files and http URLs do not work
@@ -116,12 +117,10 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 	} else {
 		c.setFallback(p.Events, agents.Reply{}, canDeny(p))
 	}
-	if isSocket(c.Publisher) {
-		if reply, ok := c.runRemote(ctx, raw, p, strict, unreadable); ok {
-			return reply
-		}
+	reply, list, done := c.judge(ctx, raw, p, strict, unreadable)
+	if done {
+		return reply
 	}
-	reply, list := c.decide(ctx, p)
 	if !strict { // a call that fails closed must be recorded before the reply
 		c.setFallback(list, reply, c.undecided)
 	}
@@ -134,6 +133,20 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 		return c.Tool.FailClosed(p, closedReason(err))
 	}
 	return reply
+}
+
+// judge returns the reply and the events to record. It reports true if a publisher has recorded them.
+func (c *call) judge(ctx context.Context, raw []byte, p agents.Payload, strict bool, unreadable error) (agents.Reply, []events.Event, bool) {
+	if reply, list, denied := c.askOwn(ctx, p); denied {
+		return reply, list, false
+	}
+	if isSocket(c.Publisher) {
+		if reply, ok := c.runRemote(ctx, raw, p, strict, unreadable); ok {
+			return reply, nil, true
+		}
+	}
+	reply, list := c.decide(ctx, p)
+	return reply, list, false
 }
 
 func (c *call) parse(raw []byte) (agents.Payload, error) {

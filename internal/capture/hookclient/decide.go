@@ -18,16 +18,18 @@ var errNoHooks = errors.New("no publisher is running, and there are no hooks her
 
 func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []events.Event) {
 	out, err := c.dispatch(ctx, p)
+	failed := err != nil && !errors.Is(err, errNoHooks)
 	if agents.IsCanary(p.Document) {
 		denial := canaryOutcome(out, err)
 		return c.Tool.Reply(p, denial), p.Decided(denial)
 	}
 	if err == nil {
 		err = c.Invalid
-	} else if !errors.Is(err, errNoHooks) {
+	} else if failed {
 		c.note(err)
 	}
 	switch {
+	case isDenial(out):
 	case err != nil && c.FailClosed && p.Decides:
 		denial := hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: closedReason(err)}
 		return c.Tool.FailClosed(p, denial.Reason), p.Decided(denial)
@@ -55,7 +57,7 @@ func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentO
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	local, err := c.dispatchLocal(ctx, p.Document)
-	if err != nil || local != nil && local.Verdict == hooks.Deny {
+	if isDenial(local) {
 		return local, err
 	}
 	d := patched(p.Document, local)
@@ -64,12 +66,35 @@ func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentO
 	if canDeny(p) {
 		wait = c.Timeout
 	}
-	remote, err := c.publisher.ask(ctx, c.Tool.Name(), d, wait)
-	if errors.Is(err, errNoHooks) && local != nil {
-		err = nil
+	remote, errRemote := c.publisher.ask(ctx, c.Tool.Name(), d, wait)
+	if errors.Is(errRemote, errNoHooks) && (local != nil || err != nil) {
+		errRemote = nil
 	}
-	return merge(local, remote), err
+	return merge(local, remote), errors.Join(err, errRemote)
 }
+
+// askOwn asks the publisher of the data directory, although another one decides. If it denies the
+// call, its data directory gets the events, because nobody else may want them.
+func (c *call) askOwn(ctx context.Context, p agents.Payload) (agents.Reply, []events.Event, bool) {
+	if !c.AskOwn || c.Publisher == "" || !canDeny(p) || agents.IsCanary(p.Document) {
+		return agents.Reply{}, nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	own, d := &publisherClient{dataDir: c.DataDir}, p.Document
+	d.Meta.Tenant = orDefault(c.Tenant)
+	out, err := own.ask(ctx, c.Tool.Name(), d, c.Timeout)
+	if err != nil && !errors.Is(err, errNoHooks) {
+		c.note(err)
+	}
+	if !isDenial(out) {
+		return agents.Reply{}, nil, false
+	}
+	c.publisher, c.recorder.publisher = own, own
+	return c.Tool.Reply(p, *out), p.Decided(*out), true
+}
+
+func isDenial(out *hooks.DocumentOutcome) bool { return out != nil && out.Verdict == hooks.Deny }
 
 func canDeny(p agents.Payload) bool {
 	point, ok := hooks.PointNamed(string(p.Document.Point))

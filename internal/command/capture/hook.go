@@ -43,6 +43,7 @@ type Flags struct {
 	Publisher  string
 	NoRedact   bool
 	Unanswered bool
+	isSteered  bool // the environment names the publisher
 }
 
 // Register adds the flags to a set.
@@ -55,6 +56,16 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Unanswered, hooksocket.UnansweredFlag, false, "do not ask the publisher, which has had its time")
 	_ = flags.MarkHidden(hooksocket.UnansweredFlag) // it exists
 	flagenv.LineOnly(flags, hooksocket.UnansweredFlag)
+}
+
+// FromEnvironment must be called after variables have set flags. The environment can belong to the
+// agent, because some agents read a file .env of the project. So a variable cannot shorten the time
+// limit, and a publisher of a variable does not replace the one of the data directory.
+func (f *Flags) FromEnvironment(flags *pflag.FlagSet) {
+	if flagenv.IsSet(flags.Lookup("timeout")) {
+		f.Timeout = max(f.Timeout, hookclient.DefaultTimeout)
+	}
+	f.isSteered = flagenv.IsSet(flags.Lookup("publisher"))
 }
 
 // Validate returns an error if the flags are invalid. Commands that install a hook call Validate.
@@ -117,7 +128,7 @@ func (c *Command) options() hookclient.Options {
 	}
 	opts := hookclient.Options{
 		DataDir: c.DataDir, Tenant: c.Tenant, Hooks: c.Flags.Hooks, Timeout: c.Flags.Timeout, FailClosed: c.Flags.FailClosed, Unanswered: c.Flags.Unanswered,
-		Publisher: c.Flags.Publisher, Token: os.Getenv(TokenVariable), Parts: c.Parts, Invalid: c.Invalid,
+		Publisher: c.Flags.Publisher, AskOwn: c.Flags.isSteered, Token: os.Getenv(TokenVariable), Parts: c.Parts, Invalid: c.Invalid,
 	}
 	if c.Flags.NoRedact {
 		opts.Redactor = outbox.NoRedaction

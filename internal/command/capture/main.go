@@ -44,6 +44,7 @@ func Run(args []string) int {
 	case c.Invalid == nil:
 		c.Invalid = flagenv.Set(flags, func(string) {})
 	}
+	c.Flags.FromEnvironment(flags)
 	c.Names = flags.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

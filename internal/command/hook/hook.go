@@ -30,6 +30,9 @@ func Run(args []string) int {
 	if !ok || l.needsFull() {
 		return replace(fullPrograms, args, nil)
 	}
+	if l.needsOwn() {
+		return replace(programs, args, nil)
+	}
 	payload, answer, err := l.ask(new(unixsocket.FD))
 	if err != nil {
 		if errors.Is(err, errUnfinished) {

@@ -20,10 +20,30 @@ type line struct {
 	hooks       string
 	timeout     time.Duration
 	token       string
+	isSteered   bool // the environment names the publisher, see [line.needsOwn]
 }
 
 func (l *line) needsFull() bool {
 	return l.hooks != "" || l.publisher != "" && !strings.HasPrefix(l.publisher, unixScheme+"/")
+}
+
+// setTimeout ignores a short time of the environment, which can belong to the agent.
+func (l *line) setTimeout(text string, isFlag bool) bool {
+	d, err := time.ParseDuration(text)
+	if l.timeout = d; !isFlag {
+		l.timeout = max(d, hooksocket.DefaultTimeout)
+	}
+	return err == nil && d > 0
+}
+
+// needsOwn reports whether the publisher of the data directory must be asked besides the one that
+// the environment names.
+func (l *line) needsOwn() bool {
+	if !l.isSteered {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(l.dataDir, hooksocket.SocketName))
+	return err == nil
 }
 
 type flags map[string]string
@@ -39,6 +59,7 @@ func parse(args []string, getenv func(string) string) (*line, bool) {
 	if !ok || len(names) == 0 || len(names) > 2 {
 		return nil, false
 	}
+	isSteered, isTimed := given["publisher"] == "", given["timeout"] != ""
 	for _, name := range slices.Concat(withValue, switches) {
 		if given[name] == "" {
 			given[name] = getenv("HOOKTRAIL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
@@ -47,15 +68,13 @@ func parse(args []string, getenv func(string) string) (*line, bool) {
 	l := &line{
 		tool: names[0], dataDir: given["data-dir"], tenant: given["tenant"], publisher: given["publisher"], hooks: given["hooks"],
 		timeout: hooksocket.DefaultTimeout, token: getenv("HOOKTRAIL_TOKEN"),
+		isSteered: isSteered && given["publisher"] != "",
 	}
 	if len(names) == 2 {
 		l.event = names[1]
 	}
-	if text := given["timeout"]; text != "" {
-		var err error
-		if l.timeout, err = time.ParseDuration(text); err != nil || l.timeout <= 0 {
-			return nil, false
-		}
+	if text := given["timeout"]; text != "" && !l.setTimeout(text, isTimed) {
+		return nil, false
 	}
 	l.complete()
 	return l, l.dataDir != "" && given["no-redact"] == "" && strings.TrimPrefix(given["fail-closed"], "true") == ""

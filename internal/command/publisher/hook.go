@@ -31,6 +31,7 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 			if errors.Is(invalid, pflag.ErrHelp) {
 				return cmd.Help()
 			}
+			flags.FromEnvironment(cmd.Flags())
 			c := capture.Command{
 				Path: cmd.CommandPath(), Flags: flags, DataDir: shared.DataDir, Tenant: shared.Tenant,
 				Args: args, Names: cmd.Flags().Args(), Invalid: invalid, Parts: extended.Parts(),

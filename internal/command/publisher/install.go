@@ -208,7 +208,8 @@ func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 		{"publisher", flags.hook.Publisher, false},
 		{"timeout", flags.hook.Timeout.String(), false},
 	} {
-		if !cmd.Flags().Changed(f.name) || f.value == "" {
+		isFixed := f.name == "data-dir" && flags.project == "" // other users may share the settings of a project
+		if !isFixed && !cmd.Flags().Changed(f.name) || f.value == "" {
 			continue
 		}
 		if f.path {

@@ -24,8 +24,12 @@ const (
 	// a longer silence.
 	idleAfter  = 10 * time.Minute
 	idleChecks = time.Minute
+	// maxIdle limits the open runs of a tenant, and maxIdleAll those of all tenants.
 	maxIdle    = 4096
-	maxOthers  = 50_000
+	maxIdleAll = 8 * maxIdle
+	// saveEvery is how old the noted time of the last event of an open run can be.
+	saveEvery = time.Minute
+	maxOthers = 50_000
 )
 
 // IdleRuns ends runs that have sent no events for some time, such as runs from logs. No event
@@ -38,6 +42,7 @@ type IdleRuns struct {
 
 	mu   sync.Mutex
 	open map[runKey]*idleRun
+	held map[string]int // open runs of each tenant
 	// others contains recent runs from sources that report their ends. older contains the previous
 	// map, which was full.
 	others, older map[runKey]bool
@@ -55,7 +60,7 @@ type idleRun struct {
 	User    string    `json:"user,omitempty"`
 	Time    time.Time `json:"time"`
 
-	heard time.Time
+	heard, saved time.Time
 }
 
 // NewIdleRuns returns IdleRuns that append a run.finished event for each run that they end.
@@ -63,7 +68,7 @@ func NewIdleRuns(to Appender, opts Options) *IdleRuns {
 	opts = opts.withDefaults()
 	return &IdleRuns{
 		to: to, dir: filepath.Join(opts.DataDir, "open-runs"), logger: opts.Logger,
-		open: map[runKey]*idleRun{}, others: map[runKey]bool{},
+		open: map[runKey]*idleRun{}, held: map[string]int{}, others: map[runKey]bool{},
 	}
 }
 
@@ -106,10 +111,17 @@ func (r *IdleRuns) hear(ctx context.Context, e events.Event) {
 	case r.others[k] || r.older[k]:
 		return
 	case was == nil:
-		r.makeRoom(ctx)
-		r.save(ctx, now)
+		r.makeRoom(ctx, k.tenant)
+		r.held[k.tenant]++
 	case was.Time.After(now.Time):
 		now.ID, now.Time = was.ID, was.Time
+		fallthrough
+	default:
+		now.saved = was.saved
+	}
+	if now.heard.Sub(now.saved) >= saveEvery {
+		now.saved = now.heard
+		r.save(ctx, now)
 	}
 	r.open[k] = &now
 }
@@ -127,11 +139,22 @@ func (r *IdleRuns) leave(_ context.Context, e events.Event) {
 	}
 }
 
-func (r *IdleRuns) makeRoom(ctx context.Context) {
-	if len(r.open) < maxIdle {
+// makeRoom ends the longest silent run of tenant if the tenant has too many. If all tenants together
+// have too many, it ends a run of the tenant with the most, so a flood does not end runs of others.
+func (r *IdleRuns) makeRoom(ctx context.Context, tenant string) {
+	switch {
+	case r.held[tenant] >= maxIdle:
+	case len(r.open) >= maxIdleAll:
+		tenant = slices.MaxFunc(slices.Sorted(maps.Keys(r.held)), func(a, b string) int { return cmp.Compare(r.held[a], r.held[b]) })
+	default:
 		return
 	}
-	oldest := slices.MinFunc(slices.Collect(maps.Values(r.open)), func(a, b *idleRun) int { return a.heard.Compare(b.heard) })
+	var oldest *idleRun
+	for _, o := range r.open {
+		if o.Tenant == tenant && (oldest == nil || o.heard.Before(oldest.heard)) {
+			oldest = o
+		}
+	}
 	r.end(ctx, *oldest, events.ReasonIdle)
 }
 
@@ -218,13 +241,19 @@ func (r *IdleRuns) forget(k runKey) {
 		return
 	}
 	delete(r.open, k)
+	if r.held[k.tenant]--; r.held[k.tenant] == 0 {
+		delete(r.held, k.tenant)
+	}
 	_ = os.Remove(r.path(k)) // if it stays, the next start appends the same end again, which adds nothing
 }
 
 func (r *IdleRuns) save(ctx context.Context, o idleRun) {
 	data, err := json.Marshal(o)
 	if err == nil {
-		err = os.WriteFile(r.path(o.key()), data, 0o600)
+		path := r.path(o.key())
+		if err = os.WriteFile(path+".new", data, 0o600); err == nil {
+			err = os.Rename(path+".new", path) // so a kill leaves the earlier file or the new one
+		}
 	}
 	if err != nil {
 		r.logger.WarnContext(ctx, "open run not noted, so a crash leaves it without an end", "error", err)
@@ -252,5 +281,6 @@ func (r *IdleRuns) load(ctx context.Context) {
 			continue
 		}
 		r.open[o.key()] = &o
+		r.held[o.Tenant]++
 	}
 }

@@ -102,6 +102,56 @@ func TestIdleRuns_Killed(t *testing.T) {
 	}
 }
 
+// After a crash a run ends at about the time of its last event, and not at the first one, so a
+// session of hours is not one of no length.
+func TestIdleRuns_KilledLate(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		killed := idleRuns(t, &recorder{}, dir)
+		killed.load(t.Context())
+		var last time.Time
+		for i := range 3 {
+			time.Sleep(5 * time.Minute)
+			last = time.Now()
+			sayAt(t, killed.Ended(&recorder{}), "acme", "a", fmt.Sprint("e", i), last)
+		}
+		to := &recorder{}
+		idleRuns(t, to, dir).Start(t.Context())()
+		if n := len(to.ends(t)); n != 1 || !to.list[0].Time.Equal(last) {
+			t.Errorf("%d ends, the first at %v, want %v", n, to.list[0].Time, last)
+		}
+	})
+}
+
+// A flood of runs of one tenant does not end the runs of another, which go on.
+//
+//guarantee:idle-flood
+func TestIdleRuns_FloodOfAnotherTenant(t *testing.T) {
+	to := &recorder{}
+	r := idleRuns(t, to, t.TempDir())
+	r.load(t.Context())
+	logs := r.Ended(to)
+	sayAt(t, logs, "acme", "open", "e0", time.Now())
+	for i := range maxIdle + 2 {
+		sayAt(t, logs, "mallory", fmt.Sprint("r", i), fmt.Sprint("m", i), time.Now())
+	}
+	if n := len(to.ends(t)); n != 2 || r.open[runKey{"acme", "open"}] == nil || r.held["mallory"] != maxIdle || r.held["acme"] != 1 {
+		t.Errorf("got %d ends, and open runs %v", n, r.held)
+	}
+}
+
+func sayAt(tb testing.TB, to Appender, tenant, run, id string, at time.Time) {
+	tb.Helper()
+	e, err := events.New(events.PromptSubmit, "claude-code", events.PromptSubmitData{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	e.ID, e.Tenant, e.Run, e.Session, e.Time = id, tenant, run, run, at
+	if _, err := to.Append(tb.Context(), e); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // A flood of runs ends the longest silent ones early, so that memory and disk stay bounded.
 func TestIdleRuns_Flood(t *testing.T) {
 	to := &recorder{}

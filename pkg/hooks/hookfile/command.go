@@ -47,7 +47,11 @@ func (c command) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error
 	}
 	switch out.status {
 	case 0:
-		return wire.ParseReply(out.stdout, d)
+		reply, err := wire.ParseReply(out.stdout, d)
+		if fault, ok := errors.AsType[hooks.Fault](err); ok {
+			return nil, withStderr(fault, out.stderr, d)
+		}
+		return reply, err
 	case exitDeny:
 		reason := strings.TrimSpace(strings.ToValidUTF8(string(out.stderr), "\ufffd"))
 		if reason == "" {
@@ -55,9 +59,9 @@ func (c command) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error
 		}
 		return &hooks.Reply{Verdict: hooks.Deny, Reason: reason}, nil
 	case -1:
-		return nil, hooks.Fault("program was ended by a signal")
+		return nil, withStderr("program was ended by a signal", out.stderr, d)
 	}
-	return nil, hooks.Fault("exit status " + strconv.Itoa(out.status))
+	return nil, withStderr(hooks.Fault("exit status "+strconv.Itoa(out.status)), out.stderr, d)
 }
 
 type output struct {

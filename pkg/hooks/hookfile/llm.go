@@ -111,7 +111,10 @@ func (j *judge) consult(ctx context.Context, text string) (judgement, error) {
 		if errors.Is(err, llm.ErrNoKey) {
 			return judgement{}, hooks.Fault("no key for the model in the environment")
 		}
-		return judgement{}, remoteFault(ctx, err, "model did not answer")
+		if status, ok := errors.AsType[llm.StatusError](err); ok {
+			return judgement{}, hooks.Fault(status.Error())
+		}
+		return judgement{}, remoteFault(ctx, err, "model", "did not answer")
 	}
 	return findJudgement(answer)
 }

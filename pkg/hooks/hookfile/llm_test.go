@@ -149,13 +149,16 @@ func TestLLMFailures(t *testing.T) {
 		for name, m := range map[string]*model{"Garbage": newModel(t, "no idea"), "Status": newModel(t, "x"), "Away": newModel(t, "x")} {
 			t.Run(mode+"/"+name, func(t *testing.T) {
 				if name == "Status" {
-					m.set("x", http.StatusTooManyRequests)
+					m.set("x", http.StatusForbidden)
 				}
 				if name == "Away" {
 					m.Close()
 				}
 				out := dispatch(t, judged(t, m, "      on_failure: "+mode+"\n"), gitStatus)
-				if out.Verdict != want || one(t, out).Success {
+				cause := map[string]string{
+					"Garbage": string(errGarbage), "Status": "model server answered with status 403", "Away": "model cannot be reached: connection refused",
+				}[name]
+				if x := one(t, out); out.Verdict != want || x.Success || x.Error != cause {
 					t.Errorf("got %+v", out)
 				}
 			})
@@ -257,7 +260,7 @@ func TestLLMCache(t *testing.T) {
 		m := newModel(t, "garbage")
 		r := judged(t, m)
 		dispatch(t, r, gitStatus)
-		m.set("", http.StatusInternalServerError)
+		m.set("", http.StatusForbidden)
 		dispatch(t, r, gitStatus)
 		m.set(`{"safe": false}`, http.StatusOK)
 		if out := dispatch(t, r, gitStatus); out.Verdict != hooks.Deny || m.calls.Load() != 3 {

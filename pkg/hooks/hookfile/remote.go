@@ -65,7 +65,7 @@ func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return nil, remoteFault(ctx, err, "server cannot be reached")
+		return nil, remoteFault(ctx, err, "server", "cannot be reached")
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
@@ -77,19 +77,12 @@ func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	}
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return nil, remoteFault(ctx, err, "answer was cut off")
+		return nil, remoteFault(ctx, err, "server", "cut its answer off")
 	}
 	if len(bytes.TrimSpace(answer)) == 0 {
 		return nil, hooks.Fault("server answered nothing")
 	}
 	return wire.ParseReply(answer, d)
-}
-
-func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
-	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
-		return hooks.ErrTimedOut
-	}
-	return otherwise
 }
 
 type service struct {
@@ -112,7 +105,7 @@ func (s service) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error
 	}
 	switch {
 	case err != nil:
-		return nil, remoteFault(ctx, err, "decision service cannot be reached")
+		return nil, remoteFault(ctx, err, "decision service", "cannot be reached")
 	case len(bytes.TrimSpace(answer)) == 0:
 		return nil, hooks.Fault("decision service answered nothing")
 	}

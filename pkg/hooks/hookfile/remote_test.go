@@ -71,7 +71,7 @@ func TestHTTPAway(t *testing.T) {
 	close(stalls)
 	srv.Close()
 	out = dispatch(t, register(t, fmt.Sprintf(file, srv.URL, 60_000), Options{}), gitStatus)
-	if x := one(t, out); x.Error != "server cannot be reached" || out.Verdict != hooks.Deny {
+	if x := one(t, out); x.Error != "server cannot be reached: connection refused" || out.Verdict != hooks.Deny {
 		t.Errorf("got %+v", out)
 	}
 }

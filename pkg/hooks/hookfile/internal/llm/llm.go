@@ -1,7 +1,8 @@
 // Package llm sends prompts to language models over HTTP. It supports the API of Anthropic and the
 // API of OpenAI, which other servers also provide.
 //
-// A Client never retries. Its methods can be called concurrently.
+// A Client repeats a request that an overloaded server refuses. Its methods can be called
+// concurrently.
 package llm
 
 import (
@@ -57,7 +58,7 @@ func (c *Client) Complete(ctx context.Context, model, prompt string, maxTokens i
 	if err != nil {
 		return "", fmt.Errorf("ask model: %w", err)
 	}
-	body, err := c.send(req)
+	body, err := c.sendAgain(req)
 	if err != nil {
 		return "", fmt.Errorf("ask model: %w", err)
 	}
@@ -145,7 +146,7 @@ func (c *Client) send(req *http.Request) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		return nil, fmt.Errorf("server answered with status %d", resp.StatusCode)
+		return nil, StatusError{Status: resp.StatusCode, after: resp.Header.Get("Retry-After")}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, wire.MaxBytes+1))
 	if err == nil && len(body) > wire.MaxBytes {

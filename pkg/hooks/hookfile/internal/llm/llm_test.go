@@ -106,7 +106,7 @@ func TestComplete_TooLong(t *testing.T) {
 }
 
 func TestComplete_Failures(t *testing.T) {
-	for _, s := range []*server{serve(t, http.StatusTooManyRequests, `{"choices":[{"message":{"content":"x"}}]}`), serve(t, http.StatusOK, "busy")} {
+	for _, s := range []*server{serve(t, http.StatusForbidden, `{"choices":[{"message":{"content":"x"}}]}`), serve(t, http.StatusOK, "busy")} {
 		for _, api := range []API{OpenAI, Anthropic} {
 			if got, err := s.client(api, "", "k").Complete(t.Context(), "m", "well?", 7); err == nil || got != "" {
 				t.Errorf("%s: got %q, %v", api, got, err)

@@ -1,14 +1,11 @@
 package auditor
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -174,47 +171,4 @@ func (x exportFlags) publicKey(shared *cli.Shared) (string, error) {
 		err = fmt.Errorf("%w (name the key for the bundle with --key)", err)
 	}
 	return text, err
-}
-
-func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
-	if file == "" {
-		buffered := bufio.NewWriter(out)
-		return cmp.Or(write(buffered), buffered.Flush())
-	}
-	if _, err := os.Lstat(file); err == nil {
-		return existsError(file)
-	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".export-*")
-	if err != nil {
-		return fmt.Errorf("create file: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	buffered := bufio.NewWriterSize(f, 1<<20)
-	err = write(buffered)
-	if err == nil {
-		err = errors.Join(buffered.Flush(), f.Sync())
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return rename(f.Name(), file)
-}
-
-func rename(from, to string) error {
-	err := os.Link(from, to)
-	if errors.Is(err, fs.ErrExist) {
-		return existsError(to)
-	}
-	if err != nil { // some file systems do not support links
-		return os.Rename(from, to)
-	}
-	return os.Remove(from)
-}
-
-func existsError(file string) error {
-	return fmt.Errorf("%s already exists: name another file, or remove it", file)
 }

@@ -32,9 +32,10 @@ test: ## the tests
 UNWATCHED := modernc.org/... compress/... encoding/base64 encoding/hex html/... text/template/... regexp/...
 
 # Packages whose code and tests start no goroutine. There the detector has nothing to find.
-SEQUENTIAL := $(addprefix ./internal/,tracking/rules tracking/rules/fingerprint tracking/deferred tracking/store \
-  capture/ingest/claude capture/ingest/codex capture/ingest/gemini capture/ingest/openhands capture/ingest/sweagent \
-  capture/ingest/amplifier capture/ingest/dialogue evidence/runtree evidence/ocsf evidence/daily)
+SEQUENTIAL := $(addprefix ./internal/,tracking/rules tracking/rules/configfile tracking/rules/fingerprint tracking/deferred \
+  tracking/store capture/ingest capture/ingest/claude capture/ingest/codex capture/ingest/gemini capture/ingest/openhands \
+  capture/ingest/sweagent capture/ingest/amplifier capture/ingest/dialogue capture/ingest/otlp capture/prices \
+  evidence/access evidence/bundle evidence/runtree evidence/ocsf evidence/daily evidence/transparency)
 # Packages that compare what finished ledgers, documents and sources say. The tests of
 # the packages that they call run under the detector.
 COMPARING  := $(addprefix ./internal/testkit/,gauntlet pyverify architecture snippets)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,6 +35,8 @@ func TestSequential(t *testing.T) {
 	}
 }
 
+var concurrent = []string{"sync/atomic", "os/exec", "net", "net/http", "net/http/httptest", "testing/synctest", "golang.org/x/sync/errgroup"}
+
 func concurrency(t *testing.T, name string) (found []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
@@ -47,11 +50,11 @@ func concurrency(t *testing.T, name string) (found []string) {
 		case *ast.ChanType:
 			found = append(found, "chan")
 		case *ast.SelectorExpr:
-			if n.Sel.Name == "Parallel" {
-				found = append(found, "Parallel")
+			if on, ok := n.X.(*ast.Ident); n.Sel.Name == "Parallel" || ok && on.Name == "sync" && !strings.HasPrefix(n.Sel.Name, "Once") {
+				found = append(found, n.Sel.Name)
 			}
 		case *ast.ImportSpec:
-			if path := n.Path.Value; path == `"sync"` || path == `"sync/atomic"` || path == `"os/exec"` || strings.HasSuffix(path, `/natstest"`) {
+			if path := strings.Trim(n.Path.Value, `"`); slices.Contains(concurrent, path) || strings.HasSuffix(path, "/natstest") {
 				found = append(found, path)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -135,7 +134,7 @@ reads it from stdin. The hooks really run, and nothing is published. The exit st
 			if err != nil {
 				return err
 			}
-			err = cli.Print(cmd, shared, out, func(w io.Writer) { writeOutcome(w, out) })
+			err = cli.Print(cmd, shared, out, func(w io.Writer) { writeOutcome(w, &out) })
 			if err == nil && out.Verdict == hooks.Deny {
 				err = cli.Exit(exitDenied)
 			}
@@ -168,7 +167,7 @@ func readDocument(stdin io.Reader, path string) (hooks.Document, error) {
 	return d, nil
 }
 
-func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Document) (out hooks.DocumentOutcome, err error) {
+func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Document) (out tried, err error) {
 	ctx := cmd.Context()
 	f, err := hookfile.Load(path)
 	if err == nil {
@@ -196,47 +195,15 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 			opts.Requester = decision.Client{Conn: nc}
 		}
 	}
-	r := hooks.NewRegistry(hooks.Options{Logger: log})
+	var late executions
+	r := hooks.NewRegistry(hooks.Options{Logger: log, Appender: &late})
 	if err := f.Register(r, opts); err != nil {
 		return out, err
 	}
-	out, err = r.DispatchDocument(ctx, d)
+	out.DocumentOutcome, err = r.DispatchDocument(ctx, d)
 	closing, cancel := context.WithTimeout(ctx, hooks.DefaultChainTimeout)
 	defer cancel()
-	return out, errors.Join(err, r.Close(closing))
-}
-
-func writeOutcome(w io.Writer, out hooks.DocumentOutcome) {
-	fmt.Fprintf(w, "%s: %s\n", out.Point, out.Verdict)
-	for _, line := range []struct{ name, text string }{
-		{"reason", out.Reason}, {"context", out.Context}, {"args", string(out.Args)}, {"value", string(out.Value)},
-	} {
-		if line.text != "" {
-			fmt.Fprintf(w, "%-8s %s\n", line.name, termtext.Printable(line.text))
-		}
-	}
-	if len(out.Executions) == 0 {
-		fmt.Fprintln(w, "no hook is for this event")
-		return
-	}
-	fmt.Fprintln(w)
-	rows := [][]string{{"HOOK", "SAID", "TOOK"}}
-	for _, x := range out.Executions {
-		rows = append(rows, []string{termtext.Printable(x.Name), said(x), (time.Duration(x.DurationMS*1000) * time.Microsecond).String()})
-	}
-	writeTable(w, rows)
-}
-
-func said(x hooks.Execution) string {
-	switch {
-	case !x.Success:
-		return "failed: " + x.Error
-	case x.Modified && (x.Verdict == "" || x.Verdict == hooks.None):
-		return "modified it"
-	case x.Modified:
-		return string(x.Verdict) + ", modified it"
-	case x.Verdict == "":
-		return string(hooks.None)
-	}
-	return string(x.Verdict)
+	err = errors.Join(err, r.Close(closing))
+	out.Async = late.list()
+	return out, err
 }

@@ -80,7 +80,8 @@ func TestMatcher(t *testing.T) {
 func TestMatcherActions(t *testing.T) {
 	for action, want := range map[string]hooks.Verdict{"block": hooks.Deny, "ask": hooks.Ask, "allow": hooks.Allow} {
 		r := register(t, "hooks:\n  PreToolUse:\n    - {type: matcher, match: {tool: '*'}, action: "+action+"}\n", Options{})
-		if out := dispatch(t, r, gitStatus); out.Verdict != want {
+		reason := map[string]string{"ask": "the hook PreToolUse[0] asks for approval"}[action]
+		if out := dispatch(t, r, gitStatus); out.Verdict != want || out.Reason != reason {
 			t.Errorf("%s: got %+v", action, out)
 		}
 	}

@@ -66,6 +66,7 @@ func (h *Hook) register(r *hooks.Registry, opts Options) (hooks.ID, error) {
 	if err != nil {
 		return "", err
 	}
+	run = h.explain(run)
 	if c := h.when; c != nil {
 		run = c.guard(run)
 	}
@@ -132,6 +133,17 @@ func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 		reply.Verdict = hooks.Allow
 	}
 	return reply, nil
+}
+
+// explain names the hook in an ask without a reason, so that a person knows why there is a question.
+func (h *Hook) explain(run runner) runner {
+	return func(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
+		reply, err := run(ctx, d)
+		if reply != nil && reply.Verdict == hooks.Ask && reply.Reason == "" {
+			reply.Reason = "the hook " + h.Name + " asks for approval"
+		}
+		return reply, err
+	}
 }
 
 func (c *condition) guard(run runner) runner {

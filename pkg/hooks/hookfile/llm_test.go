@@ -280,19 +280,23 @@ func TestLLMCache(t *testing.T) {
 
 // A claude model uses Anthropic's API, with a key from the environment only.
 func TestLLMAnthropic(t *testing.T) {
-	m := newModel(t, `Well: {"safe": false, "reason": "no"}`)
-	file := fmt.Sprintf("hooks:\n  PreToolUse:\n    - {type: llm, model: claude-3-haiku, provider: anthropic, base_url: %s, key_env: OUR_KEY, prompt: '{{args}}?'}\n", m.URL)
-	t.Setenv("ANTHROPIC_API_KEY", "another")
-	if out := dispatch(t, register(t, file, Options{}), gitStatus); one(t, out).Error != "no key for the model in the environment" || m.calls.Load() != 0 {
-		t.Errorf("without a key: got %+v", out)
-	}
-	t.Setenv("OUR_KEY", "k3y")
-	if out := dispatch(t, register(t, file, Options{}), gitStatus); out.Verdict != hooks.Deny || out.Reason != "no" {
-		t.Errorf("got %+v", out)
-	}
-	asked := m.requests()
-	if len(asked) != 1 || asked[0].Path != "/v1/messages" || asked[0].Key != "k3y" || asked[0].Model != "claude-3-haiku" || asked[0].MaxTokens != defaultMaxTokens {
-		t.Errorf("got %+v", asked)
+	for name, provider := range map[string]string{"Named": "provider: anthropic, ", "ByModel": ""} {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(t, `Well: {"safe": false, "reason": "no"}`)
+			file := fmt.Sprintf("hooks:\n  PreToolUse:\n    - {type: llm, model: claude-3-haiku, %sbase_url: %s, key_env: OUR_KEY, prompt: '{{args}}?'}\n", provider, m.URL)
+			t.Setenv("ANTHROPIC_API_KEY", "another")
+			if out := dispatch(t, register(t, file, Options{}), gitStatus); one(t, out).Error != "no key for the model in the environment" || m.calls.Load() != 0 {
+				t.Errorf("without a key: got %+v", out)
+			}
+			t.Setenv("OUR_KEY", "k3y")
+			if out := dispatch(t, register(t, file, Options{}), gitStatus); out.Verdict != hooks.Deny || out.Reason != "no" {
+				t.Errorf("got %+v", out)
+			}
+			asked := m.requests()
+			if len(asked) != 1 || asked[0].Path != "/v1/messages" || asked[0].Key != "k3y" || asked[0].Model != "claude-3-haiku" || asked[0].MaxTokens != defaultMaxTokens {
+				t.Errorf("got %+v", asked)
+			}
+		})
 	}
 }
 

@@ -1,7 +1,7 @@
-"""Prints calls, outcomes, end, tokens and stated cost of a recorded run.
+"""Prints calls, outcomes, end, tokens and stated cost of recorded runs, one line per file.
 
 It follows docs/import.md and shares no code with the import.
-Usage: outcomes.py FORMAT FILE
+Usage: outcomes.py FORMAT FILE...
 """
 
 import json
@@ -130,7 +130,110 @@ def swe_agent(doc):
     return run
 
 
+LOCAL = ("<local-command-", "<command-name>", "<bash-")  # the agent runs these without the model
+
+
+class Session(Run):
+    def __init__(self):
+        super().__init__()
+        self.names, self.hooked, self.spent = {}, set(), {}
+
+
+def claude(lines):
+    runs = {}
+    for line in lines:
+        session = line.get("sessionId")
+        if not session:
+            continue
+        run = runs.setdefault((session, line.get("agentId")), Session())
+        data = line.get("data") or {}
+        if line.get("type") == "progress" and data.get("hookEvent") == "PreToolUse":
+            run.hooked.add(line.get("toolUseID"))
+        if line.get("type") == "system" and line.get("subtype") in ("stop_hook_summary", "turn_duration"):
+            run.status = "completed"
+        message = line.get("message") or {}
+        content = message.get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+        if line.get("type") == "assistant":
+            claude_answer(run, message, blocks)
+        if line.get("type") == "user":
+            claude_user(run, line, blocks)
+    return merged(runs.values())
+
+
+def claude_answer(run, message, blocks):
+    used = message.get("usage") or {}
+    run.spent[message.get("id")] = [used.get(k) or 0 for k in ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
+    for block in blocks:
+        if block["type"] == "tool_use" and block["id"] not in run.calls:
+            run.calls[block["id"]] = None
+            run.names[block["id"]] = block["name"]
+        if block["type"] in ("text", "tool_use"):
+            run.status = "completed" if block["type"] == "text" and block["text"].strip() else "unknown"
+
+
+def claude_user(run, line, blocks):
+    for block in blocks:
+        call = block.get("tool_use_id")
+        if block["type"] == "tool_result":
+            run.status = "unknown"
+            if call in run.calls and run.calls[call] is None:
+                run.calls[call] = claude_result(run, line, block)
+        elif block["type"] == "text" and not line.get("isMeta") and not block["text"].startswith(LOCAL):
+            run.status = "interrupted" if block["text"].startswith("[Request interrupted by user") else "unknown"
+
+
+def claude_result(run, line, block):
+    result, text, name = line.get("toolUseResult"), texts_of(block.get("content")), run.names[block["tool_use_id"]]
+    if isinstance(result, dict) and result.get("interrupted") is True:
+        return "interrupted"
+    if not block.get("is_error"):
+        return "success"
+    if text.startswith("Exit code ") or name.startswith("mcp__"):
+        return "error"
+    if text.startswith(("[Request interrupted", "[Tool call ", "Command aborted before execution")):
+        return "interrupted"
+    if text.startswith(("The user doesn't want to", "User rejected", "The agent proposed a plan that was rejected", "Permission to ", "PreToolUse:", "Hook PreToolUse:")):
+        return "denied"
+    if re.match(r"[^\n]*(was blocked|needs approval|requires approval)", text):
+        return "denied"
+    own = ("Exit code ", "<tool_use_error>", "Command timed out", "ENOENT", "EACCES", "spawn ", "Error", "InputValidationError")
+    return "denied" if name == "Bash" and block["tool_use_id"] in run.hooked and not text.startswith(own) else "error"
+
+
+def texts_of(content):
+    if isinstance(content, str):
+        return content
+    return "\n".join(part.get("text", "") for part in content or [] if isinstance(part, dict))
+
+
+def merged(runs):
+    """Sums runs. Their status is empty if they ended differently."""
+    total = Run()
+    states = set()
+    for number, run in enumerate(runs):
+        states.add(run.status)
+        total.calls.update({(number, call): state for call, state in run.calls.items()})
+        for used in run.spent.values():
+            total.spend(**dict(zip(total.tokens, used)))
+    total.status = states.pop() if len(states) == 1 else ""
+    return total
+
+
+def documents(text):
+    for line in text.splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
 READERS = {"gemini-cli": gemini, "openhands": openhands, "swe-agent": swe_agent}
 
-with open(sys.argv[2], encoding="utf-8") as f:
-    print(json.dumps(READERS[sys.argv[1]](json.load(f)).report()))
+for path in sys.argv[2:]:
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    run = claude(documents(text)) if sys.argv[1] == "claude-code" else READERS[sys.argv[1]](json.loads(text))
+    print(json.dumps(run.report()))

@@ -1,6 +1,7 @@
 package outcomes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/gemini"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/openhands"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/sweagent"
@@ -25,7 +27,7 @@ import (
 
 // outcome is what both readers say about a run.
 type outcome struct {
-	Status                                         events.RunStatus
+	Status                                         events.RunStatus // empty if runs of the file ended differently
 	Calls, Failed, Denied, Interrupted, Unanswered int
 	Cost                                           float64 // as the file states it; 0 if it does not
 	Tokens                                         events.Tokens
@@ -37,23 +39,25 @@ type reader func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Ev
 // each recorded run of these formats.
 func TestOutcomes_AgreeWithPython(t *testing.T) {
 	python := pythontest.Find(t)
-	for format, read := range map[string]reader{"gemini-cli": gemini.Events, "openhands": openhands.Events, "swe-agent": sweagent.Events} {
+	for format, read := range map[string]reader{"claude-code": claude.Events, "gemini-cli": gemini.Events, "openhands": openhands.Events, "swe-agent": sweagent.Events} {
 		files := recordings(t, format)
 		if len(files) == 0 {
 			t.Errorf("%s: no recordings", format)
 		}
+		script := exec.CommandContext(t.Context(), python, append([]string{"outcomes.py", format}, files...)...)
+		script.Stderr = os.Stderr
+		text, err := script.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wants := json.NewDecoder(bytes.NewReader(text))
 		for _, file := range files {
+			var want outcome
+			if err := wants.Decode(&want); err != nil {
+				t.Fatal(err)
+			}
 			t.Run(format+"/"+filepath.Base(filepath.Dir(file))+"/"+filepath.Base(file), func(t *testing.T) {
-				script := exec.CommandContext(t.Context(), python, "outcomes.py", format, file)
-				script.Stderr = os.Stderr
-				text, err := script.Output()
-				if err != nil {
-					t.Fatal(err)
-				}
-				var want outcome
-				if err := json.Unmarshal(text, &want); err != nil {
-					t.Fatal(err)
-				}
+				t.Parallel()
 				if diff := cmp.Diff(want, imported(t, read, file), cmpopts.EquateApprox(1e-9, 0)); diff != "" {
 					t.Errorf("(-python +import):\n%s", diff)
 				}
@@ -65,9 +69,10 @@ func TestOutcomes_AgreeWithPython(t *testing.T) {
 func recordings(t *testing.T, format string) (files []string) {
 	t.Helper()
 	patterns := map[string][]string{
-		"gemini-cli": {"gemini-cli/entireio-cli/*/full.jsonl"},
-		"openhands":  {"openhands/*/*.json"},
-		"swe-agent":  {"mini-swe-agent/*.traj.json", "swe-agent/*.traj"},
+		"claude-code": {"claude-code/*/*.jsonl", "claude-code/*/*/*.jsonl", "claude-code/*/*/*/*.jsonl"},
+		"gemini-cli":  {"gemini-cli/entireio-cli/*/full.jsonl"},
+		"openhands":   {"openhands/*/*.json"},
+		"swe-agent":   {"mini-swe-agent/*.traj.json", "swe-agent/*.traj"},
 	}
 	for _, pattern := range patterns[format] {
 		found, err := filepath.Glob(filepath.Join(realdata.Path(t), pattern))
@@ -86,26 +91,27 @@ func imported(t *testing.T, read reader, file string) (o outcome) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	runs := 0
 	for e, err := range read(t.Context(), f, ingest.Options{Tenant: "acme", File: file, Now: time.Now}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Kind() != events.RunFinished {
+		if err != nil || e.Kind() != events.RunFinished { // both readers skip damaged lines
 			continue
 		}
 		d, err := events.Payload[events.RunFinishedData](e)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o = outcome{
-			Status: d.Status(), Calls: d.ToolCalls, Failed: d.ToolErrors, Denied: d.ToolDenied,
-			Interrupted: d.ToolInterrupted, Unanswered: d.Unanswered,
+		if runs++; runs == 1 {
+			o.Status = d.Status()
+		} else if o.Status != d.Status() {
+			o.Status = ""
 		}
+		o.Calls, o.Failed, o.Denied = o.Calls+d.ToolCalls, o.Failed+d.ToolErrors, o.Denied+d.ToolDenied
+		o.Interrupted, o.Unanswered = o.Interrupted+d.ToolInterrupted, o.Unanswered+d.Unanswered
 		if d.Cost != nil && !d.Cost.Estimated {
-			o.Cost = d.Cost.USD
+			o.Cost += d.Cost.USD
 		}
 		if d.TokensUsed != nil {
-			o.Tokens = *d.TokensUsed
+			o.Tokens = o.Tokens.Plus(*d.TokensUsed)
 		}
 	}
 	return o

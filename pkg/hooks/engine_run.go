@@ -164,12 +164,12 @@ func (e *Engine) Subagent(
 	at.meta.ParentRun, at.meta.ParentAgent = outer.meta.Run, outer.meta.Agent
 	began := time.Now()
 	err = ErrExited
-	defer func() { e.stopped(ctx, s, at.sums.totals(), time.Since(began), err) }()
+	defer func() { subagentStopped(ctx, e, s, at.sums.totals(), time.Since(began), err) }()
 	err = e.run(ctx, at, info, func(ctx context.Context) error { return fn(ctx, start) })
 	return err
 }
 
-func (e *Engine) stopped(ctx context.Context, s Subagent, sum totals, took time.Duration, err error) {
+func subagentStopped(ctx context.Context, e *Engine, s Subagent, sum totals, took time.Duration, err error) {
 	status := SubagentCompleted
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

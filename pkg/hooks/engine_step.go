@@ -60,7 +60,7 @@ func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Contex
 	if err != nil {
 		return "", err
 	}
-	out, err = e.stepOutput(ctx, StepState{Agent: at.meta.Agent, State: first.State}, out)
+	out, err = filterStepOutput(ctx, e, StepState{Agent: at.meta.Agent, State: first.State}, out)
 	if err == nil {
 		status = events.StepCompleted
 	}
@@ -75,7 +75,7 @@ func (e *Engine) stepBefore(ctx context.Context, info StepInfo) (Attempt, error)
 	return Attempt{State: before.Input.State, Context: before.Context, Number: 1, Model: info.Model}, err
 }
 
-func (e *Engine) stepOutput(ctx context.Context, state StepState, out JSON) (JSON, error) {
+func filterStepOutput(ctx context.Context, e *Engine, state StepState, out JSON) (JSON, error) {
 	meta := e.Meta(ctx)
 	ctx = afterwards(ctx)
 	after := StepOutput.Dispatch(ctx, e.registry, meta, state, out)

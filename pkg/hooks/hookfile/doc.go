@@ -15,4 +15,17 @@
 // A hook that fails returns a [hooks.Fault], which contains no part of the payload. Text from an
 // agent never becomes part of a command line, a pattern, an expression or a template. Hooks can run
 // concurrently. A hook that exceeds its deadline returns within the grace period of the registry.
+//
+// # Files
+//
+// The parts of a file and the types of hooks share the reader and its problems, so they are one
+// package:
+//
+//   - file.go, yaml.go, problem.go, schema.go: the file, its problems and its schema
+//   - hook.go, keys.go, policies.go: the keys of hooks and policies
+//   - match.go, tool_*.go, when.go: the calls for which a hook runs
+//   - register.go: the hooks of a registry
+//   - command.go, program.go, environ.go, process*.go: the programs of command hooks
+//   - llm.go, prompt.go, remote.go: hooks that ask a model or a server
+//   - cause.go: why a hook failed
 package hookfile

@@ -17,7 +17,7 @@ var pathKeys = words("path file filepath filename paths files notebookpath targe
 	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
 	"outputpath outputfile dirpath")
 
-var commandKeys = words("command cmd commandline script chars")
+var commandKeys = words("command cmd cmdline commandline script chars")
 
 var argumentKeys = words("args arguments argv")
 

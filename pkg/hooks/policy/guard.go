@@ -3,6 +3,9 @@ package policy
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
@@ -44,29 +47,62 @@ func (g *guard) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCa
 
 func (g *guard) judge(meta hooks.Meta, call hooks.ToolCall) finding {
 	root := g.opts.root(meta)
+	judge := g.judgePaths
 	switch {
 	case g.opts.isShell(call):
-		var worst finding
-		scripts, _ := g.opts.scripts(meta, call)
-		if tooLong(scripts) != nil {
-			return finding{what: string(shell.DoubtTooLong), unknown: g.asks}
-		}
-		for _, s := range scripts {
-			worst = worst.or(g.script(s))
-			if g.write != nil {
-				for _, file := range s.written() {
-					worst = worst.or(g.write(file, root))
-				}
+		judge = g.judgeShell
+	case g.write != nil && g.opts.isWrite(call):
+	case g.read != nil && g.opts.isRead(call):
+	default:
+		return finding{}
+	}
+	if g.opts.decode(call.Args).repeats {
+		return finding{what: "the arguments repeat a name, so the tool can read other ones", unknown: g.asks}
+	}
+	return judge(meta, call, root)
+}
+
+func (g *guard) judgePaths(_ hooks.Meta, call hooks.ToolCall, root string) finding {
+	members := g.opts.members(call.Args)
+	if g.write != nil && g.opts.isWrite(call) {
+		return eachPath(members, root, g.write)
+	}
+	return eachPath(members, root, g.read).or(eachPattern(members, root, g.read))
+}
+
+func (g *guard) judgeShell(meta hooks.Meta, call hooks.ToolCall, root string) finding {
+	var worst finding
+	scripts, _ := g.opts.scripts(meta, call)
+	if tooLong(scripts) != nil {
+		return finding{what: string(shell.DoubtTooLong), unknown: g.asks}
+	}
+	for _, s := range scripts {
+		worst = worst.or(g.script(s))
+		if g.write != nil {
+			for _, file := range s.written() {
+				worst = worst.or(g.write(file, root))
 			}
 		}
-		return worst
-	case g.write != nil && g.opts.isWrite(call):
-		return eachPath(g.opts.members(call.Args), root, g.write)
-	case g.read != nil && g.opts.isRead(call):
-		return eachPath(g.opts.members(call.Args), root, g.read)
 	}
-	return finding{}
+	return worst
 }
+
+// eachPattern judges the patterns that select the files of a tool.
+func eachPattern(args map[string]any, root string, judge func(shell.File, string) finding) finding {
+	var worst finding
+	dir := dirOf(args)
+	for _, key := range slices.Sorted(maps.Keys(args)) {
+		if !patternKeys[squash(key)] {
+			continue
+		}
+		for _, name := range textsOf(args[key])[:min(maxPaths, len(textsOf(args[key])))] {
+			worst = worst.or(judge(shell.File{Word: shell.Word{Text: homed(slashes(name)), Glob: strings.ContainsAny(name, "*?[")}, Dir: dir}, root))
+		}
+	}
+	return worst
+}
+
+var patternKeys = words("glob globs include includes")
 
 const maxPaths = 20_000
 

@@ -35,7 +35,8 @@ func (o Options) isRead(call hooks.ToolCall) bool {
 	if CanonicalTool(call.Tool) == ToolRead {
 		return true
 	}
-	return CanonicalTool(call.Tool) == call.Tool && looksLike(call.Tool, readVerbs) && hasText(o.members(call.Args), pathKeys)
+	return CanonicalTool(call.Tool) == call.Tool && looksLike(call.Tool, readVerbs) &&
+		(hasText(o.members(call.Args), pathKeys) || hasText(o.members(call.Args), patternKeys))
 }
 
 var isCanonical = words("Bash Write Edit Task AskUserQuestion Read WebFetch WebSearch TodoWrite")

@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -26,6 +28,7 @@ type lastCall struct {
 type decoded struct {
 	args    hooks.JSON
 	members map[string]any // nil if args is not an object
+	repeats bool           // a name occurs twice
 }
 
 type scriptList struct {
@@ -36,20 +39,23 @@ type scriptList struct {
 }
 
 // Callers must not change the result, because policies share it.
-func (o Options) members(args hooks.JSON) map[string]any {
+func (o Options) members(args hooks.JSON) map[string]any { return o.decode(args).members }
+
+func (o Options) decode(args hooks.JSON) *decoded {
 	if o.last != nil {
 		if d := o.last.args.Load(); d != nil && d.args == args {
-			return d.members
+			return d
 		}
 	}
 	m, err := args.Map()
 	if err != nil {
 		m = nil
 	}
+	d := &decoded{args, m, repeatsName(args)}
 	if o.last != nil {
-		o.last.args.Store(&decoded{args, m})
+		o.last.args.Store(d)
 	}
-	return m
+	return d
 }
 
 func (o Options) scripts(meta hooks.Meta, call hooks.ToolCall) (found []*script, known bool) {
@@ -95,4 +101,30 @@ func tooLong(scripts []*script) *hooks.ToolDecision {
 
 func longReason(title, what string) string {
 	return title + " blocked: " + what + ". Use several shorter calls."
+}
+
+// repeatsName reports whether a JSON object has a name twice. Readers of JSON differ in which value
+// counts.
+func repeatsName(args hooks.JSON) bool {
+	d := json.NewDecoder(strings.NewReader(string(args)))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return false
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		t, err := d.Token()
+		name, ok := t.(string)
+		if err != nil || !ok {
+			return false
+		}
+		if seen[name] {
+			return true
+		}
+		seen[name] = true
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return false
+		}
+	}
+	return false
 }

@@ -89,11 +89,51 @@ func leaksBy(cmd shell.Command, _ string) finding {
 	if sendsFile(cmd) || sendsValue(cmd) {
 		return doubted(cmd.Name + " sends a file to another machine")
 	}
-	if lookers[cmd.Name] {
-		return finding{}
+	if f := passesSecret(cmd); f.what != "" || lookers[cmd.Name] {
+		return f
 	}
 	return readsFiles(cmd)
 }
+
+// passesSecret judges programs that do not read a secret file, but let another command read it.
+func passesSecret(cmd shell.Command) finding {
+	switch cmd.Name {
+	case "find":
+		return findShows(cmd)
+	case "ln":
+		return linksSecret(cmd)
+	}
+	return finding{}
+}
+
+func findShows(cmd shell.Command) finding {
+	runs := slices.IndexFunc(cmd.Args, func(a shell.Word) bool { return findRuns[a.Text] })
+	if runs < 0 || runs+1 >= len(cmd.Args) || !readers[cmd.Args[runs+1].Text] {
+		return finding{}
+	}
+	for i, a := range cmd.Args[:runs] {
+		if findNames[a.Text] && isSecret(shell.File{Word: shell.Word{Text: cmd.Args[i+1].Text, Glob: true}, Dir: cmd.Dir}) {
+			return blocked("find shows files that hold credentials")
+		}
+	}
+	return finding{}
+}
+
+func linksSecret(cmd shell.Command) finding {
+	args := options(cmd.Args).operands
+	if len(args) < 2 || namesSecret(args[len(args)-1], cmd.Dir) {
+		return finding{}
+	}
+	if slices.ContainsFunc(args[:len(args)-1], func(a shell.Word) bool { return namesSecret(a, cmd.Dir) }) {
+		return doubted("ln gives a file that holds credentials another name")
+	}
+	return finding{}
+}
+
+var (
+	findRuns  = words("-exec -execdir -ok -okdir")
+	findNames = words("-name -iname -path -ipath -wholename")
+)
 
 func readsFiles(cmd shell.Command) finding {
 	args := cmd.Args

@@ -91,7 +91,7 @@ func changesMachine(cmd shell.Command, root string) finding {
 	case "chmod":
 		return opensAccess(cmd, operandsOf(cmd), root)
 	case "git":
-		return configuresGit(cmd)
+		return configuresGit(cmd).or(removesGuard(cmd, root))
 	case "npm", "pnpm", "yarn", "pip", "pip3":
 		return configuresPackages(cmd, operandsOf(cmd))
 	case "docker", "podman", "nerdctl", "docker-compose":
@@ -99,7 +99,7 @@ func changesMachine(cmd shell.Command, root string) finding {
 	case "kubectl":
 		return entersNode(cmd, operandsOf(cmd))
 	}
-	return startsLater(cmd).or(opensMachine(cmd))
+	return startsLater(cmd).or(opensMachine(cmd)).or(removesGuard(cmd, root))
 }
 
 func stopsGuard(cmd shell.Command) finding {
@@ -156,12 +156,17 @@ func givesShell(args []shell.Word, runs bool) bool {
 
 var guardNames = strings.Fields("hooktrail auditd falco osquery sysmon crowdstrike falcon-sensor sshd systemd clamd fail2ban")
 
+func namesGuard(program, text string) bool {
+	return slices.ContainsFunc(guardNames, func(name string) bool { return strings.Contains(text, name) }) ||
+		program != "kill" && (text == "publisher" || strings.HasPrefix(text, "publisher "))
+}
+
 func endsGuards(cmd shell.Command, ops []string) finding {
 	forced := slices.ContainsFunc(cmd.Args, func(a shell.Word) bool { return a.Text == "-9" || a.Text == "-KILL" })
 	for _, a := range cmd.Args {
 		text := strings.ToLower(a.Text)
 		switch {
-		case slices.ContainsFunc(guardNames, func(name string) bool { return strings.Contains(text, name) }):
+		case namesGuard(cmd.Name, text):
 			return blocked(cmd.Name + " " + guards)
 		case cmd.Name == "kill" && text == "-1" && len(cmd.Args) > 1:
 			return blocked("kill -1 ends every process")

@@ -17,8 +17,16 @@ var startFiles = strings.Fields(".bashrc .bash_profile .bash_login .bash_logout 
 
 // guardFiles are settings in a project that decide which programs an agent runs without asking the
 // user.
-var guardFiles = words(".claude/settings.json .claude/settings.local.json .codex/config.toml .gemini/settings.json .cursor/hooks.json .opencode/opencode.json " +
-	".git/config .git/info/attributes hooktrail.yaml hooktrail.yml .hooktrail/hooks.yaml .hooktrail.yaml")
+var guardFiles = words(".claude/settings.json .claude/settings.local.json .codex/config.toml .codex/hooks.json .gemini/settings.json .cursor/hooks.json .opencode/opencode.json " +
+	"opencode.json opencode.jsonc .git/config .git/info/attributes hooktrail.yaml hooktrail.yml .hooktrail/hooks.yaml .hooktrail.yaml")
+
+var guardDirs = strings.Fields(".claude/hooks .codex/hooks .husky .github/hooks .opencode/plugin .opencode/plugins")
+
+// isPluginDir lists directories from which an agent runs each file.
+var isPluginDir = words(".github/hooks .opencode/plugin .opencode/plugins")
+
+// agentDirs are the directories of a project with the hooks of agents.
+var agentDirs = words(".claude .codex .gemini .opencode .cursor .github/hooks")
 
 var systemDirs = strings.Fields("/etc /usr /bin /sbin /lib /lib32 /lib64 /boot /root /sys /proc /var /System /Library /Applications /opt /srv /private/etc /C:/Windows /dev")
 
@@ -94,8 +102,8 @@ func changesGuard(rest string) finding {
 			return blocked("a git hook runs with later git commands")
 		}
 	}
-	for _, dir := range []string{".claude/hooks", ".codex/hooks", ".husky"} {
-		if inner, ok := below(rest, dir); ok && inner == "." {
+	for _, dir := range guardDirs {
+		if inner, ok := below(rest, dir); ok && (inner == "." || isPluginDir[dir]) {
 			return doubted("the directory contains hooks that guard the project")
 		}
 	}
@@ -105,4 +113,36 @@ func changesGuard(rest string) finding {
 		}
 	}
 	return finding{}
+}
+
+// removesGuard judges the removal of settings. The ordinary rules for writes ignore removals below
+// the root.
+func removesGuard(cmd shell.Command, root string) finding {
+	args := cmd.Args
+	switch cmd.Name {
+	case "rm", "unlink", "rmdir", "shred", "remove-item":
+	case "git":
+		if len(args) == 0 || args[0].Text != "rm" {
+			return finding{}
+		}
+		args = args[1:]
+	default:
+		return finding{}
+	}
+	var worst finding
+	for _, a := range args {
+		full := fullPath(a.Text, cmd.Dir)
+		rest, ok := below(full, root)
+		if !ok {
+			rest = full
+		}
+		if path.IsAbs(rest) || strings.HasPrefix(a.Text, "-") {
+			continue
+		}
+		if agentDirs[strings.TrimSuffix(rest, "/*")] {
+			worst = worst.or(doubted("the directory contains hooks that guard the project"))
+		}
+		worst = worst.or(changesGuard(rest))
+	}
+	return worst
 }

@@ -27,6 +27,8 @@ func (e *emptied) Append(ctx context.Context, ev events.Event) (events.Event, er
 }
 
 // A denial that found no room in the outbox is recorded when there is room again.
+//
+//guarantee:denial-without-room
 func TestHookService_DenialWithoutRoom(t *testing.T) {
 	_, b := open(t)
 	for _, denials := range []int{1, maxOwed + 10} {

@@ -224,6 +224,8 @@ func TestMain_Killed(t *testing.T) {
 }
 
 // A command that takes too many steps to judge is denied, and the next plain one as well.
+//
+//guarantee:long-command
 func TestMain_LongCommand(t *testing.T) {
 	const policies = "policies:\n  blockedCommands: [\"git reset --hard\"]\n  presets: [destructive-commands, secret-files, system-changes, supply-chain]\n"
 	path, dir := programFolder(t, "hooktrail-capture", "publisher"), t.TempDir()

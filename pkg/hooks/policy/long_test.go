@@ -20,6 +20,8 @@ func bash(t *testing.T, command string) hooks.ToolCall {
 
 // A command that takes too many steps to judge is denied by each policy, so it cannot outlast the
 // wait of an agent.
+//
+//guarantee:long-command
 func TestSet_LongCommand(t *testing.T) {
 	policies := map[string]hooks.PreToolUser{
 		"set":      must(policy.New(documented("/src/app")))(t),
@@ -60,6 +62,7 @@ func TestSet_LongOrdinaryCommand(t *testing.T) {
 	}
 }
 
+//guarantee:long-command
 func TestSet_LongList(t *testing.T) {
 	set := must(policy.New(documented("/src/app")))(t)
 	for _, n := range []int{4_000, 30_000} {

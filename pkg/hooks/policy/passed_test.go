@@ -9,6 +9,8 @@ import (
 )
 
 // The documented configuration denies or asks about ways around its own rules.
+//
+//guarantee:policy-ways-around
 func TestPolicies_WaysAround(t *testing.T) {
 	set := must(policy.New(documented("/src/app")))(t)
 	judge := func(tool, args string, passes bool) {

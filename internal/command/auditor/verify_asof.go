@@ -79,6 +79,9 @@ func (q *question) dial(cmd *cobra.Command, shared *cli.Shared, o *asof.Options)
 	switch {
 	case errors.Is(err, broker.ErrNotRunning):
 		o.NotAsked = "no broker runs in the data directory"
+		if err := b.CheckHome(); err != nil {
+			o.NotAsked = err.Error()
+		}
 	case err != nil:
 		o.NotAsked = err.Error()
 	}

@@ -210,6 +210,20 @@ func TestVerify_OtherStream(t *testing.T) {
 	}
 }
 
+// The data directory belongs to a NATS server that the command line does not name.
+func TestVerify_UnnamedServer(t *testing.T) {
+	s := auditortest.Server(t)
+	b, dir := auditortest.Connect(t, s), t.TempDir()
+	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 1)
+	order(t, 0, nil, "serve", "--drain", "--data-dir", dir, "--nats-url", s.URL())
+	for _, name := range []string{"verify", "report"} {
+		_, text := both(t, name, "--data-dir", dir, "--tenant", "acme")
+		if !strings.Contains(text, "belongs to the NATS server "+s.URL()) || !strings.Contains(text, "--nats-url") {
+			t.Errorf("%s does not say which server to name:\n%s", name, text)
+		}
+	}
+}
+
 // Events in an outbox of the data directory are not in the ledger. Records of use are listed
 // separately.
 //

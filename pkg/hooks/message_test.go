@@ -94,10 +94,11 @@ func TestHistory_PassesUnchanged(t *testing.T) {
 	t.Run("claude-code", func(t *testing.T) {
 		n := 0
 		err := filepath.WalkDir(realdata.Path(t, "claude-code"), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(path) != ".jsonl" || n > 2000 {
+			if err != nil || filepath.Ext(path) != ".jsonl" || n > 600 {
 				return err
 			}
 			messages := messagesOf(t, path)
+			messages = messages[:min(len(messages), 40)]
 			n += len(messages)
 			passes(t, LLMRequest, "["+strings.Join(messages, ",")+"]")
 			return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
@@ -23,9 +24,10 @@ const exactly = "id:"
 
 const startUsage = "the first 8 or more characters of its id are enough if they name one run"
 
-// RunsNamed returns the runs whose ids start with name, the run with the newest record first. A run
-// whose full id is name comes first, and alone if name has less than 8 characters, or follows "id:".
-// Otherwise an agent could give a run the short id that a list shows for another run.
+// RunsNamed returns the runs whose ids start with name, the run with the newest record first. If name
+// is the full id of a run, also after "id:", RunsNamed returns only this run. The exception is a name
+// of 8 or more characters that begins a UUID, because an agent could give a run the short id that a
+// list shows for another run. Then RunsNamed returns both.
 func RunsNamed(ctx context.Context, r *ledger.Reader, name string) (near []string, err error) {
 	has, err := r.Has(ctx, name)
 	switch id, isID := strings.CutPrefix(name, exactly); {
@@ -35,7 +37,7 @@ func RunsNamed(ctx context.Context, r *ledger.Reader, name string) (near []strin
 		return []string{name}, nil
 	case has:
 		near, err = r.RunIDs(ctx, name)
-		return slices.DeleteFunc(near, func(run string) bool { return !startsRun(run, name) }), err
+		return slices.DeleteFunc(near, func(run string) bool { return run != name && (!startsRun(run, name) || !isRandom(run)) }), err
 	case isID:
 		if has, err = r.Has(ctx, id); has {
 			near = []string{id}
@@ -49,6 +51,13 @@ func RunsNamed(ctx context.Context, r *ledger.Reader, name string) (near []strin
 		}
 	}
 	return near, err
+}
+
+// isRandom reports whether the id of a session or of its sub-agent is a UUID. The ids that programs
+// count, such as review-1 and review-10, begin each other by chance.
+func isRandom(run string) bool {
+	session, agent, _ := strings.Cut(run, "/")
+	return uuid.Validate(session) == nil || uuid.Validate(agent) == nil
 }
 
 func startsRun(run, name string) bool {

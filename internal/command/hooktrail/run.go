@@ -45,7 +45,7 @@ func runShowCommand(shared *cli.Shared) *cobra.Command {
 		Long: `Show a run as a waterfall. Each step lists its tool calls with bars for start and
 duration, failures, sub-agents and tokens. The command reads the ledger and needs no
 server. The start of a run's id is enough if it matches one run. id:RUN is the run with
-exactly this id, also if the ids of other runs begin with it.
+exactly this id, also if it begins the UUID of another run.
 
 Each record is compared with its leaf. A row whose record was altered is marked, and
 the command exits with 40. A denied call with a successful result is marked, and the

@@ -18,7 +18,7 @@ func TestFindRun_Decoy(t *testing.T) {
 	decoy := genuine[:leastID]
 	f := ledgertest.NewFeed("acme")
 	f.Open("p", time.Hour)
-	for _, run := range []string{decoy, genuine, "r-4", "r-42"} {
+	for _, run := range []string{decoy, genuine, "r-4", "r-42", "review-1", "review-10"} {
 		e := ledgertest.Form{Kind: events.ToolBefore, Data: `{"tool":"Bash"}`}.Event(run)
 		e.ID, e.Run, e.Subject = events.DeriveID(run), run, run
 		f.Publish("p", e)
@@ -30,11 +30,11 @@ func TestFindRun_Decoy(t *testing.T) {
 	}
 	defer r.Close()
 	all, err := r.RunIDs(t.Context(), "")
-	if err != nil || !slices.Equal(all, []string{decoy, genuine, "r-4", "r-42"}) {
+	if err != nil || !slices.Equal(all, []string{decoy, genuine, "r-4", "r-42", "review-1", "review-10"}) {
 		t.Fatalf("runs %q, %v", all, err)
 	}
 	_, cells := tableOf([]ledger.RunSummary{{Run: genuine}}, true, all)
-	for name, want := range map[string]string{cells[0][0]: genuine, genuine: genuine, "id:" + decoy: decoy, "r-4": "r-4", "id:r-4": "r-4"} {
+	for name, want := range map[string]string{cells[0][0]: genuine, genuine: genuine, "id:" + decoy: decoy, "r-4": "r-4", "id:r-4": "r-4", "review-1": "review-1"} {
 		if got, err := findRun(t.Context(), r, name); err != nil || got != want {
 			t.Errorf("%q is run %q, %v, want %q", name, got, err, want)
 		}

@@ -59,13 +59,20 @@ func ByPerson(class, text string) bool {
 		"cancelled by user", "canceled by user", "interrupted by user", "aborted by user":
 		return true
 	}
-	return byPerson.MatchString(cut(text, 500))
+	text = cut(text, 500)
+	return byPerson.MatchString(text) || strings.Contains(text, " by ") && noApproval.MatchString(text)
 }
+
+// noApproval needs a person after "by", because a policy can deny an approval too.
+var noApproval = regexp.MustCompile(`(?i)^\W{0,3}(?:error: |the )?(?:\w+ ){0,2}(?:approval|permission|confirmation|consent|sign-?off|authori[sz]ation|` +
+	`(?:change|tool|deploy(?:ment)?|access|edit|merge|release)(?: (?:request|call|use))?|request|command|plan|edit|action)\W(?:was |has been |is )?` +
+	`(?:denied|rejected|declined|refused|withheld|turned down|not given|not granted|vetoed)\W(?:\w+ ){0,2}?by (?:the |a |an |our |my )?` +
+	`(?:[\w.+-]+@[\w-]+\.[\w.-]+|@\w+|human|user|operator|person|approver|on-?call|engineer|maintainer|manager|lead|admin(?:istrator)?|owner)\b`)
 
 var byPerson = regexp.MustCompile(`(?i)^\W{0,3}(?:error: |aborterror: |the )?(?:` +
 	`(?:request|task|turn|run|step|session|operation|command|tool call|tool use|execution|conversation|agent)?\W{0,2}(?:was |has been |were )?` +
-	`(?:interrupted|aborted|cancell?ed|stopped|rejected|denied|refused)\W(?:\w+ ){0,3}?by (?:the )?(?:user|human|operator|person)\b` +
-	`|(?:the )?user (?:interrupted|aborted|cancell?ed|stopped|rejected|denied|refused|pressed (?:escape|esc|ctrl.c))\b` +
+	`(?:interrupted|aborted|cancell?ed|stopped|rejected|denied|declined|refused)\W(?:\w+ ){0,3}?by (?:the )?(?:user|human|operator|person)\b` +
+	`|(?:the )?user (?:interrupted|aborted|cancell?ed|stopped|rejected|denied|declined|refused|pressed (?:escape|esc|ctrl.c))\b` +
 	`|the user doesn't want to (?:proceed|take this action)|keyboardinterrupt\b|\^c$)`)
 
 func contains(words []string, phrase string) bool {

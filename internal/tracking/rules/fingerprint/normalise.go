@@ -72,11 +72,65 @@ var (
 		"\ue005", "5", "\ue006", "6", "\ue007", "7", "\ue008", "8", "\ue009", "9")
 )
 
+var (
+	temporary = regexp.MustCompile(`(?i)(?:/te?mp|/private/tmp|/T|\\temp|/dev/shm)[/\\](?:[\w.]+[-.])*\w{6,12}\b`)
+	release   = regexp.MustCompile(`\b[vV]?\d+(?:\.\d+)+\b`)
+)
+
+// hideRandom replaces the random end of a name in a temporary folder.
+func hideRandom(path string) string {
+	at := strings.LastIndexAny(path, `-./\`) + 1
+	if strings.HasPrefix(path[at:], "tmp") {
+		at += len("tmp")
+	}
+	if !isRandom(path[at:]) {
+		return path
+	}
+	return path[:at] + "#"
+}
+
+// isRandom recognises names such as "qa_cmsbd" and "x7Kd2p". In a word, a capital does not follow a
+// small letter, and a consonant does not follow five others.
+func isRandom(name string) bool {
+	run, digits, small, mixed := 0, 0, false, false
+	for _, r := range name {
+		digits += btoi(unicode.IsDigit(r))
+		mixed = mixed || small && unicode.IsUpper(r)
+		small = unicode.IsLower(r)
+		if run++; strings.ContainsRune("aeiouyAEIOUY0123456789_", r) {
+			run = 0
+		}
+		mixed = mixed || run > 5
+	}
+	return mixed || digits > 0 && digits < len(name) || len(name) == 8 && strings.Contains(name, "_")
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// hideRelease keeps versions, which have three numbers. An address has four, and a date ends with
+// a year.
+func hideRelease(number string) string {
+	parts := strings.Split(number, ".")
+	if len(parts) != 3 || len(parts[2]) > 3 {
+		return number
+	}
+	return hide.Replace(number)
+}
+
 // Normalise returns a text that is equal for repetitions of the same error. It replaces the parts
 // that vary, such as ids and times, with "#". It keeps numbers that tell errors apart, such as exit
 // codes. The text has one line of at most 300 characters.
 func Normalise(text string) string {
 	s := deferred.Clean(colour.ReplaceAllString(cut(text, maxRaw), ""), maxRaw)
+	if strings.ContainsAny(s, `/\`) {
+		s = temporary.ReplaceAllStringFunc(s, hideRandom)
+	}
+	s = release.ReplaceAllStringFunc(s, hideRelease)
 	s = kept.ReplaceAllStringFunc(s, hide.Replace)
 	for _, v := range variable {
 		s = v.ReplaceAllString(s, "#")

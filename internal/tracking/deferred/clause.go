@@ -59,6 +59,9 @@ func (r *reader) clausesOf(s fragment, items []string) []string {
 				continue
 			}
 			at = span{at.start + c.from, at.end + c.from, at.from + c.from, at.to + c.from}
+			if settled(words[c.from:], words[at.start:]) {
+				continue
+			}
 			if from, to, ok := cue.item(words, all, i, at); ok {
 				items = appendItem(items, textOf(s, words, from, to))
 				break

@@ -27,6 +27,8 @@ type cue struct {
 }
 
 var deferredCues = []cue{
+	{take: object, first: true, say: phrases(`
+		please also|then|still|remember? manually? to? ^ rotate|revoke|renew|replace|enable|disable|configure|create|delete|remove|grant|register|restart|reset|upgrade|migrate|provision|restore|unlock|reissue|regenerate|apply|schedule|order|invalidate`)},
 	{take: object, first: true, predicate: true, say: phrases(`
 		^ follow up with|on|about|regarding <any>
 		still|also? need|needs|have|has|remember|plan|planning|intend|going to ^ follow up with|on|about|regarding <any>

@@ -100,7 +100,7 @@ func isTally(item string) bool { return tally.MatchString(item) && strings.Conta
 var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)+$`)
 
 func trimItem(item string) string {
-	item = strings.TrimFunc(item, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(".,:;!–—-*_", r) })
+	item = strings.TrimFunc(item, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(".,:;!–—-*_。！", r) })
 	if strings.HasPrefix(item, "(") && strings.HasSuffix(item, ")") && strings.Count(item, "(") == 1 {
 		item = item[1 : len(item)-1]
 	}

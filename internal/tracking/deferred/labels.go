@@ -50,6 +50,13 @@ var deferredLabels = []label{
 		missing
 		need|needs|requires a|some? follow up|ups
 		open|outstanding items|points|tasks|work|issues
+		outstanding
+		known? limitation|limitations …
+		known issue|issues|gap|gaps|bug|bugs|problem|problems …
+		manual|manually step|steps|action|actions|work|task|tasks still? needed|required|necessary|remaining|left? …
+		action|actions needed|required|necessary …
+		pre existing test? failure|failures|error|errors|bug|bugs|problem|problems|issue|issues …
+		preexisting test? failure|failures|error|errors|bug|bugs|problem|problems|issue|issues …
 		future work|improvements|enhancements|tasks|steps|considerations|ideas
 		future work|improvements|enhancements …
 		tbd`)},
@@ -93,11 +100,19 @@ var (
 		na`)
 )
 
+// please begins a request. A request for work at a person's own hands is deferred work, and one to
+// look at something is not.
+var please = phrases("please")
+
+var requests = phrases(`
+	please also|then|still|remember? manually? to? rotate|revoke|renew|replace|enable|disable|configure|create|delete|remove|grant|register|restart|reset|upgrade|migrate|provision|restore|unlock|reissue|regenerate|apply|schedule|order|invalidate`)
+
+var optional = phrases("if you|needed|wanted|necessary|required|desired|that")
+
 var offered = phrases(`
 	let me|us
 	if you
 	feel free
 	would|do|should|shall|can|could|may|want|is|are|did|have|will you|i|we|me|it|anything|there
 	you|users
-	please
 	happy|glad|ready to`)

@@ -161,7 +161,7 @@ func splitLabel(s fragment) []fragment {
 			continue
 		}
 		name, rest, ok := strings.Cut(s.mask[i+n:min(i+n+maxInner, len(s.mask))], ":")
-		if words := labelWords(name); !ok || !isName(words, ":") || !are(remaining, words) {
+		if words := labelWords(name); !ok || !isName(words, ":") || !are(remaining, words) && !are(inline, words) {
 			continue
 		}
 		tail := s.cut(i+n, len(s.mask))
@@ -178,6 +178,8 @@ func splitLabel(s fragment) []fragment {
 	}
 	return []fragment{s}
 }
+
+var inline = phrases("todo|fixme|followup \n follow up")
 
 func opener(s string) int {
 	for _, sign := range []string{"(", "; ", ", ", " - ", " – ", " — "} {

@@ -144,7 +144,17 @@ func begins(ps []phrase, words []word) bool {
 
 func are(ps []phrase, words []word) bool {
 	return slices.ContainsFunc(ps, func(p phrase) bool {
+		if !p.mayBegin(words) {
+			return false
+		}
 		_, ok := append(slices.Clip(p), element{kind: end}).match(words, 0)
 		return ok
 	})
+}
+
+func (p phrase) mayBegin(words []word) bool {
+	if e := p[0]; e.kind == oneOf && !e.optional {
+		return len(words) > 0 && e.is(words[0])
+	}
+	return true
 }

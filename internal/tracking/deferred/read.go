@@ -16,6 +16,7 @@ type reader struct {
 	listed bool   // the list of the open label has begun
 	indent int    // indentation of the bullets in that list
 	number bool   // a number or an address follows the label, so a paragraph below is not an item
+	plan   bool   // the list is a plan for tests, not work that was left
 	asked  bool   // after a question, the next list contains options
 }
 
@@ -29,12 +30,26 @@ func (r *reader) read(text string) []string {
 		default:
 			r.asked = question
 			if !r.below(l) {
-				r.sentences(l)
+				r.line(l)
 			}
 		}
 	}
 	return r.items
 }
+
+func (r *reader) line(l line) {
+	if l.box && !r.done && !r.plan {
+		r.add(&r.labels[0], fragment{firstOf(fragment{l.text, l.mask}), ""})
+		return
+	}
+	r.plan = r.plan && l.bullet || (l.heading || strings.HasSuffix(l.mask, ":")) && found(plans, wordsOf(l.mask))
+	r.sentences(l)
+}
+
+var plans = phrases(`
+	test|testing|verification|review|qa plan|plans|checklist|steps|list
+	how to test|verify|review
+	template`)
 
 func (r *reader) tick(l line) {
 	if r.done {
@@ -135,7 +150,12 @@ func (r *reader) add(l *label, item fragment) {
 	r.items = appendItem(r.items, item.text)
 }
 
-func offers(s fragment) bool { return isQuestion(s) || begins(offered, wordsOf(s.mask)) }
+func offers(s fragment) bool {
+	words := wordsOf(s.mask)
+	return isQuestion(s) || begins(offered, words) || begins(please, words) && !requested(words)
+}
+
+func requested(words []word) bool { return begins(requests, words) && !found(optional, words) }
 
 func isQuestion(s fragment) bool { return strings.HasSuffix(strings.TrimRight(s.mask, ` )"'*`), "?") }
 
@@ -155,7 +175,11 @@ func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool
 	if !isName(words, sep) {
 		return nil, rest, false
 	}
-	i := slices.IndexFunc(r.labels, func(l label) bool { return are(l.say, words) })
+	all := wordsOf(name)
+	if isProduct(words) {
+		return nil, rest, false
+	}
+	i := slices.IndexFunc(r.labels, func(l label) bool { return are(l.say, words) || len(all) > len(words) && are(l.say, all) })
 	if i < 0 {
 		return nil, rest, false
 	}
@@ -169,6 +193,19 @@ func labelWords(name string) []word {
 	}
 	return words
 }
+
+// isProduct recognises names such as "Todo list screen".
+func isProduct(words []word) bool {
+	n := len(words)
+	return n > 1 && todo[words[0].text] && uses[words[n-1].text] &&
+		!slices.ContainsFunc(words, func(w word) bool { return prepositions[w.text] || w.text == "for" })
+}
+
+var (
+	todo = set("todo todos to-do")
+	uses = set(`app application screen page view widget board component endpoint form dialog service model table api
+		module demo example project website site store reducer`)
+)
 
 func isName(words []word, sep string) bool {
 	longest := 4

@@ -20,6 +20,17 @@ func (c cue) retracted(words []word, s span) bool {
 	return found(finished, after[:untilReason(after)])
 }
 
+// settled reports whether the rest of the sentence settles the omission of a clause. A person who
+// asked for it knows of it, and an earlier one may be over.
+func settled(clause, after []word) bool { return found(ordered, after) || found(over, clause) }
+
+var over = phrases("before|earlier|previously|formerly … now|again")
+
+var ordered = phrases(`
+	as|like|because|since you|user|they had|have? asked|requested|wanted|instructed|told|said|specified|preferred|suggested|wished
+	as requested|instructed|agreed|asked|told|specified|directed|ordered|desired|you
+	at|on|per|by your|user request|instruction|instructions|wish`)
+
 func (c cue) isName(words []word) bool {
 	return c.plain && !isObject(words) || c.predicate && !isPredicate(words)
 }

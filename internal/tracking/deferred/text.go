@@ -10,6 +10,7 @@ type line struct {
 	indent  int
 	bullet  bool
 	heading bool // begins with "#", or is completely bold
+	box     bool // has an empty box
 	ticked  bool // has a ticked box or a check mark, or is struck out
 	text    string
 	// mask is text with an x for each byte of code and quotations, so that no cue is found there.
@@ -94,6 +95,7 @@ func continues(l, next line) bool {
 
 func lineOf(body string, indent int) line {
 	l := line{indent: indent}
+	body = strings.ReplaceAll(body, "：", ": ")
 	if rest := strings.TrimLeft(body, "#"); rest != body {
 		l.heading, body = true, strings.TrimSpace(rest)
 	}
@@ -102,7 +104,7 @@ func lineOf(body string, indent int) line {
 	}
 	for _, box := range []string{"[x]", "[X]", "[ ]"} {
 		if rest, ok := strings.CutPrefix(body, box); ok {
-			body, l.bullet, l.ticked = strings.TrimSpace(rest), true, box != "[ ]"
+			body, l.bullet, l.ticked, l.box = strings.TrimSpace(rest), true, box != "[ ]", box == "[ ]"
 		}
 	}
 	rest := strings.TrimLeftFunc(body, isSign)
@@ -202,6 +204,11 @@ func sentences(p fragment) []fragment {
 	var out []fragment
 	start := 0
 	for i := 0; i < len(p.mask); i++ {
+		if n := fullStop(p.mask[i:]); n > 0 {
+			out = append(out, p.cut(start, i+n))
+			start, i = i+n, i+n-1
+			continue
+		}
 		if !strings.ContainsRune(".!?", rune(p.mask[i])) {
 			continue
 		}
@@ -220,6 +227,17 @@ func sentences(p fragment) []fragment {
 		out = append(out, p.cut(start, len(p.mask)))
 	}
 	return out
+}
+
+// fullStop returns the length of a Chinese or Japanese full stop at the start of s, or 0. No space
+// follows it.
+func fullStop(s string) int {
+	for _, mark := range []string{"。", "！", "？"} {
+		if strings.HasPrefix(s, mark) {
+			return len(mark)
+		}
+	}
+	return 0
 }
 
 func abbreviated(s string) bool {

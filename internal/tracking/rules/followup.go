@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
 type followup struct {
@@ -96,9 +98,8 @@ func unindexFollowup(r records, id string, u *followup) {
 }
 
 func similarFollowup(r records, key, target string, percent int) string {
-	words := itemWords(key)
-	best, most := "", percent-1
-	for _, w := range words {
+	best, longest := "", 0
+	for _, w := range itemWords(key) {
 		i := wordIndexes.get(r, w)
 		if i == nil {
 			continue
@@ -108,20 +109,10 @@ func similarFollowup(r records, key, target string, percent int) string {
 			if u == nil || u.Target != target && u.Target != "" && target != "" {
 				continue
 			}
-			if s := sharedPercent(words, itemWords(u.Key)); s > most {
-				best, most = id, s
+			if n := len(u.Key); n > longest && deferred.Covers(key, u.Key, percent) {
+				best, longest = id, n
 			}
 		}
 	}
 	return best
-}
-
-func sharedPercent(a, b []string) int {
-	n := 0
-	for _, w := range a {
-		if slices.Contains(b, w) {
-			n++
-		}
-	}
-	return 100 * n / max(len(a), len(b), 1)
 }

@@ -200,6 +200,11 @@ func (t *followupTracker) done(summary, target string) {
 			t.finish(id, followups.edit(d.records, id))
 		}
 	}
+	for _, item := range deferred.Claims(summary) {
+		if id := similarFollowup(d.records, deferred.Key(item), target, d.config.DoneWords); id != "" {
+			t.finish(id, followups.edit(d.records, id))
+		}
+	}
 }
 
 func (t *followupTracker) finish(id string, u *followup) bool {

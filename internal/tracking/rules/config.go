@@ -34,6 +34,7 @@ type Config struct {
 
 	Regression time.Duration `json:"regression"`
 	Flapping   Limit         `json:"flapping"`
+	Relapses   Limit         `json:"relapses,omitzero"` // zero in configurations of earlier versions
 	Quiet      time.Duration `json:"quiet"`
 	Stalled    time.Duration `json:"stalled"`
 	Leap       time.Duration `json:"leap"`
@@ -88,6 +89,7 @@ func DefaultConfig() Config {
 		DoneWords:  75,
 		Regression: 7 * day,
 		Flapping:   Limit{2, 2 * time.Hour},
+		Relapses:   Limit{4, day},
 		Quiet:      day,
 		Stalled:    2 * time.Hour,
 		Leap:       7 * day,

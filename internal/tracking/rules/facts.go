@@ -62,6 +62,8 @@ func (f facts) goodFor(fl *failure) fact {
 	return good
 }
 
+func (f facts) isCritical(failure string) bool { return failures.view(f.records, failure).Critical }
+
 func (f facts) failureStatus(fl *failure) (Status, string) {
 	if fl.Last.before(f.goodFor(fl).Stamp) {
 		return Closed, "A later success in the same scope"

@@ -20,6 +20,7 @@ type failure struct {
 	Issue      string   `json:"issue,omitempty"`
 	Digest     string   `json:"digest,omitempty"` // digest listing the failure if Issue is empty
 	Entry      int      `json:"entry,omitempty"`  // number in Digest
+	Critical   bool     `json:"critical,omitempty"`
 	Last       Stamp    `json:"last,omitzero"`
 	FirstRun   string   `json:"first_run,omitempty"`
 	LastRun    string   `json:"last_run,omitempty"`

@@ -61,9 +61,10 @@ func (t *failureTracker) work(why cause) identity {
 func (t *failureTracker) judge(in incident, critical bool) {
 	d := t.draft
 	fl := failures.edit(d.records, in.Failure)
+	fl.Critical = fl.Critical || critical
 	t.transitions.calm(fl.Issue)
 	switch {
-	case t.facts.recovered(in):
+	case !critical && t.facts.recovered(in):
 		d.say("recovered before", "it was made good before it was heard of")
 		d.flip("a failure later than the success")
 		t.journal.occur(fl.follower())

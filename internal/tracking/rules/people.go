@@ -168,6 +168,9 @@ func (p *people) wanted(c *course) Status {
 }
 
 func (p *people) outranks(c *course, to Status) bool {
+	if to == Closed && c.Failure != "" {
+		return false
+	}
 	if to == Blocked {
 		return true
 	}
@@ -182,6 +185,10 @@ func (p *people) outranks(c *course, to Status) bool {
 func (p *people) overrules(issue *Issue, c *course, to Status, why motive) bool {
 	d := p.draft
 	switch {
+	case to == Closed && p.facts.isCritical(c.Failure):
+		d.say("critical", fmt.Sprintf("issue %s is critical: only a person closes it", issue.ID))
+		d.flip("a person's edit, or another severity")
+		return true
 	case c.Edit == nil:
 		return false
 	case p.notPlanned(c):
@@ -189,8 +196,8 @@ func (p *people) overrules(issue *Issue, c *course, to Status, why motive) bool 
 		d.flip(fmt.Sprintf("%s since then", FormatDuration(d.config.NotPlanned)))
 		return true
 	case c.Edit.Action == reopened && !p.outranks(c, to):
-		d.say("people win", fmt.Sprintf("a person reopened issue %s: only what came later moves it", issue.ID))
-		d.flip("a success later than that, of a run that had not ended by then")
+		d.say("people win", fmt.Sprintf("a person reopened issue %s: %s", issue.ID, p.kept(c)))
+		d.flip(p.flipOfKept(c))
 		return true
 	case c.Edit.Action == reopened:
 		return false
@@ -201,6 +208,20 @@ func (p *people) overrules(issue *Issue, c *course, to Status, why motive) bool 
 	}
 	c.Edit = nil // the facts decide again
 	return false
+}
+
+func (p *people) kept(c *course) string {
+	if c.Failure != "" {
+		return "only a person closes it"
+	}
+	return "only what came later moves it"
+}
+
+func (p *people) flipOfKept(c *course) string {
+	if c.Failure != "" {
+		return "a person who closes it"
+	}
+	return "a success later than that, of a run that had not ended by then"
 }
 
 func (p *people) notPlanned(c *course) bool {

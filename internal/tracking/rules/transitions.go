@@ -56,14 +56,20 @@ func (t *transitions) move(id string, to Status, why motive) {
 
 func (t *transitions) flaps(issue *Issue, c *course) bool {
 	d := t.draft
-	limit := d.config.Flapping
-	c.Reopened = append(within(c.Reopened, d.stamp.At, limit.Within+1), d.stamp.At)
-	d.count("reopenings", len(c.Reopened), limit.Most)
-	if len(c.Reopened) < limit.Most {
-		d.say("reopened", fmt.Sprintf("reopening %d of %d within %s", len(c.Reopened), limit.Most, FormatDuration(limit.Within)))
+	fast, slow := d.config.Flapping, d.config.Relapses
+	c.Reopened = append(within(c.Reopened, d.stamp.At, max(fast.Within, slow.Within)+1), d.stamp.At)
+	recent, limit := len(within(c.Reopened, d.stamp.At, fast.Within+1)), fast
+	d.count("reopenings", recent, fast.Most)
+	// A configuration from before the second limit has none.
+	if all := len(within(c.Reopened, d.stamp.At, slow.Within+1)); recent < fast.Most && slow.Most > 0 {
+		recent, limit = all, slow
+		d.count("relapses", all, slow.Most)
+	}
+	if recent < limit.Most {
+		d.say("reopened", fmt.Sprintf("reopening %d of %d within %s", recent, limit.Most, FormatDuration(limit.Within)))
 		return false
 	}
-	t.journal.transition(issue.ID, Flapping, fmt.Sprintf("Reopened %d times within %s", len(c.Reopened), FormatDuration(limit.Within)))
+	t.journal.transition(issue.ID, Flapping, fmt.Sprintf("Reopened %d times within %s", recent, FormatDuration(limit.Within)))
 	t.journal.label(issue.ID, LabelFlapping)
 	d.setTimer(quietKind+"/"+issue.ID, after(d.stamp.At, d.config.Quiet))
 	return true
@@ -91,7 +97,11 @@ func (t *transitions) endFlapping(id string) {
 	c.Reopened = nil
 	d.say("quiet", fmt.Sprintf("nothing was heard of issue %s for %s", id, FormatDuration(d.config.Quiet)))
 	to, reason := t.facts.status(c, d.config)
-	if to == Closed && c.Edit != nil && c.Edit.Action == reopened && !t.people.outranks(c, to) {
+	switch {
+	case to != Closed:
+	case t.facts.isCritical(c.Failure):
+		to, reason = Open, "It is critical, so only a person closes it"
+	case c.Edit != nil && c.Edit.Action == reopened && !t.people.outranks(c, to):
 		to, reason = Open, "A person keeps it open"
 	}
 	t.journal.transition(id, to, reason)

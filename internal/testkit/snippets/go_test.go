@@ -16,8 +16,8 @@ import (
 
 // fragments has the Go fragments of the documents, so that they compile.
 var fragments = []any{
-	func(ctx context.Context, engine *hooks.Engine, text string) any {
-		out := hooks.PromptSubmit.Dispatch(ctx, engine.Registry(), engine.Meta(ctx), hooks.Prompt{Text: text})
+	func(ctx context.Context, engine *hooks.Engine, messages []hooks.Message) any {
+		out := hooks.MessagesFilter.Dispatch(ctx, engine.Registry(), engine.Meta(ctx), hooks.NoSubject{}, messages)
 		return out
 	},
 	func(registry *hooks.Registry, guard func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error)) (any, error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,26 @@ func TestPaths_NeverClash(t *testing.T) {
 	})
 }
 
-func checkReferences(t *testing.T, rt *rapid.T, path string) {
+// Two sources can state one call with other arguments and results. The row shows one of
+// each, and its file has that content.
+//
+//guarantee:agentfs-names
+func TestPaths_TwoSourcesOfOneCall(t *testing.T) {
+	large := func(text string) json.RawMessage {
+		return json.RawMessage(strconv.Quote(strings.Repeat(text, maxInline)))
+	}
+	result := func(n int, status events.ToolStatus, text string) []byte {
+		return event(t, n, events.ToolResult, events.ToolResultData{Result: large(text), Status: status}, call("c1"))
+	}
+	before := func(n int, text string) []byte {
+		return event(t, n, events.ToolBefore, events.ToolBeforeData{Args: large(text)}, call("c1"))
+	}
+	dir := t.TempDir()
+	project(t, dir, ledger{before(0, "first"), result(1, events.ToolDenied, "refused"), before(2, "second"), result(3, events.ToolSuccess, "done")})
+	checkReferences(t, t, filepath.Join(dir, "coder__acme.db"))
+}
+
+func checkReferences(t *testing.T, rt rapid.TB, path string) {
 	t.Helper()
 	rows := query(t, path, `SELECT parameters FROM tool_calls UNION ALL SELECT result FROM tool_calls UNION ALL SELECT value FROM kv_store`)
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)

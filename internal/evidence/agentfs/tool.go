@@ -10,21 +10,23 @@ import (
 
 func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
 	key := rowKey("tool", e.Run, cmp.Or(e.ToolCall, e.ID))
-	path := toolPath(e)
-	args, err := p.payloads.field(e, data.Blobs, "args", raw(data.CallArgs()), path+"/args.json")
-	if err != nil {
-		return err
-	}
-	r := row{key: key, name: toolName(data.Tool), status: pending, started: e.Time}
-	if args != nil {
-		r.parameters = object(args)
-	}
 	old, ok, err := p.calls.find(key)
 	if err != nil {
 		return err
 	}
+	r := row{key: key, name: toolName(data.Tool), status: pending, started: e.Time}
 	if ok {
-		r.merge(old, len(data.PatchedArgs) > 0)
+		r.merge(old)
+	}
+	// A file for arguments that the row does not show would replace the file of those it shows.
+	if len(data.PatchedArgs) > 0 || len(r.parameters) == 0 {
+		args, err := p.payloads.field(e, data.Blobs, "args", raw(data.CallArgs()), toolPath(e)+"/args.json")
+		if err != nil {
+			return err
+		}
+		if args != nil {
+			r.parameters = object(args)
+		}
 	}
 	switch {
 	case data.Verdict != events.VerdictDeny && ok && old.status != pending:
@@ -38,10 +40,8 @@ func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error
 	return p.calls.put(r)
 }
 
-func (r *row) merge(old storedRow, patched bool) {
-	if !patched && len(old.parameters) > 0 {
-		r.parameters = old.parameters
-	}
+func (r *row) merge(old storedRow) {
+	r.parameters = old.parameters
 	r.name = knownName(old.name, r.name)
 	if old.started.Before(r.started) {
 		r.started = old.started
@@ -62,20 +62,20 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 	if r.ended.Before(r.started) {
 		r.ended = r.started
 	}
+	r.outcome = string(data.Status)
+	if ok && isStronger(old, r) {
+		return p.calls.setCall(old.id, r)
+	}
 	output, err := p.payloads.field(e, data.Blobs, "result", raw(data.Result), path+"/result.json")
 	if err != nil {
 		return err
 	}
-	r.outcome = string(data.Status)
 	r.result = object(map[string]any{"status": data.Status, "output": output, "duration_ms": durationMS(data, r.ended.Sub(r.started))})
 	if data.Status != events.ToolSuccess {
 		r.status = failed
 		if r.failure, err = p.payloads.errorText(outcomeText(data), path, e.Time); err != nil {
 			return err
 		}
-	}
-	if ok && isStronger(old, r) {
-		return p.calls.setCall(old.id, r)
 	}
 	return p.calls.put(r)
 }

@@ -11,7 +11,8 @@ FUZZTIME      ?= 5s
 BENCHTIME     ?= 1x
 BENCH         ?= .
 COMMANDS      := hooktrail publisher auditor tracker metrics hooktrail-hook hooktrail-capture
-SLOWEST       := $(addprefix ./internal/,testkit/e2e command/tracker command/auditor) # begin first, so that no core is idle at the end
+SLOWEST       := ./internal/testkit/e2e ./internal/command/tracker ./internal/command/auditor ./pkg/publish/outbox \
+  ./internal/tracking/tracker ./internal/tracking/beads # begin first, so that no core is idle at the end
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'

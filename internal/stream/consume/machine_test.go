@@ -166,7 +166,7 @@ func (m *machine) mine(data string) bool {
 
 //guarantee:consumer-killed
 func TestRun_AnythingMayHappen(t *testing.T) {
-	race.Draw(t, 100, 15)
+	race.Draw(t, 40, 15)
 	for _, tenant := range []string{"", "acme"} {
 		t.Run("tenant="+tenant, func(t *testing.T) {
 			// Reuse the streams. The server removes the folder of a deleted stream late, when the

@@ -50,6 +50,9 @@ type ResponseCompletedData struct {
 	Common
 }
 
+// SyntheticModel is the name that Claude Code gives as the model of messages that no model wrote.
+const SyntheticModel = "<synthetic>"
+
 // CompactBeforeData is the payload of compact.before.
 type CompactBeforeData struct {
 	Trigger   string   `json:"trigger,omitempty"` // auto or manual

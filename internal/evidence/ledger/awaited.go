@@ -12,9 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// silentIntervals is how many intervals between manifests a producer may miss before it counts as
-// silent. Package verifier has the same constant.
-const silentIntervals = 3
+// SilentIntervals is the number of intervals between manifests after which an open producer that
+// sends none counts as silent.
+const SilentIntervals = 3
 
 // AwaitedUntil returns the time at which the last open producer will count as silent, if no
 // producer sends another manifest. The time is zero if no producer is open. Signatures are not
@@ -35,7 +35,7 @@ func (a Activity) AwaitedUntil(ctx context.Context) (until time.Time, err error)
 				}
 				m, err := events.DecodeManifest(data)
 				if err == nil && m.State == events.StateOpen {
-					wait := silentIntervals * time.Duration(min(m.Interval, events.MaxInterval)) * time.Second
+					wait := SilentIntervals * time.Duration(min(m.Interval, events.MaxInterval)) * time.Second
 					if at := time.Unix(0, stmt.ColumnInt64(1)).Add(wait); at.After(until) {
 						until = at.UTC()
 					}

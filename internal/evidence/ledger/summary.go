@@ -10,9 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// syntheticModel is the name that Claude Code gives as the model of messages that no model wrote.
-const syntheticModel = "<synthetic>"
-
 type runFold struct {
 	sum       RunSummary
 	tokens    map[string]events.Tokens // by response
@@ -212,7 +209,7 @@ func (f *runFold) toolResult(e events.Event, d events.ToolResultData) {
 }
 
 func (f *runFold) responseCompleted(_ events.Event, d events.ResponseCompletedData) {
-	if d.Model != syntheticModel {
+	if d.Model != events.SyntheticModel {
 		f.model = cmp.Or(d.Model, f.model)
 	}
 	key := f.key(d.Message)

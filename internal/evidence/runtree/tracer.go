@@ -221,16 +221,13 @@ func (t *tracer) responded(x *fact) {
 	if !ok {
 		return
 	}
-	if p.model != "" && p.model != syntheticModel {
+	if p.model != "" && p.model != events.SyntheticModel {
 		t.trace.Model = p.model
 	}
 	if p.tokens != nil || p.cost != nil {
 		t.responses[cmp.Or(p.message, "\x00"+strconv.Itoa(x.n))] = x
 	}
 }
-
-// syntheticModel is the name that Claude Code gives as the model of messages that no model wrote.
-const syntheticModel = "<synthetic>"
 
 func (t *tracer) failed(x *fact) {
 	p, _ := x.data.(events.ErrorData)

@@ -113,7 +113,7 @@ func (r *run) answered(l *line) {
 		s.Answer(text)
 	}
 	switch {
-	case l.msg.Model == syntheticModel:
+	case l.msg.Model == events.SyntheticModel:
 		s.Status = before
 	case len(l.blocks) > 0 && l.blocks[len(l.blocks)-1].Type != "text", strings.TrimSpace(l.messageText()) == "",
 		!slices.Contains(turnStops, l.msg.StopReason):
@@ -122,8 +122,6 @@ func (r *run) answered(l *line) {
 }
 
 var turnStops = []string{"", "end_turn", "stop_sequence"}
-
-const syntheticModel = "<synthetic>"
 
 func (r *run) turnEnded() {
 	if s := r.Step(); s != nil && s.Status == "" {

@@ -3,6 +3,8 @@ package verifier
 import (
 	"slices"
 	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
 type tail []tailEvent
@@ -38,6 +40,6 @@ func (p *Producer) setFlight(s *sender, now time.Time, silence time.Duration) {
 		}
 	}
 	if s.interval > 0 && !p.InFlightSince.IsZero() {
-		p.InFlight = now.Sub(p.InFlightSince) <= min(silentIntervals*s.interval, silence)
+		p.InFlight = now.Sub(p.InFlightSince) <= min(ledger.SilentIntervals*s.interval, silence)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-const silentIntervals = 3
-
 // Lost describes a record that a producer's outbox was missing when its data directory was opened.
 type Lost struct {
 	Leaf   int64     `json:"leaf"`             // leaf of the producer.lost event
@@ -42,7 +40,7 @@ func (p *pulse) announced(l listing) {
 }
 
 func (p pulse) isSilentAt(now time.Time) bool {
-	return p.state == events.StateOpen && now.Sub(p.heard) > silentIntervals*p.interval
+	return p.state == events.StateOpen && now.Sub(p.heard) > ledger.SilentIntervals*p.interval
 }
 
 func settles(s, other *sender, seal order) bool {

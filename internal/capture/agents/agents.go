@@ -13,7 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tool translates the hook payloads and answers of one coding agent. It is safe for concurrent use.
+// Tool parses the hook payloads of one coding agent and encodes the replies. It is safe for
+// concurrent use.
 type Tool struct {
 	name  string
 	read  func(in object, b *builder)
@@ -39,7 +40,8 @@ func Names() []string {
 	return names
 }
 
-// Named returns the tool with this name, which must be in [Names].
+// Named returns the tool with the given name. It returns an error if [Names] does not contain the
+// name.
 func Named(name string) (*Tool, error) {
 	for _, t := range tools {
 		if t.name == name {
@@ -64,12 +66,13 @@ type Context struct {
 
 // Payload is a parsed hook payload.
 type Payload struct {
-	// Events contains the events of the payload, at least one. If hooks have decided, record the
-	// events of [Payload.Decided] instead.
+	// Events contains at least one event. If hooks have decided about the payload, record the
+	// events that [Payload.Decided] returns instead.
 	Events []events.Event
-	// Decides reports whether the tool waits for an answer.
+	// Decides reports whether the agent waits for a decision about the payload.
 	Decides bool
-	// Document is the input of the hooks. An empty Point means that no hook can see the payload.
+	// Document is the input of the hooks. If its Point is empty, the payload has no input for
+	// hooks.
 	Document hooks.Document
 	// Cwd is the working folder of the agent; empty if unknown.
 	Cwd string
@@ -84,8 +87,8 @@ type Payload struct {
 	stableIDs bool   // a second parse of the same payload gives the same event ids
 	denied    func() // marks the call as denied in CallIDs; may be nil
 
-	// deniedCall does the same for a question without a call id, and returns the id of the call, or
-	// the empty string if it is unknown. It may be nil.
+	// deniedCall is like denied, but for a payload that states no call id. It returns the id of the
+	// denied call, or "" if the id is unknown. It may be nil.
 	deniedCall func() string
 }
 
@@ -96,8 +99,8 @@ type Reply struct {
 	Exit   int
 }
 
-// Parse reads the payload of a hook. It fails if the payload is not a JSON object. The caller
-// should then record the event that [Tool.Unreadable] returns.
+// Parse reads the payload of a hook. It returns an error if the payload is not a JSON object. The
+// caller should then record the events of [Tool.Unreadable].
 func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	return t.parse(payload, c, nil)
 }

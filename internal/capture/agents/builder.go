@@ -74,8 +74,8 @@ func (b *builder) enter(session string) {
 	b.scope.run, b.scope.session = ident(session), ident(session)
 }
 
-// settle calls identified before the first event, because event ids depend on the payload's
-// identity.
+// settle must run before the first event is built, because event ids depend on the payload's
+// identity, which identified may set.
 func (b *builder) settle() {
 	if b.identified != nil {
 		identified := b.identified

@@ -21,40 +21,41 @@ type callPairs interface {
 	// Call returns the id of a tool call. Copies of a payload with the same identity get the same
 	// id. An empty identity always means a new call.
 	Call(k Key, identity string) string
-	// Result returns the id of the tool call with key k to which a result belongs. denied reports
+	// Result returns the id of the tool call with key k to which a new result belongs. denied says
 	// whether the result states that the call was denied.
 	Result(k Key, identity string, denied bool) string
-	// Denied records that the tool call with key k and this id was denied. Such a call gets only a
-	// result that states the denial.
+	// Denied records that the tool call with key k and this id was denied. From then on, only a
+	// result that states the denial can belong to the call.
 	Denied(k Key, id string)
 	// IsDenied reports whether any call with this key was denied.
 	IsDenied(k Key) bool
 }
 
 type openCalls interface {
-	// Stated records the id that the agent states for a tool call with key k.
+	// Stated records a tool call with key k for which the agent itself states an id.
 	Stated(k Key, id string)
-	// StatedResult records that the tool call with key k and this stated id has a result.
+	// StatedResult records that a tool call whose id the agent states has a result.
 	StatedResult(k Key, id string)
 	// DenyOpen records that the latest tool call with key k and without a result was denied. It
-	// returns the id of the call, or the empty string if there is none. Copies of a payload with the
-	// same identity get the same id.
+	// returns the id of the call, or "" if there is no such call. Repeated calls of DenyOpen with
+	// the same identity return the same id.
 	DenyOpen(k Key, identity string) string
 }
 
 type promptSteps interface {
-	// Prompt returns the step of a prompt. That step becomes the latest step of the session.
+	// Prompt returns the id of the step that a prompt begins. That step becomes the latest step of
+	// the session.
 	Prompt(k Key, identity string) string
-	// Began makes step the latest step of session.
+	// Began makes the given step the latest one of the session.
 	Began(session, step string)
-	// Step returns the latest step of the session, or the empty string.
+	// Step returns the id of the latest step of the session, or "" if there is none.
 	Step(session string) string
 }
 
 type sessionMarks interface {
-	// Mark records a fact about a session.
+	// Mark stores a fact about a session for later payloads of the session.
 	Mark(session string, m Mark)
-	// IsMarked reports whether the fact was recorded.
+	// IsMarked reports whether Mark has stored the fact.
 	IsMarked(session string, m Mark) bool
 }
 
@@ -155,8 +156,8 @@ func (c *calls) id(k Key, i int) string {
 	return callID(k, i)
 }
 
-// stated removes completed calls if every call has a stated id, because other ids follow from the
-// index.
+// stated removes completed calls only if the agent states the id of every call. Other ids depend on
+// the position of a call in the list, so removing a call would change them.
 func (c *calls) stated(id string, has uint8) {
 	i := slices.IndexFunc(*c, func(s slot) bool { return s.ID == id })
 	if i < 0 {

@@ -138,8 +138,8 @@ func (e callEvents) after(r result) {
 	})
 }
 
-// asksWithoutID reports whether the agent states the id of a call, but not in its question to a
-// person.
+// asksWithoutID reports whether the agent sends the ids of calls, except when it asks a person
+// about a call.
 func (e callEvents) asksWithoutID() bool { return claudeLike[e.b.tool.name] }
 
 func (e callEvents) approval(prompt string) {

@@ -23,21 +23,22 @@ func IsCanary(d hooks.Document) bool {
 	return d.Point == events.ToolBefore && d.Tool == CanaryTool
 }
 
-// CanaryOutcome denies a canary, which is a made-up tool call that tests an installation. The text
-// by says who denied the call.
+// CanaryOutcome denies a canary, which is a made-up tool call that tests an installation. The
+// parameter by names the program that denies the call.
 func CanaryOutcome(by string) hooks.DocumentOutcome {
 	return hooks.DocumentOutcome{
 		Point: events.ToolBefore, Verdict: hooks.Deny, Reason: CanaryReason + " (" + by + ").", Executions: []hooks.Execution{},
 	}
 }
 
-// Canary has the payloads of a session with a single call of CanaryTool.
+// Canary contains the hook payloads of a made-up session with a single call of CanaryTool.
 type Canary struct {
 	CallEvent, EndEvent string // names of the hook events
 	Call, End           []byte // payloads
 }
 
-// Canary returns the payloads of a session in the folder cwd. Each id gives another session.
+// Canary returns the hook payloads of a made-up session in the folder cwd. Different ids give
+// different sessions.
 func (t *Tool) Canary(id, cwd string, now time.Time) Canary {
 	session := "hooktrail-canary-" + id
 	args := map[string]string{"canary": id}
@@ -82,7 +83,8 @@ func canaryJSON(pairs ...any) []byte {
 	return data
 }
 
-// ReadDenial returns the reason if the output of a hook command denies a call.
+// ReadDenial reads the output of a hook command. It returns the reason for a denial, or false if
+// the output does not deny a call.
 func ReadDenial(stdout []byte) (reason string, denied bool) {
 	type decision struct {
 		Decision string `json:"permissionDecision"`

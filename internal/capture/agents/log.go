@@ -17,8 +17,8 @@ import (
 // Log yields the events of a file with stored hook payloads. The file contains a JSON array or a
 // sequence of objects.
 //
-// The events may have been recorded before, when the hooks were called. If opts has the key of the
-// data directory, most events get the same ids again, and the outbox drops them as duplicates.
+// If opts.HookKey is the key of the data directory, most events get the same ids as when the hooks
+// were called. The outbox then drops them as duplicates.
 func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}, calls: map[string]bool{}, open: map[string]map[string]bool{}, runs: map[string]*loggedRun{}}
@@ -136,7 +136,7 @@ func (l *payloadLog) noteCall(e events.Event) {
 	}
 }
 
-// stopsSubagent reports whether the events end a sub-agent with calls that have no result.
+// stopsSubagent reports whether the events end a sub-agent while some of its calls have no result.
 func (l *payloadLog) stopsSubagent(list []events.Event) bool {
 	return len(list) > 1 && list[0].Kind() == events.SubagentStopped && len(l.open[list[1].Run]) > 0
 }

@@ -75,7 +75,8 @@ func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
 	return ok && now.Suppress
 }
 
-// shaped keeps the JSON shape of the original result, because a tool ignores other shapes.
+// shaped gives a changed result the JSON shape of the original result, because a tool ignores other
+// shapes.
 func shaped(original, changed hooks.JSON) hooks.JSON {
 	text, isText := textOf(changed.Raw())
 	if _, same := textOf(original.Raw()); !isText || same {

@@ -21,8 +21,8 @@ func (b *builder) sessionStarted(in object) {
 
 const maxSummary = 2000
 
-// failedEnds lists the reasons that mean a failure. Do not change the list, because a second import
-// of a log must create the same events.
+// failedEnds lists the reasons for the end of a session that mean a failure. Do not change the
+// list, because a second import of a log must create the same events.
 var failedEnds = map[string]bool{"error": true, "abort": true, "timeout": true}
 
 func (b *builder) sessionEnded(in object) {

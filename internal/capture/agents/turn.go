@@ -50,5 +50,6 @@ func (b *builder) leftTurn() bool {
 	return true
 }
 
-// claudeLike contains the agents that name turns, and calls except in questions about them.
+// claudeLike lists the agents whose payloads contain the id of the turn. They also contain the id
+// of the call, except in questions to a person.
 var claudeLike = map[string]bool{"claude-code": true, "codex": true}

@@ -2,8 +2,8 @@ package agents
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// leftInTurn changes the end of a sub-agent with calls that have no result. The agent reports the end of
-// a sub-agent without its outcome, so such an end does not prove a success.
+// leftInTurn sets the status of an ended sub-agent to unknown. The agent does not report the
+// outcome of a sub-agent, and calls without a result do not prove a success.
 func leftInTurn(list []events.Event) {
 	for i := range list {
 		e := &list[i]

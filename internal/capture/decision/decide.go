@@ -28,13 +28,13 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// Default limits of a service.
+// Defaults of [Options].
 const (
 	DefaultTimeout = hooks.DefaultChainTimeout + 5*time.Second
 	DefaultMaxOpen = 256
 )
 
-// Service answers requests for decisions. It is safe for concurrent use.
+// Service runs hooks for clients that request decisions. It is safe for concurrent use.
 type Service struct {
 	opts  Options
 	slots chan struct{}

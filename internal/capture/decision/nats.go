@@ -19,8 +19,7 @@ const (
 	serviceVersion = "1.0.0"
 )
 
-// DrainTime is how long open decisions may continue when the service stops. Their hooks are then
-// cancelled.
+// DrainTime is how long running hooks may continue when the service stops. They are then cancelled.
 const DrainTime = 5 * time.Second
 
 const flushTimeout = time.Second

@@ -66,12 +66,13 @@ func (r Result) Close(ctx context.Context) {
 	_ = r.hooks.Close(ctx)
 }
 
-// CallIDs returns the assigner of call ids that all processes of a data directory share.
+// CallIDs returns an [agents.CallIDs] that assigns the same ids in all processes of a data
+// directory.
 func CallIDs(dataDir string) agents.CallIDs {
 	return agents.SharedCallIDs(filepath.Join(dataDir, "hook-calls"))
 }
 
-// Only one goroutine uses the fields of a call, except for fallback.
+// Only one goroutine uses a call. The field fallback is an exception.
 type call struct {
 	Options
 
@@ -135,7 +136,8 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 	return reply
 }
 
-// judge returns the reply and the events to record. It reports true if a publisher has recorded them.
+// judge returns the reply and the events to record. The last result is true if a publisher has
+// already recorded the events.
 func (c *call) judge(ctx context.Context, raw []byte, p agents.Payload, strict bool, unreadable error) (agents.Reply, []events.Event, bool) {
 	if reply, list, denied := c.askOwn(ctx, p); denied {
 		return reply, list, false

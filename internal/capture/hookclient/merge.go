@@ -11,7 +11,8 @@ import (
 
 var verdictRank = map[hooks.Verdict]int{hooks.Allow: 1, hooks.Ask: 2, hooks.Deny: 3}
 
-// merge requires that the second chain of hooks has seen the changes by the first chain.
+// merge combines the outcomes of two chains of hooks. The second chain must run on the call as the
+// first chain changed it.
 func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	if first == nil || second == nil {
 		return cmp.Or(first, second)

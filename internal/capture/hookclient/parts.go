@@ -14,7 +14,7 @@ import (
 type Parts struct {
 	// Load registers the hooks of the file at path.
 	Load func(path string, r *hooks.Registry) error
-	// Post sends req to a publisher at the URL base. It calls started when the response begins.
+	// Post sends req to the publisher at the given URL. It calls started when the response begins.
 	Post func(ctx context.Context, base *url.URL, req hooksocket.Request, started func()) (hooksocket.Response, error)
 }
 

@@ -80,8 +80,8 @@ func (p *publisherClient) post(ctx context.Context, path, contentType string, bo
 	return resp.Body, err
 }
 
-// do sends a request. If the publisher has no place for a request that needs a decision, do sends it
-// again while there is time.
+// do sends a request. If the publisher is too busy for a request that needs a decision, do repeats
+// the request while there is time.
 func (p *publisherClient) do(ctx context.Context, req hooksocket.Request, wait time.Duration) (hooksocket.Response, error) {
 	for until := time.Now().Add(wait); ; {
 		resp, err := p.try(ctx, req, wait)
@@ -211,8 +211,9 @@ func isSocket(text string) bool {
 	return err == nil && u.Scheme == unixScheme
 }
 
-// CheckURL returns an error if the URL of a publisher has an unknown scheme. A publisher at a unix
-// URL runs its own hooks, so with such a URL, the path hooks must be empty.
+// CheckURL returns an error if the URL of a publisher has an unknown scheme. It also rejects a unix
+// URL together with the path of a hooks file, because a publisher on a Unix socket runs its own
+// hooks.
 func CheckURL(text, hooks string) error {
 	_, err := parseURL(text)
 	if err == nil && isSocket(text) && hooks != "" {

@@ -15,8 +15,8 @@ import (
 
 const recordTimeout = 500 * time.Millisecond
 
-// SharedOutbox returns the outbox of all hook commands of a data directory. The publisher of the
-// directory forwards the events.
+// SharedOutbox returns the path of the outbox that all hook commands of a data directory share. The
+// publisher of the directory sends the events.
 func SharedOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", "shared") }
 
 type recorder struct {

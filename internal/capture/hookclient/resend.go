@@ -23,8 +23,8 @@ type ResendOptions struct {
 	Parts                             Parts
 }
 
-// Resend sends the events in the spool files of a data directory that are for the publisher, and
-// those of earlier versions, which name no publisher. The publisher drops duplicates.
+// Resend sends the events that earlier hook commands stored in files because they could not reach
+// the publisher. It skips files for other publishers. The publisher drops duplicates.
 func Resend(ctx context.Context, opts ResendOptions) (files int, err error) {
 	r := &recorder{dataDir: opts.DataDir, tenant: opts.Tenant, publisher: &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir, parts: opts.Parts}}
 	for {

@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/outbox"
 )
 
-// SpoolDir returns the folder of the spool files in a data directory.
+// SpoolDir returns the folder in a data directory for events that hook commands could neither send
+// nor put into the outbox.
 func SpoolDir(dataDir string) string { return filepath.Join(dataDir, "hook-spool") }
 
 const (
@@ -45,8 +46,8 @@ func spool(dataDir, url string, list []events.Event) error {
 	return os.Rename(file, file+suffix)
 }
 
-// Sweep moves events from the spool files of a data directory to the shared outbox. Hook commands
-// write a spool file while the outbox is blocked. Sweep continues after a damaged file. Several
+// Sweep moves events from spool files to the shared outbox of a data directory. A hook command
+// writes a spool file if the outbox is blocked. Sweep continues after a damaged file. Several
 // processes can call Sweep at the same time.
 func Sweep(ctx context.Context, dataDir string) error {
 	entries, err := os.ReadDir(SpoolDir(dataDir))

@@ -18,13 +18,13 @@ import (
 
 const remoteEnding = ".remote"
 
-// maxSpooled limits the number of spool files while a publisher at a URL is away.
+// maxSpooled limits the number of files with events for a remote publisher that cannot be reached.
 const maxSpooled = 20_000
 
 var errSpoolFull = errors.New("the folder of spool files is full")
 
-// spoolRemote writes a file that a later hook command sends to the publisher at url. In a full folder
-// it returns [errSpoolFull].
+// spoolRemote writes events to a file. A later hook command sends the file to the publisher at the
+// given URL. If the folder is full, spoolRemote returns [errSpoolFull].
 func spoolRemote(dataDir, url string, list []events.Event) error {
 	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func withoutSecrets(text string) string {
 	return strings.TrimSuffix(u.String(), "/")
 }
 
-// Spooled describes the spool files of a data directory with one destination.
+// Spooled counts the events that wait in spool files for one publisher or for the outbox.
 type Spooled struct {
 	Publisher string // address of the publisher, or empty for the outbox of the data directory
 	Events    uint64
@@ -59,7 +59,8 @@ type Spooled struct {
 	Oldest    time.Time // time of the oldest event
 }
 
-// Waiting lists the spooled events by destination. It counts no damaged or refused ones.
+// Waiting counts the events in the spool files of a data directory. It skips damaged files and
+// files that the publisher refused.
 func Waiting(dataDir string) (list []*Spooled, err error) {
 	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,16 +15,17 @@ const (
 	// breakerAge is how long clients remember that a publisher has not answered in time.
 	breakerAge = 10 * time.Minute
 
-	// A local publisher that works answers sooner than localWait.
+	// A working publisher on this machine answers within localWait.
 	localWait  = 50 * time.Millisecond
 	remoteWait = time.Second
 )
 
-// ErrBroken means that the publisher hung a short time ago, so it is not asked.
+// ErrBroken means that a request was not sent, because the publisher did not answer an earlier
+// request in time.
 var ErrBroken = errors.New("publisher did not answer, and is not asked again for a moment")
 
-// Breaker remembers in a file that a publisher hangs. Later hook calls then do not wait for the
-// whole timeout.
+// Breaker remembers in a file that a publisher does not answer. Later hook calls then do not wait
+// for the whole timeout.
 //
 // The user of the agent can write the file. For a publisher at a URL, the Breaker therefore only
 // shortens the wait and never skips the request.
@@ -51,7 +52,7 @@ func BreakerOf(dataDir, url string) Breaker {
 	return b
 }
 
-// IsOpen reports whether the publisher hung a short time ago.
+// IsOpen reports whether the publisher recently did not answer in time.
 func (b Breaker) IsOpen() bool {
 	_, open := b.age()
 	return open
@@ -66,8 +67,8 @@ func (b Breaker) age() (age time.Duration, open bool) {
 	return age, age >= 0 && age <= breakerAge
 }
 
-// Wait returns how long to wait until a response begins, at most wait. It returns ErrBroken if the
-// publisher must not be asked.
+// Wait returns how long a client waits for the beginning of a response, which is at most the given
+// time. It returns ErrBroken if the client must not send the request.
 func (b Breaker) Wait(wait time.Duration) (time.Duration, error) {
 	switch age, open := b.age(); {
 	case !open:
@@ -80,8 +81,8 @@ func (b Breaker) Wait(wait time.Duration) (time.Duration, error) {
 	return 0, ErrBroken
 }
 
-// Hung records in the file that the publisher hangs. Write errors are ignored, because a missing
-// record only costs time.
+// Hung records in the file that the publisher does not answer. Write errors are ignored, because a
+// missing record only costs time.
 func (b Breaker) Hung() {
 	_ = os.WriteFile(b.file, []byte("The publisher did not answer a hook.\n"), 0o600)
 	_ = os.Chtimes(b.file, time.Time{}, b.now())

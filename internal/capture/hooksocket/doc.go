@@ -10,7 +10,7 @@ import (
 const (
 	// DefaultTimeout is how long an agent waits for a decision by default.
 	DefaultTimeout = 5 * time.Second
-	// Grace is how much longer than the timeout of a decision a client waits for the response.
+	// Grace is how long a client waits for the response after the timeout of a decision has passed.
 	Grace = 2 * time.Second
 	// QuickResponse limits the wait for the response to a request that needs no decision.
 	QuickResponse = 250 * time.Millisecond
@@ -18,12 +18,12 @@ const (
 	MaxPayload = 16 << 20
 )
 
-// UnansweredFlag is a flag of the hook command. hooktrail-hook adds it for the next program if a
-// publisher began to answer and did not end in time. The next program then does not wait for the
-// publisher again.
+// UnansweredFlag makes the hook command run without waiting for the publisher. hooktrail-hook
+// passes the flag to the program that it starts next, if the publisher began to answer and did not
+// finish in time.
 const UnansweredFlag = "unanswered"
 
-// Headers of a request with a hook payload, and of its response.
+// HTTP headers of a request with a hook payload and of the response.
 const (
 	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
 	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
@@ -34,22 +34,22 @@ const (
 	// ReadableHeader makes the publisher refuse a payload that it cannot read. Without this header,
 	// the publisher records such a payload.
 	ReadableHeader = "Hooktrail-Readable"
-	// BeginHeader is the Unix time in milliseconds after which the publisher must refuse the
-	// payload. The sender then records it itself.
+	// BeginHeader contains a Unix time in milliseconds. After that time, the publisher must refuse
+	// the payload, because the sender then records it itself.
 	BeginHeader = "Hooktrail-Begin"
-	// BusyHeader marks the response of a publisher that has no place for a request. The header
-	// Retry-After says when it may have one.
+	// BusyHeader marks a response of a publisher that is too busy for the request. The header
+	// Retry-After says when to repeat the request.
 	BusyHeader = "Hooktrail-Busy"
 )
 
 // BeginWithin returns the value of BeginHeader for a sender that waits for the given time. The
-// value is earlier than the end of the wait, so that the response can still arrive.
+// value is the time when four fifths of the wait have passed, so that the response can still
+// arrive.
 func BeginWithin(wait time.Duration) string {
 	return strconv.FormatInt(time.Now().Add(wait/5*4).UnixMilli(), 10)
 }
 
-// IsLate reports whether the time in the value of BeginHeader has passed. An empty value is never
-// late.
+// IsLate reports whether the time in BeginHeader has passed. It returns false for an empty value.
 func IsLate(header string) bool {
 	until, err := strconv.ParseInt(header, 10, 64)
 	return err == nil && time.Now().UnixMilli() > until
@@ -58,8 +58,8 @@ func IsLate(header string) bool {
 // maxPause limits the time in Retry-After that a client accepts.
 const maxPause = 10 * time.Second
 
-// IsBusy reports whether the publisher had no place for a request, and after which pause it may have
-// one.
+// IsBusy reports whether the publisher was too busy for a request. pause is the time to wait before
+// the request is repeated.
 func IsBusy(h Header) (pause time.Duration, busy bool) {
 	if h.Get(BusyHeader) == "" {
 		return 0, false

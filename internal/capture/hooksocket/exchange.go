@@ -26,7 +26,7 @@ type Response struct {
 // Header is the header of a response, with the first value of each name.
 type Header map[string]string // by name in lower case
 
-// Get returns the value of a header, or an empty text.
+// Get returns the value of a header, or "" if the header is missing.
 func (h Header) Get(name string) string { return h[strings.ToLower(name)] }
 
 const (

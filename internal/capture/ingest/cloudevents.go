@@ -15,9 +15,9 @@ import (
 
 // CloudEvents yields the events of an input with one CloudEvent per line, in JSON structured mode.
 //
-// Events without a tenant get opts.Tenant. The fields that an outbox adds (producer, sequence and
-// salt) are removed. An event of a reserved kind is a LineError that wraps [ErrReserved], unless
-// opts.Records is set.
+// Events without a tenant get opts.Tenant. The fields producer, sequence and salt, which an outbox
+// adds, are removed. An event of a kind that only Hooktrail may record becomes a LineError that
+// wraps [ErrReserved], unless opts.Records is set.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for in, err := range Lines(ctx, r, opts) {
@@ -49,8 +49,8 @@ func (o Options) event(text []byte, line int) (events.Event, error) {
 	return e, nil
 }
 
-// DecodeEvent decodes one CloudEvent and validates it. For a [Reserved] kind, the error wraps
-// [ErrReserved].
+// DecodeEvent decodes one CloudEvent and validates it. If only Hooktrail may record events of its
+// kind, the error wraps [ErrReserved].
 func DecodeEvent(data []byte) (events.Event, error) { return decodeEvent(data, Reserved) }
 
 func decodeEvent(data []byte, reserved func(events.Kind) bool) (events.Event, error) {

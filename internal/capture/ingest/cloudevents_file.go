@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CloudEventsFormat is the name of the format.
+// CloudEventsFormat is the name of the import format for files with CloudEvents.
 const CloudEventsFormat = "cloudevents"
 
 // CloudEventFile yields the events of a file with CloudEvents. The file has one event per line, or

@@ -10,7 +10,7 @@ import (
 
 const maxCost = 1e9
 
-// Told returns the cost that an input states in US dollars. It returns nil for 0, because tools
+// Told converts a cost in US dollars that an input states. It returns nil for 0, because agents
 // write 0 for models whose price they do not know.
 func Told(usd float64) *events.Cost {
 	if !(usd > 0 && usd <= maxCost) {

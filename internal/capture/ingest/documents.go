@@ -24,12 +24,12 @@ type Fragment struct {
 	End      bool            // end of the document; only Document and Line are set
 }
 
-// Documents reads JSON documents in fragments, so that only one fragment of at most [MaxLine] bytes
-// is in memory. A fragment is a member of an object or an element of a list. A member whose name is
-// in lists is split into its elements.
+// Documents yields the parts of JSON documents, so that only one part of at most [MaxLine] bytes is
+// in memory. A part is a member of an object or an element of a list. If the name of a member is in
+// lists, each element of the member's value is a separate part.
 //
-// A syntax error is a [*LineError] and ends the input. An incomplete last document is an error only
-// if opts.Open is not set.
+// A syntax error is a [*LineError] and ends the input. If opts.Open is set, an incomplete last
+// document is not an error.
 func Documents(ctx context.Context, r io.Reader, opts Options, lists ...string) iter.Seq2[Fragment, error] {
 	return func(yield func(Fragment, error) bool) {
 		in := &documents{ctx: ctx, opts: opts, lists: lists, yield: yield}
@@ -181,7 +181,8 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	return nil
 }
 
-// If fail returns true, the caller must also yield the end of the document.
+// fail reports err to the receiver of the fragments. If it returns true, the caller must also yield
+// the end of the document.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}
@@ -208,7 +209,8 @@ func (in *documents) fail(err error) bool {
 	return in.yield(Fragment{}, report)
 }
 
-// broken parses the remaining input again, because the offset in err cannot be used.
+// broken returns the offset of a syntax error in the remaining input. It parses that input again,
+// because the offset in err cannot be used.
 func (in *documents) broken(err error) int64 {
 	buffered, readErr := io.ReadAll(in.dec.Buffered())
 	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a missing comma or colon
@@ -221,8 +223,8 @@ func (in *documents) broken(err error) int64 {
 	return 0
 }
 
-// Documents calls read with each fragment until the receiver of the events stops. It reports
-// whether it reached the end of the input.
+// Documents calls read with each fragment until the receiver of the events stops. It returns true
+// if it read the whole input.
 func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment), lists ...string) bool {
 	return each(m, Documents(ctx, r, m.opts, lists...), func(p Fragment) {
 		m.line = p.Line
@@ -230,8 +232,8 @@ func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment
 	})
 }
 
-// WrongShape reports that the current fragment has an unexpected type of value. kept says that the
-// fragment still becomes events.
+// WrongShape reports that the current fragment contains a value of an unexpected type. Set kept if
+// the fragment still becomes events.
 func (m *Emitter) WrongShape(err error, kept bool) {
 	report := JSONError(m.opts.File, Line{Number: m.line}, err)
 	report.Column, report.Kept = 0, kept // the column in the input is unknown

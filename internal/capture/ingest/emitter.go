@@ -36,7 +36,8 @@ func NewEmitter(tool string, opts Options, yield func(events.Event, error) bool)
 	return &Emitter{opts: opts, source: tool, yield: yield, seen: map[[16]byte]int{}, runs: map[string]*Run{}}
 }
 
-// Lines calls read with each line until the receiver stops. It reports whether it reached the end.
+// Lines calls read with each line until the receiver of the events stops. It returns true if it
+// read the whole input.
 func (m *Emitter) Lines(ctx context.Context, r io.Reader, read func(Line)) bool {
 	return each(m, Lines(ctx, r, m.opts), func(in Line) {
 		m.line = in.Number
@@ -61,8 +62,8 @@ func each[P any](m *Emitter, input iter.Seq2[P, error], read func(P)) bool {
 	return true
 }
 
-// At sets the line number for later errors. Adapters call it when they have read more lines than
-// they have handled.
+// At sets the line number for later errors. Call it before handling a line if later lines have
+// already been read.
 func (m *Emitter) At(line int) { m.line = line }
 
 // Stopped reports whether the receiver of the events stopped.
@@ -76,13 +77,12 @@ func (m *Emitter) Report(err error) {
 	}
 }
 
-// Fault reports an error in the current line. kept says that the line still becomes events.
+// Fault reports an error in the current line. Set kept if the line still becomes events.
 func (m *Emitter) Fault(reason string, kept bool) {
 	m.Report(&LineError{File: m.opts.File, Line: m.line, Reason: reason, Kept: kept})
 }
 
-// NotJSON reports a line that cannot be decoded as JSON. kept says that the line still becomes
-// events.
+// NotJSON reports a line that cannot be decoded as JSON. Set kept if the line still becomes events.
 func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	report := JSONError(m.opts.File, l, err)
 	report.Kept = kept

@@ -41,8 +41,9 @@ func FailureClass(text string) string {
 	return ""
 }
 
-// Failed returns the failure of a tool call with this message, of which it keeps both ends. The second result is content, or nil
-// if content is only the message.
+// Failed returns the failure of a tool call with the given error message. From a long message, it
+// keeps the beginning and the end. The second result is content, or nil if content is only the
+// message.
 func Failed(message string, content json.RawMessage) (*events.Failure, json.RawMessage) {
 	f := &events.Failure{Message: ClipMiddle(message, MaxMessage)}
 	if len(content) > 0 && content[0] == '"' && len(message) <= MaxMessage {

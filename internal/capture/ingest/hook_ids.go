@@ -10,10 +10,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
-// Some tools send no ids for calls and prompts to their hooks. The functions below derive ids from
-// the content, so that hooks and transcripts have the same ids.
+// Some agents send no ids for calls and prompts to their hooks. The functions below derive ids from
+// the content. An event from a hook and the same event from a transcript then get the same id.
 
-// CallKey returns a text that is the same for equal calls of a tool.
+// CallKey returns a key that is equal for calls of the same tool with the same arguments.
 func CallKey(tool string, args json.RawMessage) string {
 	return toolname.Canonical(tool) + " " + CanonicalJSON(args)
 }
@@ -39,7 +39,7 @@ func hookID(session, key string, n int) string {
 }
 
 // HookCall returns the call id that the agent's hooks assign to the next call in this run with
-// these arguments. With equal ids, an event from a transcript and from a hook is stored once.
+// these arguments. An event that comes from both a transcript and a hook is then stored only once.
 func (r *Run) HookCall(tool string, args json.RawMessage) string {
 	key := CallKey(tool, args)
 	return CallID(r.hookSession(), key, r.times(key))

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Opening removes a byte order mark and white space from the start of head.
+// Opening returns head without a byte order mark and white space at its start.
 func Opening(head []byte) []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
 }
@@ -23,7 +23,8 @@ func FirstElement(head []byte) (first []byte, list bool) {
 	return Opening(first), true
 }
 
-// Hash returns 8 hexadecimal digits for a JSON value. White space does not count.
+// Hash returns 8 hexadecimal digits of a hash of a JSON value. White space does not change the
+// hash.
 func Hash(value json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, value) != nil {
@@ -58,7 +59,7 @@ func (o *Object) JSON() json.RawMessage {
 	return append(bytes.Clone(o.text), '}')
 }
 
-// SingleMember returns an object with one member, or nil for a nil value.
+// SingleMember returns a JSON object with one member. It returns nil if the value is nil.
 func SingleMember(name string, value json.RawMessage) json.RawMessage {
 	if value == nil {
 		return nil
@@ -68,7 +69,7 @@ func SingleMember(name string, value json.RawMessage) json.RawMessage {
 	return o.JSON()
 }
 
-// JSON encodes v without HTML escapes, or returns nil.
+// JSON encodes v without HTML escapes. It returns nil if v cannot be encoded.
 func JSON(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -79,7 +80,7 @@ func JSON(v any) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// UniqueNames makes names unique. The zero value is ready to use.
+// UniqueNames appends numbers to repeated names. The zero value is ready to use.
 type UniqueNames struct{ seen map[string]int }
 
 // Unique returns the name, with a number appended if the name was used before.

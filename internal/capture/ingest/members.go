@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// HeadBytes is the maximum number of bytes at the start of an input from which its format is
-// detected.
+// HeadBytes is how many bytes at the start of an input are used to detect its format.
 const HeadBytes = 64 << 10
 
 // HeadObjects yields the JSON objects in the lines of head. The last one may be cut off.
@@ -30,8 +29,8 @@ func Has(members map[string]json.RawMessage, names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { _, ok := members[name]; return !ok })
 }
 
-// Members returns the members of a JSON object that may be cut off. The last member may then have
-// no value.
+// Members returns the members of a JSON object whose end may be missing. The last member may then
+// have no value.
 func Members(head []byte) map[string]json.RawMessage {
 	object := map[string]json.RawMessage{}
 	in := json.NewDecoder(bytes.NewReader(head))

@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// OpenCodeRefusal returns the status of a call that was denied or interrupted in OpenCode, from the
-// error text of the call. The status is empty for other errors.
+// OpenCodeRefusal derives from the error text of a tool call in OpenCode whether the call was
+// denied or interrupted. Both results are empty for other errors.
 func OpenCodeRefusal(text string) (events.ToolStatus, events.DeniedBy) {
 	switch {
 	case strings.HasPrefix(text, "The user rejected permission to use this specific tool call"):

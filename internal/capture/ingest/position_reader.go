@@ -43,7 +43,7 @@ func (p *positionReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Each call of position needs an offset that is not smaller than the one before.
+// position must be called with offsets that never decrease.
 func (p *positionReader) position(offset int64) (line, column int) {
 	for len(p.ends) > 0 && p.ends[0] <= offset {
 		p.start, p.ends = p.ends[0], p.ends[1:]

@@ -21,5 +21,6 @@ func Reserved(k events.Kind) bool {
 
 func allKinds(events.Kind) bool { return false }
 
-// reservedInHistory does not include chunks, because later events of a history refer to chunks.
+// reservedInHistory permits chunks of large values, because later events of a history refer to
+// them.
 func reservedInHistory(k events.Kind) bool { return k != events.BlobChunk && Reserved(k) }

@@ -19,7 +19,8 @@ type Identity struct {
 	ParentRun, ParentAgent string
 }
 
-// Sub returns the identity of a child run of i. The children of a run must have different names.
+// Sub returns the identity of a child run of i, such as the run of a sub-agent. The children of a
+// run must have different names.
 func (i Identity) Sub(name, agent string) Identity {
 	return Identity{Run: i.Run + "/" + name, Session: i.Session, Agent: agent, ParentRun: i.Run, ParentAgent: i.Agent}
 }
@@ -59,7 +60,8 @@ type call struct {
 	answered bool
 }
 
-// Run starts a run and emits run.started. A second call returns the same run.
+// Run starts a run and emits run.started. If the run was started before, it returns the existing
+// Run.
 func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run {
 	if r := m.runs[id.Run]; r != nil {
 		return r
@@ -74,8 +76,8 @@ func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run
 // Started reports whether run.started was emitted for the run.
 func (m *Emitter) Started(run string) bool { return m.runs[run] != nil }
 
-// Emit emits an event of the run and of its open step. The id of the event is derived from p and
-// kind, so call Emit only once for each pair.
+// Emit emits an event of the run and of its open step. It derives the event id from p and kind, so
+// call Emit only once for each combination.
 func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	e := r.event(p.Time, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, p.ID, strconv.Itoa(p.Block), string(kind))
@@ -83,9 +85,9 @@ func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	r.m.Send(e)
 }
 
-// Aggregate emits an event about several lines of the input, such as a total. The id contains the
-// data, so the event gets another id when the data changes. Events of the same kind must have
-// different names.
+// Aggregate emits an event about several lines of the input, such as a total. If the data
+// changes, the event gets another id, because the id depends on the data. Events of the same kind
+// must have different names.
 func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, payload any) {
 	e := r.event(at, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, name, string(kind), r.m.stamp(at), string(e.Data))
@@ -112,14 +114,15 @@ func (r *Run) event(at time.Time, kind events.Kind, payload any) events.Event {
 	return e
 }
 
-// Touch extends the duration of the run, if at is after its end.
+// Touch moves the end of the run to the given time if that is later.
 func (r *Run) Touch(at time.Time) {
 	if at.After(r.last) {
 		r.last = at
 	}
 }
 
-// Call emits tool.before, in a new step if none is open. For a repeated id, it returns false.
+// Call emits tool.before, in a new step if none is open. If the run already has a call with this
+// id, Call emits nothing and returns false.
 func (r *Run) Call(p Origin, id string, data events.ToolBeforeData) bool {
 	s := r.Within(p)
 	if r.calls[id] != nil {
@@ -133,10 +136,10 @@ func (r *Run) Call(p Origin, id string, data events.ToolBeforeData) bool {
 	return true
 }
 
-// Called reports whether the call was emitted.
+// Called reports whether tool.before was emitted for the call with this id.
 func (r *Run) Called(id string) bool { return r.calls[id] != nil }
 
-// Tool returns the tool of the call, or the empty string.
+// Tool returns the tool of the call with this id, or "" if the call is unknown.
 func (r *Run) Tool(id string) string {
 	if k := r.calls[id]; k != nil {
 		return k.tool
@@ -144,10 +147,11 @@ func (r *Run) Tool(id string) string {
 	return ""
 }
 
-// Answered reports whether the result of the call was emitted.
+// Answered reports whether tool.result was emitted for the call with this id.
 func (r *Run) Answered(id string) bool { return r.calls[id] != nil && r.calls[id].answered }
 
-// Result emits tool.result, and returns false if the call already has one.
+// Result emits tool.result. If the call with this id already has a result, Result emits nothing and
+// returns false.
 func (r *Run) Result(p Origin, id string, data events.ToolResultData) bool {
 	s := r.Within(p)
 	k := r.calls[id]
@@ -235,8 +239,8 @@ func (r *Run) status() events.RunStatus {
 	return cmp.Or(r.Status, events.RunUnknown)
 }
 
-// Finish ends the open step and emits run.finished, with [Run.Finished] if data is nil. It does
-// nothing if Options.Open is set.
+// Finish ends the open step and emits run.finished. If data is nil, the event contains the result
+// of [Run.Finished]. If Options.Open is set, Finish does nothing.
 func (r *Run) Finish(data *events.RunFinishedData) {
 	if r.m.opts.Open {
 		return
@@ -250,7 +254,8 @@ func (r *Run) Finish(data *events.RunFinishedData) {
 	r.Aggregate("", "", r.last, events.RunFinished, *data)
 }
 
-// Finish finishes the remaining runs in the order of their start, unless Options.Open is set.
+// Finish finishes all open runs in the order in which they started. If Options.Open is set, it does
+// nothing.
 func (m *Emitter) Finish() {
 	for _, r := range m.order {
 		if !r.finished {

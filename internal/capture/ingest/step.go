@@ -15,8 +15,8 @@ type Step struct {
 	DurationMS int64  // from the input; if 0, derived from the times of the events
 	Tokens     events.Tokens
 	Failure    *events.Failure
-	// Status is how the step ended according to the input. Empty means that the input does not say
-	// it. A Failure takes precedence over Status.
+	// Status states how the step ended. It is empty if the input does not say so. If Failure is
+	// set, Failure takes precedence.
 	Status   events.StepStatus
 	Metadata map[string]any
 
@@ -31,8 +31,8 @@ type Step struct {
 	first, last time.Time
 }
 
-// Answer stores text as the output of the step. A text that is not empty also sets the status to
-// completed.
+// Answer stores text as the output of the step. If the text is not empty, Answer also sets the
+// status to completed.
 func (s *Step) Answer(text string) {
 	s.Output = Clip(text, MaxOutput)
 	if strings.TrimSpace(text) != "" {
@@ -57,8 +57,8 @@ func (r *Run) StepID() string {
 	return r.step.ID
 }
 
-// Open ends the open step and begins a new one. The id of the new step is p.Step, or p.ID if p.Step
-// is empty. A number is appended if the id was used before.
+// Open ends the open step and begins a new one, with the id p.Step. If p.Step is empty, the id is
+// p.ID. A number is appended to an id that was used before.
 func (r *Run) Open(p Origin, input string) *Step {
 	r.CloseStep()
 	name := r.stepIDs.Unique(p.ID)
@@ -70,8 +70,8 @@ func (r *Run) Open(p Origin, input string) *Step {
 	return r.step
 }
 
-// Within returns the open step, or opens one. If p is later than the end of the step, the step then
-// ends at p.
+// Within returns the open step, or opens one if there is none. It extends the duration of the step
+// up to the time of p.
 func (r *Run) Within(p Origin) *Step {
 	if r.step == nil {
 		r.Open(p, "")

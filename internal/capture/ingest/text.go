@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID limits the id of a session, an agent or a call, in bytes. A run id can consist of a session
-// id and an agent id, so its limit is higher.
+// MaxID limits the length of the id of a session, an agent or a call, in bytes. A run id may be
+// longer, because it can consist of a session id and an agent id.
 const MaxID = 120
 
 // Usable reports whether s is short enough and valid as an id in a CloudEvents attribute. An empty
@@ -43,10 +43,11 @@ func Time(s string) (time.Time, bool) {
 	return t, err == nil && t.Year() >= 1970 && t.Year() <= 9999
 }
 
-// BadTime is the error text for a line with an invalid time.
+// BadTime is the error text for a line with an invalid time. The events of such a line get the time
+// of the line before.
 const BadTime = "timestamp: not a time of the years 1970 to 9999, that of the line before is taken"
 
-// Clip cuts a text after at most n bytes, between two characters, and appends "…".
+// Clip shortens a text of more than n bytes, without splitting a character, and appends "…".
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -57,8 +58,8 @@ func Clip(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// ClipMiddle cuts the middle out of a text of more than n bytes, between two characters, and puts
-// " … " there. The cause of a failure can be at both ends.
+// ClipMiddle replaces the middle of a text of more than n bytes by " … ", without splitting a
+// character. It keeps both ends, because either can state the cause of a failure.
 func ClipMiddle(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -106,7 +107,7 @@ func Text(raw json.RawMessage) string {
 	return s
 }
 
-// Flatten returns the text of a message, whose content is a string or a list of blocks.
+// Flatten returns the text in the content of a message, which is a string or a list of blocks.
 func Flatten(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Times with the location elsewhere are not from the input. Times that are calculated from them
-// keep the location.
+// elsewhere marks times that do not come from the input. Times that are calculated from them keep
+// this location.
 var elsewhere = time.FixedZone("not in the input", 0)
 
 func markUntimed(e *events.Event) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Without returns a copy of a JSON object without the members in mapped, or nil if none is left.
-// Callers pass the names of members that they store in other fields of the event.
+// Without returns a copy of a JSON object without the members in mapped, which the caller stores in
+// other fields of the event. It returns nil if no member is left.
 func Without(object json.RawMessage, mapped ...string) json.RawMessage {
 	in := json.NewDecoder(bytes.NewReader(object))
 	if token, err := in.Token(); err != nil || token != json.Delim('{') {

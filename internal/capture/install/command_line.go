@@ -32,7 +32,7 @@ func (t *tool) commandLine(opts Options, event string) string {
 		line = ifFound + opts.Hook + then + opts.Hook + " " + args + orElse + line + end
 	}
 	if denial := t.denial(opts, event); denial != "" {
-		// Use no variable but $?, because Gemini CLI replaces $name by a value of its own.
+		// Use no shell variable except $?, because Gemini CLI replaces $name by a value of its own.
 		line += "; case $? in 0) exit 0;; 2) exit 2;; esac; printf '%s\\n' " + termtext.ShellQuote(denial)
 	} else {
 		line += "; exit 0"

@@ -19,8 +19,8 @@ type Options struct {
 	// Program is the command of the publisher, quoted for a shell. An agent runs PROGRAM hook TOOL
 	// FLAGS.
 	Program string
-	// Hook is the command of the faster program hooktrail-hook, quoted for a shell, or empty. An
-	// agent runs Hook instead of Program if the shell finds Hook.
+	// Hook is the command of hooktrail-hook, which starts faster than Program. It is quoted for a
+	// shell, or empty. An agent runs Hook if the shell finds it, and otherwise Program.
 	Hook      string
 	Flags     string
 	Timeout   time.Duration // how long the agent waits for a hook; at least one second

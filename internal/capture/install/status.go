@@ -38,7 +38,7 @@ type Status struct {
 	Program   string     `json:"program,omitempty"`    // program that the command runs
 	Outdated  bool       `json:"outdated,omitempty"`   // an older version wrote the hooks, or some are missing
 
-	// Result of the hook command for a canary call.
+	// The fields from Denied to Took are the result of a made-up tool call that tests the hooks.
 	Denied   bool          `json:"denied"`   // it denied the call in the format of the agent
 	Recorded bool          `json:"recorded"` // the event is in the outbox or with a publisher
 	Reason   string        `json:"reason,omitempty"`
@@ -52,8 +52,8 @@ func (s *Status) Works() bool {
 	return s.Installed && s.Denied && s.Recorded && (s.Trust != NotTrusted && s.Trust != TrustUnknown)
 }
 
-// Check reads the hooks of an agent and tries one with a made-up call, see [agents.Canary]. It does
-// not start the agent.
+// Check reads the installed hooks of an agent and tries one with a made-up tool call, see
+// [agents.Canary]. It does not start the agent.
 func Check(ctx context.Context, name string, opts Options, dir string) (Status, error) {
 	t, err := named(name)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 
 const retryAfter = "1" // in seconds
 
-// BusyError means that a request or its body found no place.
+// BusyError means that too many requests are open, or that too many bytes of their bodies are in
+// memory.
 type BusyError struct {
 	Status int // 429 if the sender uses its whole share, otherwise 503
 	reason string
@@ -17,7 +18,7 @@ type BusyError struct {
 // Error implements error.
 func (e *BusyError) Error() string { return e.reason + "; retry after the time in Retry-After" }
 
-// SetHeader sets the headers that tell a client to repeat the request soon.
+// SetHeader sets the headers that tell a client when to repeat the request.
 func (e *BusyError) SetHeader(h http.Header) {
 	h.Set("Retry-After", retryAfter)
 	h.Set(hooksocket.BusyHeader, "1")

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// DefaultConns is the number of connections of a listener that are served.
+	// DefaultConns is the default limit on connections for each network, such as tcp or unix.
 	DefaultConns = 1024
-	// surplus is the number of further connections, which get a refusal.
+	// surplus is how many connections above the limit get a response that refuses their requests.
 	surplus = 64
 )
 
-// Conns bounds the connections of one server. Each network that the server listens on, such as tcp
-// and unix, has its own places. If all are taken, a new connection replaces the one that has been
-// idle longest. If none is idle, its requests get status 503. A user of a Unix socket has at most
-// half of the places.
+// Conns limits the connections of one server. Each network that the server listens on, such as tcp
+// and unix, has a separate limit. At the limit, a new connection replaces the connection that has
+// been idle longest. If none is idle, requests on the new connection get status 503. A user of a
+// Unix socket may have at most half of the connections.
 type Conns struct {
 	max  int
 	mu   sync.Mutex // guards the other fields
@@ -43,15 +43,15 @@ type conn struct {
 	refused bool
 }
 
-// NewConns returns a Conns for that many connections of each network, or [DefaultConns] if places is 0.
+// NewConns returns a Conns with the given limit for each network. 0 means [DefaultConns].
 func NewConns(places int) *Conns {
 	return &Conns{max: cmp.Or(places, DefaultConns), open: map[string]*network{}, of: map[net.Conn]*conn{}}
 }
 
 type refusedKey struct{}
 
-// Register makes a server use these places. Call it after the fields of server are set. userOf
-// returns the user of a connection from its context, or "" if unknown.
+// Register applies the limit to a server. Call it after the fields of server are set. userOf
+// returns the user of a connection from its context, or "" if the user is unknown.
 func (c *Conns) Register(server *http.Server, userOf func(context.Context) string) {
 	before, next := server.ConnContext, server.Handler
 	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
@@ -76,8 +76,8 @@ func (c *Conns) Register(server *http.Server, userOf func(context.Context) strin
 	})
 }
 
-// add reports whether the connection is served. It closes the connection if there is not even a
-// place for a refusal.
+// add counts a new connection. It returns false if the requests of the connection must be refused.
+// If too many other connections are refused, add closes the connection.
 func (c *Conns) add(added net.Conn, user string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,9 +1,6 @@
-// Package intake bounds the connections, requests and bodies that a server of the publisher holds
-// at the same time.
+// Package intake limits the connections and open requests of an HTTP server. A [Conns] limits the
+// connections. A [Room] limits the open requests and the bytes of their bodies in memory.
 //
-//	Conns   the connections of a server, for each network that it listens on
-//	Room    the requests that are handled, and the bytes of their bodies
-//
-// A sender above its own share gets status 429, and all senders get 503 if the server has no
-// place left. Both have the header Retry-After.
+// A sender above its own limit gets status 429. At the limit for all senders, everyone gets status
+// 503. Both responses have the header Retry-After.
 package intake

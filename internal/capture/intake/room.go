@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Limits bound the requests that a [Room] holds. A zero field has its default.
+// Limits are the limits of a [Room]. A zero field means the default.
 type Limits struct {
 	Requests, SenderRequests int   // that are handled at the same time, in total and of one sender
 	Bytes, SenderBytes       int64 // of their bodies in memory, in total and of one sender
@@ -22,15 +22,15 @@ const (
 	DefaultSenderBytes    = 32 << 20
 )
 
-// free is the size of a body that needs no place among the bytes, so that large bodies of others
-// never refuse a usual hook payload.
+// free is the number of bytes of each body that do not count towards the limits. A usual hook
+// payload is smaller, so large bodies of other senders never cause its refusal.
 const free = 64 << 10
 
 const (
-	// step is the number of bytes that a body of unknown length takes at once.
+	// step is how many bytes a body of unknown length reserves at a time.
 	step = 64 << 10
-	// maxKnown limits what a body of known length takes at once. Longer bodies are streams of
-	// events.
+	// maxKnown limits the bytes that a body of known length reserves at once. Longer bodies are
+	// streams of events.
 	maxKnown = 16 << 20
 )
 
@@ -45,7 +45,8 @@ type held struct {
 	bytes    int64
 }
 
-// Room counts the requests that are handled. It is safe for concurrent use.
+// Room limits the open requests of a server and the bytes of their bodies. It is safe for
+// concurrent use.
 type Room struct {
 	limits Limits
 
@@ -54,13 +55,13 @@ type Room struct {
 	by  map[string]*held // by sender
 }
 
-// NewRoom returns an empty Room.
+// NewRoom returns a Room without open requests.
 func NewRoom(limits Limits) *Room {
 	return &Room{limits: limits.withDefaults(), by: map[string]*held{}}
 }
 
-// Enter takes a place for a request of a sender. It returns a [BusyError] if there is none. The
-// caller must call Leave at the end.
+// Enter counts a new request of a sender. It returns a [BusyError] if a limit is reached. The
+// caller must call [Place.Leave] when the request ends.
 func (r *Room) Enter(sender string) (*Place, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,14 +80,14 @@ func (r *Room) Enter(sender string) (*Place, error) {
 	return &Place{room: r, sender: sender, own: own}, nil
 }
 
-// Held returns the requests of all senders, and the bytes that count.
+// Held returns the number of open requests and the bytes that are reserved for their bodies.
 func (r *Room) Held() (requests int, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.all.requests, r.all.bytes
 }
 
-// Place is the place of one request. Only one goroutine may use it.
+// Place is an open request that a [Room] counts. Only one goroutine may use it.
 type Place struct {
 	room   *Room
 	sender string
@@ -96,9 +97,9 @@ type Place struct {
 	wants  int64 // bytes to take at once
 }
 
-// Body returns the body of a request, which counts what is read from it. Read returns a [BusyError]
-// if there is no place for more. A body of known length takes its places at once, so that of many
-// large bodies some are read, and not a part of each.
+// Body returns the body of a request and counts the bytes as they are read. Read returns a
+// [BusyError] if a limit is reached. A body of known length reserves all its bytes at once, up to
+// 16 MiB. Under load, some large bodies are then read completely, instead of a part of each.
 func (p *Place) Body(r *http.Request) io.ReadCloser {
 	p.wants = min(r.ContentLength, maxKnown)
 	return &countedBody{ReadCloser: r.Body, place: p}
@@ -121,7 +122,7 @@ func (b *countedBody) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// grow takes the bytes of the next read before it happens.
+// grow reserves the bytes of the next read before it happens.
 func (p *Place) grow(next int64) error {
 	if p.read+next <= free+p.taken {
 		return nil
@@ -143,7 +144,7 @@ func (p *Place) grow(next int64) error {
 	return nil
 }
 
-// Forget gives back the bytes that were read until now, because they are no longer in memory.
+// Forget releases the bytes that were read until now. Call it when they are no longer in memory.
 func (p *Place) Forget() {
 	if p.read = 0; p.taken == 0 {
 		return
@@ -160,7 +161,7 @@ func (p *Place) giveBack() {
 	p.taken = 0
 }
 
-// Leave gives the place back.
+// Leave ends the request and releases its bytes.
 func (p *Place) Leave() {
 	r := p.room
 	r.mu.Lock()

@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Table has the prices of models. A name of a model can end with "*".
+// Table contains the prices of models. A model name that ends with "*" applies to all names with
+// this prefix.
 type Table struct {
 	Date   string           `json:"date"`   // on which the prices were valid, as YYYY-MM-DD
 	Source string           `json:"source"` // who published them
@@ -42,8 +43,8 @@ var Builtin = sync.OnceValues(func() (*Table, error) { return Parse(builtin) })
 // table.
 const FileName = "prices.json"
 
-// Load reads the price table at path. With an empty path, it reads the table in the data directory,
-// or returns the built-in one.
+// Load reads the price table at path. If path is empty, it reads the table in the data directory.
+// If that is missing, it returns the built-in table.
 func Load(path, dataDir string) (*Table, error) {
 	optional := path == ""
 	if optional {
@@ -92,7 +93,8 @@ func Parse(data []byte) (*Table, error) {
 	return t, nil
 }
 
-// Of returns the cost of tokens in US dollars, or false for an unknown model.
+// Of returns the cost in US dollars of the tokens that a model used. ok is false for an unknown
+// model.
 func (t *Table) Of(model string, used events.Tokens) (usd float64, ok bool) {
 	p, ok := t.price(model)
 	if !ok {

@@ -24,7 +24,7 @@ func (a Access) Validate() error {
 	return errors.Join(a.Limits.Validate(), a.TLS.Validate(), a.Socket.Validate())
 }
 
-// Tokens opens the token file.
+// Tokens opens the file that lists the bearer tokens of clients.
 func (a Access) Tokens(dataDir string) (*tokens.File, error) {
 	return tokens.Open(cmp.Or(a.TokenFile, tokens.Path(dataDir)))
 }

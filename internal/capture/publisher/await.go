@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Sent describes the events that an import has sent. Producer is the id of the outbox.
+// Sent contains the tenants of the events that an import has sent. Producer is the id of the outbox
+// that sent them.
 type Sent struct {
 	Producer string
 	Tenants  []string
@@ -36,8 +37,8 @@ const (
 	// awaitRestart is longer than a restart of an auditor takes. An auditor that requests no
 	// messages for this time is not running.
 	awaitRestart = 2 * time.Second
-	// awaitCommit is how long an auditor may show no progress, because a commit of a large batch
-	// takes that long.
+	// awaitCommit is how long an auditor may show no progress. It takes that long to commit a large
+	// batch.
 	awaitCommit = 20 * time.Second
 )
 
@@ -49,8 +50,8 @@ type AwaitOptions struct {
 	Progress func(done, total uint64) // in stream sequences; may be nil
 }
 
-// AwaitAuditor waits until the ledger contains all events in o.Sent. If it returns
-// [AuditedUnknown], the error says why.
+// AwaitAuditor waits until the ledger contains all events in o.Sent, at most o.Timeout. If it
+// returns [AuditedUnknown], the error says why.
 func AwaitAuditor(ctx context.Context, o AwaitOptions) (Audited, error) {
 	if o.Progress == nil {
 		o.Progress = func(uint64, uint64) {}

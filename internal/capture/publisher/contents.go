@@ -131,8 +131,8 @@ func withoutTimes(data []byte) []byte {
 	return text
 }
 
-// compares returns false for events whose content can change while a file grows or when an agent
-// rewrites it.
+// compares returns false for kinds of events whose content can change while a file grows or when an
+// agent rewrites it.
 func (f *format) compares(kind events.Kind) bool {
 	if f.name == ingest.CloudEventsFormat {
 		return true
@@ -146,8 +146,7 @@ func (f *format) compares(kind events.Kind) bool {
 	return f.isAppended()
 }
 
-// errChanged does not mean that the event is lost. It was stored, but an earlier import stored it
-// with other content.
+// errChanged means that the event was stored, but an earlier import stored it with other content.
 var errChanged = errors.New("event has other content than at an earlier import")
 
 type republisher interface {
@@ -161,7 +160,8 @@ type comparing struct {
 	format   *format
 }
 
-// Append implements sink. It returns [errChanged] for a stored event.
+// Append stores an event. It returns [errChanged] if an earlier import stored the event with other
+// content.
 func (c comparing) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	stored, err := c.to.Append(ctx, e)
 	id, content, ok := c.contents.sums(c.format, e)

@@ -25,7 +25,8 @@ const decisionSource = "/decisions"
 
 const backgroundTimeout = 3 * time.Second
 
-// Decider answers requests for decisions over HTTP and NATS. A nil Decider answers none.
+// Decider runs hooks for clients that ask over HTTP or NATS for a decision. A nil Decider answers
+// no requests.
 type Decider struct {
 	service  *decision.Service
 	registry *hooks.Registry
@@ -33,8 +34,8 @@ type Decider struct {
 	logger   *slog.Logger
 }
 
-// NewDecider returns a Decider that runs the hooks of a file. Each decision is recorded with the
-// Appender. Without a file, the Decider is nil.
+// NewDecider returns a Decider that runs the hooks of a file, and records each decision with the
+// Appender. It returns nil if there is no file.
 func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error) {
 	if file == nil {
 		return nil, nil //nolint:nilnil // nil is a valid Decider
@@ -50,8 +51,8 @@ func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error
 	})}, nil
 }
 
-// Handler returns the handler of POST /v1/decisions, or nil if d is nil. Callers can only ask for
-// their own tenant, see [TenantOf].
+// Handler returns the handler of POST /v1/decisions, or nil if d is nil. If a caller is limited to
+// a tenant, it can ask only for that tenant, see [TenantOf].
 func (d *Decider) Handler() http.Handler {
 	if d == nil {
 		return nil

@@ -26,7 +26,7 @@ type Counts struct {
 	Records int `json:"records,omitempty"` // of reserved kinds; skipped
 }
 
-// Contents count the events of an input by their content.
+// Contents counts the tool calls and failures among the events of an input.
 type Contents struct {
 	ToolCalls  int `json:"tool_calls"`
 	ToolErrors int `json:"tool_errors"`
@@ -173,8 +173,8 @@ func outboxDir(dataDir, name string) string { return filepath.Join(dataDir, "out
 
 const (
 	lockWarning = 2 * time.Second
-	// lockWait is how long an import or pipe waits for another one, which may follow its files for
-	// ever.
+	// lockWait is how long a command waits for another import or pipe to release the outbox. The
+	// other command can take much longer, because it may follow files.
 	lockWait         = time.Minute
 	interruptedFlush = 2 * time.Second
 )

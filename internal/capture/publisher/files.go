@@ -35,8 +35,8 @@ type found struct {
 	skipped []string  // files of sub-agents next to an input, which are not imported
 }
 
-// findTranscripts returns all readable files even if it also returns an error. A session comes
-// before its sub-agents.
+// findTranscripts returns all readable files even if it also returns an error. The file of a
+// session comes before the files of its sub-agents.
 func findTranscripts(paths, exts []string) (all found, err error) {
 	all.seen = map[string]bool{}
 	for _, path := range paths {

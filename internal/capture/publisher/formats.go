@@ -24,8 +24,8 @@ import (
 type format struct {
 	name   string
 	events func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
-	// detect recognises a file of this format by the file's beginning and path. At most one format
-	// accepts a file. nil means that no file is recognised.
+	// detect reports whether a file with this beginning and path has the format. At most one format
+	// accepts a file. nil means that the format is never detected.
 	detect func(head []byte, path string) bool
 	exts   []string
 }
@@ -34,7 +34,7 @@ const hookLogFormat = "hook-log"
 
 var lineExts = []string{".jsonl"}
 
-// AutoFormat selects the format of each input by its content.
+// AutoFormat means that the format of each input is detected from its content.
 const AutoFormat = "auto"
 
 var formats = []format{

@@ -36,8 +36,8 @@ type HookService struct {
 	owed     owed
 }
 
-// NewHookService returns a service with the hooks of the file, which may be nil. The Appender
-// receives the events.
+// NewHookService returns a HookService that runs the hooks of the file, which may be nil. It stores
+// events with the Appender.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
 	key, err := hookid.Key(opts.DataDir)

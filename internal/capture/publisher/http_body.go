@@ -86,7 +86,7 @@ type timedBody struct {
 	read    int64
 }
 
-// Read reads from the body.
+// Read implements [io.Reader].
 func (p *timedBody) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
 	before := p.read / chunkSize

@@ -43,14 +43,15 @@ func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 }
 
 const (
-	// largeTelemetry is the size of a body whose decoding waits for one of maxDecoding places,
-	// because decoding takes many times the memory of the body.
+	// largeTelemetry is the size in bytes above which the decoding of a body must wait. At most
+	// maxDecoding large bodies are decoded at once, because decoding takes many times the memory of
+	// the body.
 	largeTelemetry = 1 << 20
 	maxDecoding    = 2
 )
 
-// decodeOTLP counts the whole body towards the limits of the tenant, so that a body that becomes no
-// events is not free.
+// decodeOTLP counts the whole body towards the limits of the tenant, even if the body contains no
+// events.
 func (h *handler) decodeOTLP(ctx context.Context, signal otlp.Signal, media string, body []byte) (rejected int, why string, err error) {
 	tenant := orDefault(TenantOf(ctx))
 	if err := h.checkBody(tenant); err != nil {

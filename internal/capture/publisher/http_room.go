@@ -10,8 +10,8 @@ import (
 
 type placeKey struct{}
 
-// placed gives each request a place among those that are handled, and refuses it if there is none.
-// A user of the Unix socket is a sender, and otherwise a tenant is.
+// placed counts open requests, and refuses a request above the limits. The sender of a request is
+// the user of the Unix socket, or the tenant for a request over TCP.
 func (h *handler) placed(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		place, err := h.room.Enter(cmp.Or(UserOf(r.Context()), orDefault(TenantOf(r.Context()))))
@@ -24,7 +24,7 @@ func (h *handler) placed(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// counted counts the decompressed body.
+// counted counts the body after decompression towards the limits.
 func counted(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if place, ok := r.Context().Value(placeKey{}).(*intake.Place); ok {
@@ -34,7 +34,7 @@ func counted(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// forget gives the bytes of stored events back, which are no longer in memory.
+// forget releases the bytes of events that are stored, because they are no longer in memory.
 func forget(ctx context.Context) {
 	if place, ok := ctx.Value(placeKey{}).(*intake.Place); ok {
 		place.Forget()

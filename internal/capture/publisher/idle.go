@@ -20,21 +20,20 @@ import (
 )
 
 const (
-	// idleAfter is the silence after which a run ends. An auditor reports a missing end only after
-	// a longer silence.
+	// idleAfter is how long a run can be without events before it is ended. An auditor waits longer
+	// until it reports a missing end.
 	idleAfter  = 10 * time.Minute
 	idleChecks = time.Minute
 	// maxIdle limits the open runs of a tenant, and maxIdleAll those of all tenants.
 	maxIdle    = 4096
 	maxIdleAll = 8 * maxIdle
-	// saveEvery is how old the noted time of the last event of an open run can be.
+	// saveEvery limits how old the saved time of the last event of an open run can be.
 	saveEvery = time.Minute
 	maxOthers = 50_000
 )
 
-// IdleRuns ends runs that have sent no events for some time, such as runs from logs. No event
-// reports the end of such runs, so they would stay open otherwise. Runs whose sources report ends,
-// such as hooks, are not ended. IdleRuns is safe for concurrent use.
+// IdleRuns ends runs that have sent no events for some time. It is for sources such as logs, which
+// do not report the end of a run. It is safe for concurrent use.
 type IdleRuns struct {
 	to     Appender
 	dir    string // has a file for each open run, so that the next process can end it
@@ -43,8 +42,8 @@ type IdleRuns struct {
 	mu   sync.Mutex
 	open map[runKey]*idleRun
 	held map[string]int // open runs of each tenant
-	// others contains recent runs from sources that report their ends. older contains the previous
-	// map, which was full.
+	// others contains recent runs from sources that report the ends of runs. When the map is full,
+	// it becomes older.
 	others, older map[runKey]bool
 }
 
@@ -72,12 +71,12 @@ func NewIdleRuns(to Appender, opts Options) *IdleRuns {
 	}
 }
 
-// Ended returns an Appender for sources that do not report the ends of runs. IdleRuns ends these
-// runs.
+// Ended returns an Appender for sources such as logs, which do not report the ends of runs.
+// IdleRuns ends these runs.
 func (r *IdleRuns) Ended(to Appender) Appender { return heard{to, r.hear} }
 
-// Others returns an Appender for sources that report the ends of runs. IdleRuns does not end these
-// runs.
+// Others returns an Appender for sources such as hooks, which report the ends of runs. IdleRuns
+// does not end these runs.
 func (r *IdleRuns) Others(to Appender) Appender { return heard{to, r.leave} }
 
 type heard struct {
@@ -139,8 +138,9 @@ func (r *IdleRuns) leave(_ context.Context, e events.Event) {
 	}
 }
 
-// makeRoom ends the longest silent run of tenant if the tenant has too many. If all tenants together
-// have too many, it ends a run of the tenant with the most, so a flood does not end runs of others.
+// makeRoom ends an open run of the tenant if the tenant has too many. If all tenants together have
+// too many, it ends a run of the tenant with the most, so that a flood does not end runs of others.
+// It selects the run that has been silent longest.
 func (r *IdleRuns) makeRoom(ctx context.Context, tenant string) {
 	switch {
 	case r.held[tenant] >= maxIdle:
@@ -158,8 +158,8 @@ func (r *IdleRuns) makeRoom(ctx context.Context, tenant string) {
 	r.end(ctx, *oldest, events.ReasonIdle)
 }
 
-// Start ends the runs that an earlier process left open. It then ends idle runs until stop is
-// called. stop ends all runs that are still open.
+// Start ends the runs that an earlier process left open. It then ends idle runs in the background
+// until stop is called. stop also ends all runs that are still open.
 //
 // Call stop after the last event and before the outbox is closed.
 func (r *IdleRuns) Start(ctx context.Context) (stop func()) {

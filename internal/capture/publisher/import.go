@@ -25,7 +25,8 @@ type ImportOptions struct {
 	Tenant  string // tenant of the runs; "default" if empty
 	Format  string // format of the inputs; empty or [AutoFormat] detects it
 	Paths   []string
-	// Force imports files in Format that look like another format, without asking Confirm.
+	// Force imports files as Format even if they look like another format. Confirm is then not
+	// called.
 	Force   bool
 	Confirm func(question string) bool
 	Stdin   io.Reader // input of the path "-"
@@ -57,7 +58,8 @@ func (o ImportOptions) withDefaults() ImportOptions {
 	return o
 }
 
-// DefaultRest is the default of [ImportOptions.Rest].
+// DefaultRest is how long a file must be unchanged before its runs end, if [ImportOptions.Rest] is
+// not set.
 const DefaultRest = time.Minute
 
 // ErrFollowStdin means that ImportOptions.Follow is set and stdin is one of the inputs.
@@ -179,8 +181,8 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 	return unread
 }
 
-// read imports one input until ctx ends. It appends events that it has already read until work
-// ends.
+// read imports one input and stops reading when ctx ends. It still appends the events that it has
+// read by then, unless work ends.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
 	if err != nil {

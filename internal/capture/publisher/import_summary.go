@@ -19,7 +19,7 @@ type ImportSummary struct {
 	Sent         Sent          `json:"-"`
 }
 
-// FileSummary is the result for one file.
+// FileSummary is the result of the import of one file.
 type FileSummary struct {
 	File   string `json:"file"`
 	Format string `json:"format,omitempty"` // empty for an empty file

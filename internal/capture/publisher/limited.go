@@ -15,8 +15,8 @@ type limited struct {
 	refuses bool
 }
 
-// Limit returns two Appenders that share the same limits. Above a limit, sent returns a
-// [quota.ExceededError].
+// Limit returns two Appenders that share the same limits. sent refuses an event above a limit with
+// a [quota.ExceededError].
 //
 // decided is for events with the decision of a hook. It never refuses an event, because an agent
 // could otherwise avoid the hooks by sending many events.

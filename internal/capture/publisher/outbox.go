@@ -11,11 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Outbox is the state of an outbox.
+// Outbox is the state of an outbox, which is a queue on disk for events that wait for the stream.
 type Outbox struct {
 	Name     string `json:"name"`
 	Producer string `json:"producer"` // id under which it sends
-	// Destination is the URL of the publisher that spooled events of hooks are for.
+	// Destination is the URL of another publisher. It is set if the events are in spool files and
+	// wait for that publisher.
 	Destination string `json:"destination,omitempty"`
 
 	Shared   bool              `json:"shared"`            // hook commands append to it too
@@ -37,8 +38,9 @@ type Outbox struct {
 	state  publish.State
 }
 
-// Outboxes returns the state of the named outboxes in a data directory, or of all outboxes without
-// names. If an outbox cannot be read, Outboxes returns an error and the state of the others.
+// Outboxes returns the state of the named outboxes in a data directory. Without names, it returns
+// the state of all outboxes. If an outbox cannot be read, Outboxes returns an error and the state
+// of the others.
 func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	folder := filepath.Join(dataDir, "outbox")
 	entries, err := os.ReadDir(folder)

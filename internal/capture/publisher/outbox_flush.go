@@ -26,8 +26,8 @@ const (
 	flushOpen = time.Second
 )
 
-// FlushOutboxes sends the waiting events of outboxes, and returns their number. It waits for
-// processes that use an outbox. One failure does not affect the others.
+// FlushOutboxes sends the waiting events of outboxes and returns how many it sent. It waits until
+// other processes release an outbox. A failure of one outbox does not affect the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
 	err = hookclient.Sweep(ctx, opts.DataDir)
 	list, unread := Outboxes(opts.DataDir, opts.Names...)

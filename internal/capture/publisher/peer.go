@@ -24,7 +24,8 @@ func UserOf(ctx context.Context) string {
 	return user
 }
 
-// userFor prefers the user of the connection, because a claimed user is not proved.
+// userFor returns the claimed user only if the user of the connection is unknown, because a claim
+// proves nothing.
 func userFor(ctx context.Context, claimed string) string {
 	if user, ok := ctx.Value(userKey{}).(string); ok {
 		return user

@@ -19,8 +19,8 @@ const (
 	maxStreamBuffers = 256 << 10 // in bytes
 )
 
-// Listen listens on a TCP address, or nowhere for [NoAddress]. If the address is in use, the error
-// names the flag to change it.
+// Listen listens on a TCP address. If the address is in use, the error names the flag to change it.
+// For [NoAddress], the listener never accepts a connection.
 func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	if address == NoAddress {
 		return &noListener{closed: make(chan struct{})}, nil
@@ -56,8 +56,8 @@ func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.L
 	return server, err
 }
 
-// ServeOn accepts connections for a server from [Access.Server]. It ignores server.TLSConfig, which
-// net/http also sets for servers without TLS.
+// ServeOn accepts connections for a server from [Access.Server]. It uses TLS if a.TLS.Cert is set.
+// It ignores server.TLSConfig, because net/http also sets it for servers without TLS.
 func (a Access) ServeOn(server *http.Server, l net.Listener) error {
 	if a.TLS.Cert != "" {
 		return server.ServeTLS(l, "", "")

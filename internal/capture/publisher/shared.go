@@ -12,10 +12,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// RunShared forwards the events that hook commands have stored. After ctx ends, it continues until
-// the time that deadline returns.
+// RunShared sends the events that hook commands have stored. After ctx ends, it continues until the
+// time that deadline returns.
 //
-// Only one process can forward these events. RunShared calls running when this process begins.
+// Only one process can send these events at a time. RunShared calls running when this process
+// begins to send.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
 	dir := hookclient.SharedOutbox(opts.DataDir)

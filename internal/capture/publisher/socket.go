@@ -123,8 +123,8 @@ func (s *HookService) serveOwn(w http.ResponseWriter, r *http.Request) {
 	s.ServeHTTP(w, r)
 }
 
-// placedOwn gives the requests of the data directory's socket places of their own, so that senders
-// over the network do not use them up. Only the owner can connect, so one sender has them all.
+// placedOwn counts the requests of the data directory's socket separately, so that senders over the
+// network cannot use up the limits. Only the owner can connect, so this sender may use all of them.
 func (s *HookService) placedOwn(next http.Handler) http.Handler {
 	room := intake.NewRoom(intake.Limits{SenderRequests: intake.DefaultRequests, SenderBytes: intake.DefaultBytes})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TLSFiles are the PEM files of a server. Without Cert, it uses plain HTTP. Without ClientCA,
-// clients need no certificate.
+// TLSFiles contains the paths of a server's PEM files. If Cert is empty, the server uses plain
+// HTTP. If ClientCA is empty, clients need no certificate.
 type TLSFiles struct{ Cert, Key, ClientCA string }
 
 // Validate reports an invalid combination of files.

@@ -1,8 +1,8 @@
 // Package quota limits how much each tenant sends to a publisher.
 //
-// A tenant has three limits per second, for events, for bytes of payload and for new runs. After a
-// pause, a tenant may exceed these limits for a moment, up to the amount that [Limits.Burst]
-// allows. Memory use is bounded.
+// A tenant may send a number of events, of bytes and of new runs per second. After a pause, it may
+// exceed these limits for a moment, up to the amount that [Limits.Burst] allows. Memory use is
+// bounded.
 package quota
 
 import (
@@ -17,7 +17,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits are the limits of each tenant per second. 0 is no limit.
+// Limits are the limits of each tenant per second. 0 means no limit.
 type Limits struct {
 	Events, Bytes, Runs float64
 	Burst               time.Duration  // time whose limits a tenant may use at once; at least 1 s
@@ -98,7 +98,8 @@ func (q *Quotas) newTenant(name string) *tenant {
 	return &tenant{events: limiter(q.limits.Events), bytes: limiter(q.limits.Bytes), runs: limiter(q.limits.Runs), latest: map[uint64]struct{}{}}
 }
 
-// of returns one common state for all tenants beyond maxTenants. The caller must hold q.mu.
+// of returns the state of a tenant. All tenants beyond maxTenants share one state. The caller must
+// hold q.mu.
 func (q *Quotas) of(name string, now time.Time) *tenant {
 	t := q.tenants[name]
 	if t == nil && len(q.tenants) >= maxTenants && now.Sub(q.swept) >= sweepPause {
@@ -160,7 +161,7 @@ func (q *Quotas) Charge(name, run string, bytes int) {
 	}
 }
 
-// ChargeBytes counts bytes that a tenant sent and that became no event.
+// ChargeBytes counts bytes that a tenant sent and that contained no event.
 func (q *Quotas) ChargeBytes(name string, bytes int) {
 	if q == nil {
 		return
@@ -216,7 +217,7 @@ func (e *ExceededError) Error() string {
 		e.Tenant, strconv.FormatFloat(e.PerSecond, 'f', -1, 64), e.Limit, e.Flag)
 }
 
-// SetRetryAfter sets the header of a response.
+// SetRetryAfter sets the header Retry-After, which says when the tenant may send again.
 func (e *ExceededError) SetRetryAfter(header http.Header) {
 	header.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(e.RetryAfter.Seconds())))))
 }

@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// File is a token file, reloaded when it changes. It is safe for concurrent use.
+// File is a file with the bearer tokens of clients. It is reloaded when it changes, and safe for
+// concurrent use.
 type File struct {
 	path string
 
@@ -40,8 +41,8 @@ var (
 	ErrUnknown = errors.New("the bearer token is not valid")
 )
 
-// Check returns the token with this secret. If tokens are not required, it returns the zero Token.
-// If Check returns an error, the caller must refuse the request.
+// Check returns the token with the given secret. If clients need no token, it returns the zero
+// Token. If Check returns an error, the caller must refuse the request.
 func (f *File) Check(secret Secret) (Token, error) {
 	if err := f.refresh(); err != nil {
 		return Token{}, fmt.Errorf("check token: %w", err)

@@ -27,7 +27,7 @@ type contents struct {
 	Tokens []Token `json:"tokens"`
 }
 
-// Create adds a token for a tenant. The secret that it returns is not stored.
+// Create adds a token for a tenant. It returns the secret, which is not stored.
 func Create(ctx context.Context, path, tenant, note string) (Secret, Token, error) {
 	if tenant == "" {
 		return "", Token{}, errors.New("create token: tenant is empty")
@@ -74,7 +74,7 @@ func idOf(s string) string {
 	return strings.TrimPrefix(s, prefix)
 }
 
-// List returns the tokens in a token file, oldest first. A missing file has none.
+// List returns the tokens in a token file, oldest first. If the file is missing, it returns none.
 func List(path string) ([]Token, error) {
 	c, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Token is the stored form of a token.
+// Token describes a bearer token. It contains a hash of the secret instead of the secret.
 type Token struct {
 	ID      string    `json:"id"`
 	Tenant  string    `json:"tenant"`

@@ -19,7 +19,7 @@ hooks:
     - {type: matcher, name: no-rm, match: {tool: Bash, args: {command: "rm *"}}, action: block, message: Nothing is removed here}
 `
 
-// Output is the output of a hook command.
+// Output contains the exit status, stdout and stderr of a hook command.
 type Output struct {
 	Status         int
 	Stdout, Stderr string
@@ -35,8 +35,8 @@ func HooksFile(tb testing.TB, text string) string {
 	return file
 }
 
-// Forwarded publishes the shared outbox of a data directory, and then returns all events of the
-// stream.
+// Forwarded sends the events in the shared outbox of a data directory to the stream. It returns all
+// events of the stream.
 func Forwarded(tb testing.TB, srv *natstest.Server, dir string) []events.Event {
 	tb.Helper()
 	p, err := publish.OpenShared(tb.Context(), srv.Connect(tb), publish.Options{
@@ -51,7 +51,7 @@ func Forwarded(tb testing.TB, srv *natstest.Server, dir string) []events.Event {
 	return srv.Events(tb)
 }
 
-// Calls returns the data of all tool.before events in list.
+// Calls returns the payloads of the tool.before events in list.
 func Calls(tb testing.TB, list []events.Event) (calls []events.ToolBeforeData) {
 	tb.Helper()
 	for _, e := range list {
@@ -67,11 +67,11 @@ func Calls(tb testing.TB, list []events.Event) (calls []events.ToolBeforeData) {
 	return calls
 }
 
-// Removal is a payload in which an agent asks to run rm -rf. Denied is the expected reply under the
-// hooks of [NoRemoval].
+// Removal is a hook payload in which an agent asks to run rm -rf. Denied is the expected reply if
+// the hooks of [NoRemoval] are installed.
 type Removal struct{ Name, Tool, Event, Payload, Denied string }
 
-// Removals has the payloads of all tools. Tests must not change it.
+// Removals contains a payload of each agent. Tests must not change it.
 var Removals = []Removal{ //nolint:gochecknoglobals // a constant
 	{
 		"ClaudeCode", "claude-code", "",

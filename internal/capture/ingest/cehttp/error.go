@@ -23,7 +23,8 @@ type Error struct {
 	cause     error
 }
 
-// Error returns the reason with its position.
+// Error returns the reason, with the index of the event and the name of the attribute if they are
+// known.
 func (e *Error) Error() string {
 	s := e.Reason
 	if e.Attribute != "" {

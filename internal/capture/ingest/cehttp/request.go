@@ -30,9 +30,8 @@ type Received struct {
 	Offset int64 // in bytes, from 0
 }
 
-// Read yields the events of an HTTP request while they arrive, by the rules of
-// [ingest.DecodeEvent]. It ends at the first error, which is a [*Error]. An event has at most
-// maxEvent bytes.
+// Read decodes the events of an HTTP request with [ingest.DecodeEvent] and yields them while they
+// arrive. It ends at the first error, which is a [*Error]. An event has at most maxEvent bytes.
 //
 // The caller limits the body with [http.MaxBytesReader], decodes the content encoding and closes
 // the body.

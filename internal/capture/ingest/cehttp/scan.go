@@ -16,7 +16,7 @@ type scanner struct {
 	opened bool
 }
 
-// The scanner does not overwrite the text of an eventText later.
+// eventText is the text of one event. The scanner does not reuse its memory.
 type eventText struct {
 	text   []byte
 	offset int64

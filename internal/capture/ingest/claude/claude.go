@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source names Claude Code as the source of the events and as the agent.
+// Source is the CloudEvents source of the events, and the name of the agent in them.
 const Source = "claude-code"
 
 // Events yields the events of one Claude Code transcript. It can be a main file, the file of a

@@ -35,7 +35,7 @@ func Outcome(tool, kind, text string) (status events.ToolStatus, by events.Denie
 	return events.ToolError, ""
 }
 
-// OfServer reports whether an MCP server runs the tool and writes its results.
+// OfServer reports whether the tool belongs to an MCP server, which then writes its results.
 func OfServer(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
 
 const interruption = "[Request interrupted by user"
@@ -49,7 +49,7 @@ var (
 	rulesRefused = []string{"Permission to ", "Permission for this ", "Permission for ", "Claude requested permission"}
 )
 
-// ruleLine matches the first line of a refusal by a rule.
+// ruleLine matches the first line of a tool result if a permission rule refused the call.
 var ruleLine = ingest.Pattern(`^(?:<tool_use_error>)?(?:` + strings.Join([]string{
 	`[A-Za-z][\w -]{0,40} (?:in|of|to|from|targeting) '.*' was blocked(?: by a deny rule\.?|\. For security, Claude Code may only .*)`,
 	`[A-Za-z][\w -]{0,40}(?: in '.*')? needs approval\. The path is .*`,
@@ -66,7 +66,7 @@ var ruleLine = ingest.Pattern(`^(?:<tool_use_error>)?(?:` + strings.Join([]strin
 	`Agent type '[^']*' has been denied by permission rule '[^']*' from [\w ]+\.?`,
 }, "|") + `)(?:</tool_use_error>)?$`)
 
-// hookLine matches the first line of a refusal by a hook.
+// hookLine matches the first line of a tool result if a hook refused the call.
 var hookLine = ingest.Pattern(`^(?:` + strings.Join([]string{
 	`(?:PreToolUse|PermissionRequest):.* hook (?:error|blocking error from command: ).*`,
 	`Hook PreToolUse:.*`,

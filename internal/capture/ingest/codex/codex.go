@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events and the name of the agent.
+// Source is the CloudEvents source of the events, and the name of the agent in them.
 const Source = "codex"
 
 // Events yields the events of one rollout file, or of the output of codex exec --json,

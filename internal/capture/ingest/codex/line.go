@@ -24,7 +24,8 @@ type line struct {
 	origin ingest.Origin
 }
 
-// lenient ignores errors, because the event also contains the raw text.
+// lenient decodes as much as it can and ignores errors, because the event also contains the raw
+// text.
 func lenient(data json.RawMessage, v any) { _ = json.Unmarshal(data, v) }
 
 func (l *line) decode(v any) { lenient(l.Payload, v) }

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The names of the formats, which are also the names of the agents and of the event sources.
+// Names of the formats. Each is also the name of the agent and the source of its events.
 const (
 	Qwen     = "qwen-code"
 	IFlow    = "iflow"
@@ -23,7 +23,8 @@ const (
 	OpenCode = "opencode"
 )
 
-// Events returns a function that reads files of the format source, such as "qwen-code".
+// Events returns the function that reads files of one format. source is the name of the format,
+// such as "qwen-code".
 func Events(source string) func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error] {
 	read := formats[source]
 	return func(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
@@ -59,7 +60,8 @@ func lines(entryOf func(json.RawMessage) (entry, error)) func(context.Context, *
 	}
 }
 
-// Of returns the format of an input that begins with head, or "".
+// Of returns the name of the format of an input that begins with head. It returns "" if no format
+// matches.
 func Of(head []byte, path string) string {
 	for o := range ingest.HeadObjects(head) {
 		if name := lineFormat(o, path); name != "" {

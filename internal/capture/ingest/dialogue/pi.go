@@ -100,7 +100,8 @@ func (m *piMessage) answered(e *entry) {
 }
 
 var (
-	// piTools are the tools of pi itself. Extensions add others, and choose their texts.
+	// piTools are the built-in tools of pi. Extensions add other tools, and choose the texts of
+	// their results.
 	piTools   = []string{"bash", "edit", "find", "grep", "ls", "read", "write"}
 	piAborted = regexp.MustCompile(`(?:^Operation|(?:^|\n)Command) aborted$`)
 	piBlocked = regexp.MustCompile(`^Tool execution was blocked[^\n]*$`)

@@ -130,8 +130,8 @@ func blocked(data *events.ToolResultData, said string) {
 	}
 }
 
-// OfServer reports whether an MCP server or a program of the project runs the tool and writes its
-// results.
+// OfServer reports whether a tool runs in an MCP server or in a program of the project, which then
+// writes its results.
 func OfServer(tool string) bool {
 	return strings.HasPrefix(tool, "mcp_") || strings.HasPrefix(tool, "discovered_tool_") || strings.Contains(tool, "__")
 }

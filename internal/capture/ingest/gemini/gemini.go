@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events and the name of the agent.
+// Source is the CloudEvents source of the events, and the name of the agent in them.
 const Source = "gemini-cli"
 
 // Events yields the events of one recording. A recording is a JSON object, lines that add

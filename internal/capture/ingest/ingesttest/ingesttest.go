@@ -48,7 +48,7 @@ func ReadFile(tb testing.TB, read Adapter, name string) ([]events.Event, []*inge
 	return Read(tb, read, Data(tb, name), ingest.Options{File: name})
 }
 
-// Payload returns the payload of e.
+// Payload decodes the payload of an event.
 func Payload[T any](tb testing.TB, e events.Event) T {
 	tb.Helper()
 	p, err := events.Payload[T](e)
@@ -123,7 +123,7 @@ func (c *Counts) result(status events.ToolStatus) {
 	}
 }
 
-// Tools returns the number of calls by tool, and of results by exit code.
+// Tools returns the number of calls of each tool, and the number of results with each exit code.
 func Tools(tb testing.TB, list []events.Event) (tools map[string]int, exits map[int]int) {
 	tb.Helper()
 	tools, exits = map[string]int{}, map[int]int{}
@@ -141,7 +141,7 @@ func Tools(tb testing.TB, list []events.Event) (tools map[string]int, exits map[
 }
 
 // Check verifies that the events are valid and have different ids, and that a call has at most one
-// result. The counts in each run's last run.finished must match the other events.
+// result. The last run.finished event of each run must have counts that match the other events.
 func Check(tb testing.TB, list []events.Event) {
 	tb.Helper()
 	ids, calls := map[string]bool{}, map[string]bool{}
@@ -188,8 +188,8 @@ func Check(tb testing.TB, list []events.Event) {
 	}
 }
 
-// Grow imports several versions of one input, each longer than the previous one. All versions
-// together must give the same events as the last one.
+// Grow imports several versions of a file, each longer than the version before. Together, the
+// versions must give the same events as the longest version alone.
 func Grow(tb testing.TB, read Adapter, file string, versions [][]byte) {
 	tb.Helper()
 	seen := map[string][]byte{}
@@ -237,7 +237,7 @@ func split(tb testing.TB, list []events.Event) (plain []string, latest map[strin
 	return plain, latest
 }
 
-// Outcome returns the status, the exit code and the error class of a tool call.
+// Outcome returns the status, the exit code and the error class of a tool call as one text.
 func Outcome(tb testing.TB, result events.Event) string {
 	tb.Helper()
 	p := Payload[events.ToolResultData](tb, result)
@@ -254,8 +254,8 @@ func Outcome(tb testing.TB, result events.Event) string {
 	return said
 }
 
-// Compare reads data with an adapter. It compares the events, each formatted by brief, with want.
-// It compares the errors about input lines with wantReports.
+// Compare reads data with an adapter and formats each event with brief. The formatted events must
+// equal want. The errors about input lines must equal wantReports.
 func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
 	t.Helper()
 	list, bad := Read(t, read, []byte(data), ingest.Options{File: "f"})
@@ -275,8 +275,8 @@ func Compare(t *testing.T, read Adapter, data string, brief func(testing.TB, eve
 	}
 }
 
-// Stable checks the events of an input, and that a second read returns the same events. It is for
-// fuzz targets.
+// Stable checks the events of an input. It then reads the input again and expects the same events.
+// Use it in fuzz targets.
 func Stable(tb testing.TB, read Adapter, data []byte) {
 	tb.Helper()
 	opts := ingest.Options{File: "fuzz"}

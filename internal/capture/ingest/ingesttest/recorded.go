@@ -37,8 +37,8 @@ func Recorded(tb testing.TB, patterns ...string) []string {
 	return all
 }
 
-// Oracle returns the rows of oracle-sessions.jsonl for the recorded files of a tool. The rows state
-// what an import must find in these files.
+// Oracle returns the expected import results for the recorded files of a tool, one row per file.
+// The rows come from oracle-sessions.jsonl.
 func Oracle[Row any](tb testing.TB, tool string) []Row {
 	tb.Helper()
 	var rows []Row

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events and the name of the agent.
+// Source is the CloudEvents source of the events, and the name of the agent in them.
 const Source = "openhands"
 
 // Events yields the events of the documents in r. Unexpected items become custom events.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Answer returns the body of a response with status 200, with the number of rejected items and the
-// first reason.
+// Answer encodes the body of a response with status 200. The body states how many items were
+// rejected, and why the first one was.
 func Answer(s Signal, media string, rejected int, why string) []byte {
 	if media == Protobuf {
 		if rejected == 0 {
@@ -27,7 +27,7 @@ func Answer(s Signal, media string, rejected int, why string) []byte {
 	}), '\n')
 }
 
-// Refusal returns the body of an error response, a gRPC status.
+// Refusal encodes a gRPC status, which is the body of an error response.
 func Refusal(media string, code int, why string) []byte {
 	if media == Protobuf {
 		return appendField(binary.AppendUvarint([]byte{1 << 3}, uint64(code)), 2, why)

@@ -37,8 +37,8 @@ const (
 type Options struct {
 	Tenant string
 	Now    time.Time // time of events that have none; no id depends on it
-	// CallIDs gives calls and prompts of Gemini CLI the same ids as in its hooks. Do not share
-	// CallIDs with hooks, because it would count each call twice.
+	// CallIDs gives calls and prompts of Gemini CLI the same ids that its hooks give them. Do not
+	// use the CallIDs of the hooks here, because they would count each call twice.
 	CallIDs agents.CallIDs
 }
 
@@ -141,8 +141,8 @@ type reader struct {
 	stopped bool
 }
 
-// maxAround is in bytes. A larger resource is stored in a separate event, because every span would
-// repeat it.
+// maxAround is the size in bytes above which a resource gets an event of its own. Otherwise, the
+// event of every span would repeat the resource.
 const maxAround = 4 << 10
 
 func (r *reader) around(name string, text json.RawMessage) json.RawMessage {

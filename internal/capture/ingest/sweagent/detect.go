@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// Detect reports whether an input with this name and this start is a trajectory.
+// Detect reports whether a file with this name and this beginning is a trajectory of SWE-agent.
 func Detect(head []byte, name string) bool {
 	named := strings.HasSuffix(name, ".traj") || strings.HasSuffix(name, ".traj.json")
 	if first, list := ingest.FirstElement(head); list {

@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events and the name of the agent.
+// Source is the CloudEvents source of the events, and the name of the agent in them.
 const Source = "swe-agent"
 
 // Events yields the events of the trajectory in r. Unexpected steps and messages become custom

@@ -71,8 +71,7 @@ type Payload struct {
 	Events []events.Event
 	// Decides reports whether the agent waits for a decision about the payload.
 	Decides bool
-	// Document is the input of the hooks. If its Point is empty, the payload has no input for
-	// hooks.
+	// Document is the input of the hooks. If its Point is empty, no hook runs for the payload.
 	Document hooks.Document
 	// Cwd is the working folder of the agent; empty if unknown.
 	Cwd string

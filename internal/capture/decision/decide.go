@@ -28,7 +28,7 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// Defaults of [Options].
+// Defaults of Options.Timeout and Options.MaxOpen.
 const (
 	DefaultTimeout = hooks.DefaultChainTimeout + 5*time.Second
 	DefaultMaxOpen = 256

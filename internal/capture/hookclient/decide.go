@@ -73,9 +73,9 @@ func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentO
 	return merge(local, remote), errors.Join(err, errRemote)
 }
 
-// askOwn asks the publisher of the data directory, even if c.Publisher names another one. If it
-// denies the call, the events are stored in the data directory, because the other publisher never
-// sees the call.
+// askOwn asks the publisher of the data directory, even if c.Publisher names another one. If that
+// publisher denies the call, the events are stored in the data directory, because the other one
+// never sees the call.
 func (c *call) askOwn(ctx context.Context, p agents.Payload) (agents.Reply, []events.Event, bool) {
 	if !c.AskOwn || c.Publisher == "" || !canDeny(p) || agents.IsCanary(p.Document) {
 		return agents.Reply{}, nil, false
@@ -122,8 +122,8 @@ func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.Docu
 	return &out, nil
 }
 
-// LateOnly stores only events about hooks that end after the dispatch. The event of the payload
-// lists hooks that end earlier, so separate events would repeat them.
+// LateOnly stores only the events about hooks that end after the decision. The event about the
+// payload already lists hooks that end earlier.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

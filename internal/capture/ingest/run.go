@@ -121,8 +121,8 @@ func (r *Run) Touch(at time.Time) {
 	}
 }
 
-// Call emits tool.before, in a new step if none is open. If the run already has a call with this
-// id, Call emits nothing and returns false.
+// Call emits tool.before, in a new step if none is open. If the run already has a call or a result
+// with this id, Call emits nothing and returns false.
 func (r *Run) Call(p Origin, id string, data events.ToolBeforeData) bool {
 	s := r.Within(p)
 	if r.calls[id] != nil {
@@ -136,10 +136,10 @@ func (r *Run) Call(p Origin, id string, data events.ToolBeforeData) bool {
 	return true
 }
 
-// Called reports whether tool.before was emitted for the call with this id.
+// Called reports whether the run has a call or a result with this id.
 func (r *Run) Called(id string) bool { return r.calls[id] != nil }
 
-// Tool returns the tool of the call with this id, or "" if the call is unknown.
+// Tool returns the name of the tool that the call with this id uses, or "" if the call is unknown.
 func (r *Run) Tool(id string) string {
 	if k := r.calls[id]; k != nil {
 		return k.tool

@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// Limits are the limits of a [Room]. A zero field means the default.
+// Limits limits the open requests of a [Room] and the bytes of their bodies. A zero field means the
+// default.
 type Limits struct {
 	Requests, SenderRequests int   // that are handled at the same time, in total and of one sender
 	Bytes, SenderBytes       int64 // of their bodies in memory, in total and of one sender

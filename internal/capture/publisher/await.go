@@ -37,8 +37,8 @@ const (
 	// awaitRestart is longer than a restart of an auditor takes. An auditor that requests no
 	// messages for this time is not running.
 	awaitRestart = 2 * time.Second
-	// awaitCommit is how long an auditor may show no progress. It takes that long to commit a large
-	// batch.
+	// awaitCommit is how long an auditor may show no progress, because it can need that long to
+	// commit a large batch.
 	awaitCommit = 20 * time.Second
 )
 

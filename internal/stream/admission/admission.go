@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// DefaultTenant is the tenant of events that name no tenant, so it is always accepted.
+// DefaultTenant is the tenant of events that name none. It is always accepted.
 const DefaultTenant = "default"
 
-// DefaultLimit is the limit that commands use.
+// DefaultLimit is the value of [Options.Limit] in the commands.
 const DefaultLimit = 64
 
 const knownInterval = time.Second
@@ -28,8 +28,8 @@ type Options struct {
 	// Limit is the maximum number of accepted tenants that have no key or token.
 	Limit int
 
-	// Known returns all tenants with a key or token that can be read. Known is called at most once
-	// a second.
+	// Known returns all tenants that have a key or token. If it also returns an error, the tenants
+	// are those that could be read. Known is called at most once a second.
 	Known func() ([]string, error)
 
 	// Present lists the tenants that the service already has. They are accepted even if Limit is
@@ -40,8 +40,8 @@ type Options struct {
 }
 
 // Policy accepts the tenants in Options.Known and Options.Present, and a limited number of others.
-// An accepted tenant stays accepted. A nil Policy accepts every tenant. Its methods may be called
-// concurrently.
+// An accepted tenant stays accepted. A nil Policy accepts every tenant. It is safe for concurrent
+// use.
 type Policy struct {
 	opts Options
 
@@ -66,7 +66,7 @@ func New(opts Options) *Policy {
 	return p
 }
 
-// The caller of accept must hold p.mu.
+// The caller must hold p.mu.
 func (p *Policy) accept(tenant string) {
 	if !p.accepted[tenant] && !slices.Contains(p.known, tenant) {
 		p.unknown[tenant] = true
@@ -74,7 +74,7 @@ func (p *Policy) accept(tenant string) {
 	p.accepted[tenant] = true
 }
 
-// The caller of refresh must hold p.mu.
+// The caller must hold p.mu.
 func (p *Policy) refresh() {
 	p.checked = p.opts.Now()
 	if p.opts.Known == nil {
@@ -87,7 +87,8 @@ func (p *Policy) refresh() {
 	}
 }
 
-// Fingerprint returns a text that changes with the limit and the known tenants.
+// Fingerprint returns a hash of the limit and the known tenants. Compare two hashes to detect a
+// change.
 func (p *Policy) Fingerprint() string {
 	if p == nil {
 		return "all"
@@ -99,8 +100,8 @@ func (p *Policy) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Admit returns nil if the tenant is accepted. Otherwise the error wraps [ErrTenant] and names the
-// remedy.
+// Admit returns nil if the tenant is accepted. Otherwise the error wraps [ErrTenant] and says how
+// to add the tenant.
 func (p *Policy) Admit(tenant string) error {
 	if p == nil {
 		return nil

@@ -19,7 +19,8 @@ type AuthMode string
 
 // The values of AuthMode.
 const (
-	// AuthKept keeps the data directory's current mode. A new data directory has AuthOpen.
+	// AuthKept keeps the mode that is stored in the data directory. A new data directory gets
+	// AuthOpen.
 	AuthKept     AuthMode = ""
 	AuthOpen     AuthMode = "open"     // clients without credentials get the rights of a publisher
 	AuthRequired AuthMode = "required" // clients without credentials are rejected
@@ -59,7 +60,8 @@ func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) 
 	}, nil
 }
 
-// readAuthMode rejects an unknown mode, because the default AuthOpen could accept too many clients.
+// readAuthMode returns an error for an unknown mode, because the default AuthOpen could accept too
+// many clients.
 func readAuthMode(dir string) (AuthMode, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "auth"))
 	if errors.Is(err, fs.ErrNotExist) {

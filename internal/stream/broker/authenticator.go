@@ -92,8 +92,8 @@ func (a *authenticator) keyUser(c server.ClientAuthentication, key string) (*ser
 			return nil, errUnknown
 		}
 		rights := subjects.RoleRights(a.space, role, durable, inboxOf(role))
-		// A service that connects by URL receives replies at this inbox. Only services can read
-		// it.
+		// A service that connects by URL receives replies on these subjects. Only services can read
+		// them.
 		rights.Subscribe = append(rights.Subscribe, ExternalInbox(role)+".>")
 		return &server.User{Username: name, Permissions: permissions(rights)}, nil
 	}

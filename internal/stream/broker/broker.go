@@ -126,7 +126,7 @@ func (b *Broker) Conn() *nats.Conn { return b.conn.nc }
 // JetStream returns the JetStream context of the connection.
 func (b *Broker) JetStream() jetstream.JetStream { return b.conn.js }
 
-// Embedded reports whether this process runs the server, which can change.
+// Embedded reports whether this process currently runs the server.
 func (b *Broker) Embedded() bool { return b.embedded.Load() != nil }
 
 // URL returns the address of the server, without credentials.
@@ -140,8 +140,8 @@ func (b *Broker) URL() string {
 // Space returns the prefixes that the broker's subject names and stream names have.
 func (b *Broker) Space() subjects.Space { return b.opts.Space }
 
-// Drift lists the settings of existing streams that differ from those of newly created streams, as
-// "STREAM field: want X, got Y".
+// Drift lists the settings of existing streams that differ from the settings of newly created ones.
+// Each element has the form "STREAM field: want X, got Y".
 func (b *Broker) Drift() []string { return b.health.driftNow() }
 
 // Warnings lists current problems that an operator should solve.

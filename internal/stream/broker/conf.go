@@ -14,7 +14,7 @@ import (
 // OwnerAccount is the account of the streams on an external server.
 const OwnerAccount = "HOOKTRAIL"
 
-// ConfUser is a user of a nats-server, with a key or a password.
+// ConfUser is a user in the configuration of a nats-server. It logs in with a key or a password.
 type ConfUser struct {
 	Role     subjects.Role
 	Durable  string // the service's consumer, if any
@@ -24,8 +24,8 @@ type ConfUser struct {
 	Password string // environment variable of the server with the password
 }
 
-// ConfUsers returns the users with keys in a data directory. With a tenant, consumers may only read
-// that tenant.
+// ConfUsers returns a user for each key in a data directory. If tenant is not empty, consumers may
+// only read the events of that tenant.
 func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser, error) {
 	dir := filepath.Join(dataDir, "nats")
 	names := map[subjects.Role]string{subjects.Owner: ownerKey}
@@ -57,7 +57,8 @@ func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser,
 
 const ownerKey = "owner"
 
-// WriteConf writes the accounts of a nats-server, with the rights of the embedded server.
+// WriteConf writes the accounts part of a nats-server configuration. The users get the same rights
+// as on the embedded server.
 func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	c := conf{w: bufio.NewWriter(out), space: space}
 	var tenants []string
@@ -171,8 +172,8 @@ func (c *conf) exports(tenants []string, engines map[string][]ConfUser) error {
 	return nil
 }
 
-// tenant writes one account per engine key, because clients of one account can read each other's
-// replies.
+// tenant writes a separate account for each key of an engine, because clients of one account can
+// read each other's replies.
 func (c *conf) tenant(tenant string, engines []ConfUser) error {
 	routes, err := subjects.TenantRoutes(c.space, tenant)
 	if err != nil {

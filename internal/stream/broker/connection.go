@@ -141,7 +141,8 @@ func (c *connection) connectExternal(ctx context.Context) error {
 	}
 }
 
-// dialLater blocks the connection until openGate, because the server must be checked first.
+// dialLater delays the connection until openGate is called, because the server must be checked
+// first.
 func (c *connection) dialLater() error {
 	g := new(gate)
 	if err := c.dialExternal(nats.RetryOnFailedConnect(true), g.install); err != nil {

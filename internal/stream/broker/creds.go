@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Credential is a file that [WriteCredentials] has written.
+// Credential describes a file that [WriteCredentials] has written.
 type Credential struct {
 	User string `json:"user"` // "nats" for the server's accounts file
 	File string `json:"file"`

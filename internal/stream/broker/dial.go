@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// ErrNotRunning means that no process runs the embedded server.
+// ErrNotRunning means that no process runs the embedded NATS server of the data directory.
 var ErrNotRunning = errors.New("no process runs the embedded broker")
 
 // Dial connects to an existing broker. Unlike [Open], it starts no server and creates no streams.

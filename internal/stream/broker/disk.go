@@ -46,7 +46,7 @@ func (e *embedded) limit(opts *StreamOptions, asked int64) error {
 		return fmt.Errorf("%w: a stream of %s was requested, the store has space for %s; "+
 			"free some space, choose another --data-dir, or request less", ErrDiskSmall, size(asked), size(room))
 	}
-	// Leave half of the space for the ledger and projections, which store the same data.
+	// Leave half of the space for the ledger and other databases, which store the same data.
 	opts.DefaultBytes = min(DefaultStreamBytes, max(room/2, smallestStream))
 	return nil
 }

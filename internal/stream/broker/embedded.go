@@ -149,8 +149,8 @@ func runServer(opts *server.Options, auth *authenticator, log *slog.Logger) (*se
 	return srv, nil
 }
 
-// announce must run after the streams exist, because other processes connect as soon as they find
-// the address.
+// announce must be called after the streams exist, because other processes connect as soon as they
+// find the address.
 func (e *embedded) announce() error {
 	if err := atomicfile.Write(filepath.Join(e.dir, "url"), []byte(e.url+"\n")); err != nil {
 		return fmt.Errorf("announce broker address: %w", err)
@@ -168,7 +168,8 @@ func (e *embedded) connectOwner(name string) (jetstream.JetStream, error) {
 	return jetstream.New(nc)
 }
 
-// stop releases the lock last, so that the next process finds a closed store.
+// stop releases the lock last, so that the next process does not open files that this server still
+// uses.
 func (e *embedded) stop() error {
 	err := os.RemoveAll(filepath.Join(e.dir, "url"))
 	close(e.closing)

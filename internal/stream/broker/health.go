@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Problems that Warnings reports, in this order.
+// Kinds of the problems that Warnings lists, in this order.
 const (
 	warnConnection = "connection"
 	warnServer     = "server"

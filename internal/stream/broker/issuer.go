@@ -4,15 +4,16 @@ import (
 	"log/slog"
 )
 
-// IssuerFile is the name of the file of [IssuerKey] in the data directory's folder "keys".
+// IssuerFile is the name of the file with the key of [IssuerKey], in the folder "keys" of the data
+// directory.
 const IssuerFile = "issuer" + keyEnding
 
-// IssuerKey returns the path of the data directory's issuer key, which confirms the keys of
-// producers. It creates a missing key.
+// IssuerKey returns the path of the key that confirms the signing keys of producers. It creates a
+// missing key.
 func IssuerKey(dataDir string) (path string, err error) { return loadKey(dataDir, "issuer") }
 
-// Issuer returns the path of the issuer key like [IssuerKey]. If the key is not readable, it logs
-// a warning and returns "".
+// Issuer returns the same path as [IssuerKey]. If the key is not readable, it logs a warning and
+// returns "".
 func Issuer(dataDir string, logger *slog.Logger) string {
 	path, err := IssuerKey(dataDir)
 	if err == nil {

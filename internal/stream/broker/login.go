@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Login holds the credentials for an external broker, unless they are in the URL.
+// Login contains the credentials for an external broker, unless they are part of the URL.
 type Login struct {
 	Creds string // file with a user's JWT and seed
 	NKey  string // file with a user's seed
@@ -74,8 +74,8 @@ func (o Options) external() (address string, options []nats.Option, err error) {
 	return o.URL, append(options, signNoncesOnly), err
 }
 
-// signNoncesOnly refuses texts with a line break, because a hostile server could send a grant
-// instead of a nonce.
+// signNoncesOnly refuses to sign texts with a line break, because a hostile server could ask for
+// the signature of a grant instead of a nonce.
 func signNoncesOnly(o *nats.Options) error {
 	sign := o.SignatureCB
 	if sign == nil {
@@ -90,7 +90,8 @@ func signNoncesOnly(o *nats.Options) error {
 	return nil
 }
 
-// ExternalInbox returns a role's inbox prefix, below _INBOX, to which users can usually subscribe.
+// ExternalInbox returns the prefix of the subjects on which clients of the role receive replies. It
+// begins with _INBOX, to which users of an external broker can usually subscribe.
 func ExternalInbox(role subjects.Role) string {
 	return subjects.LoopbackInbox + "." + string(role)
 }

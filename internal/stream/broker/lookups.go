@@ -24,8 +24,8 @@ func guardLookups(srv *server.Server, secret string, space subjects.Space, log *
 		if m.Reply == "" {
 			return
 		}
-		// m.Reply belongs to another account, so the stream cannot answer there. Request the
-		// answer here and send it on.
+		// The stream cannot answer to m.Reply, which belongs to another account. Request the answer
+		// here and send it on.
 		answer := &nats.Msg{Header: nats.Header{"Status": {"408"}, "Description": {"A lookup names one chain"}}}
 		if to, ok := subjects.ChainLookup(space, m.Subject); ok {
 			found, err := nc.RequestMsg(&nats.Msg{Subject: to, Header: m.Header, Data: m.Data}, lookupTimeout)

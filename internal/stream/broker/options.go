@@ -11,30 +11,32 @@ import (
 
 // Options selects and configures a broker.
 type Options struct {
-	// DataDir contains the embedded server, or the name of the external broker. DataDir is
-	// optional if URL is set.
+	// DataDir is the directory of the embedded server. For an external broker, it stores the name
+	// of the broker. It is optional if URL is set.
 	DataDir string
-	// URL names an external broker, or nats://context:NAME. Empty means the embedded server.
+	// URL is the address of an external broker, or nats://context:NAME for a context of the nats
+	// command. If it is empty, the embedded server is used.
 	URL    string
 	Login  Login  // credentials for URL
 	Name   string // name of the connection, such as "auditor"
 	Listen string // address of the embedded server, on the loopback; "127.0.0.1:0" by default
 	Space  subjects.Space
 
-	// Role determines the rights of the connection, by default all rights. If Tenant is set, a
-	// consumer may only read that tenant's messages.
+	// Role determines the rights of the connection. The default is all rights. A consumer may only
+	// read the messages of Tenant if that is set.
 	Role   subjects.Role
 	Tenant string
 
 	Auth AuthMode
 
 	MaxStore int64 // size of the embedded server's store; 0 means most of the free disk space
-	// StreamMaxBytes is the size of the event stream. 0 keeps an existing size.
+	// StreamMaxBytes is the maximum size of the event stream. 0 keeps the size of an existing
+	// stream.
 	StreamMaxBytes int64
 	Replicas       int  // replicas of new streams on a cluster; 0 means 1
 	AllowTamper    bool // only for tests: new streams allow deletions
 
-	// Later lets Open return before an external broker is available. The connection is then made
+	// Later lets Open return before an external broker can be reached. The connection is then made
 	// in the background.
 	Later          bool
 	ConnectTimeout time.Duration // limit for Open; 15 s by default

@@ -14,7 +14,8 @@ import (
 
 const localAccount = "LOCAL"
 
-// Limits of restricted clients' open connections, so that the remaining 128 are for services.
+// Limits on the open connections of restricted clients. The remaining 128 connections are for
+// services.
 const (
 	maxOfAccount  = 256
 	maxRestricted = maxClients - 128
@@ -22,8 +23,8 @@ const (
 
 const revokeEvery = time.Second
 
-// Each restricted client has a separate account, so that it cannot read the replies to other
-// clients.
+// restrictedClient identifies a client with few rights. It has an account to itself, so that it
+// cannot read the replies to other clients.
 type restrictedClient struct {
 	account string // first part of the account's name
 	number  int    // last part of the account's name, unique among open connections
@@ -50,7 +51,7 @@ func (a *authenticator) admit(c server.ClientAuthentication, name string, r rest
 	return &server.User{Username: name, Account: account, Permissions: permissions(subjects.RouteRights(a.space, routes))}, nil
 }
 
-// The caller of full must hold a.mu.
+// The caller must hold a.mu.
 func (a *authenticator) full(account string) bool {
 	n := 0
 	for _, r := range a.clients {
@@ -61,7 +62,7 @@ func (a *authenticator) full(account string) bool {
 	return n >= maxOfAccount || len(a.clients) >= maxRestricted
 }
 
-// The caller of freeNumber must hold a.mu.
+// The caller must hold a.mu.
 func (a *authenticator) freeNumber(account string) int {
 	taken := map[int]bool{}
 	for _, r := range a.clients {
@@ -86,7 +87,7 @@ func (a *authenticator) forget() {
 	}
 }
 
-// The caller of account must hold a.mu.
+// The caller must hold a.mu.
 func (a *authenticator) account(name string, routes []subjects.Route) (*server.Account, error) {
 	if account, ok := a.accounts[name]; ok {
 		return account, nil

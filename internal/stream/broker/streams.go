@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Sizes and ages of the streams.
+// Sizes and ages of new streams.
 const (
 	DefaultStreamBytes = 10 << 30
 	deadLetterBytes    = 64 << 20
@@ -34,7 +34,7 @@ const (
 
 // StreamOptions contains the settings that a deployment can choose.
 type StreamOptions struct {
-	// MaxBytes is the size of the event stream. 0 keeps an existing size.
+	// MaxBytes is the maximum size of the event stream. 0 keeps the size of an existing stream.
 	MaxBytes    int64
 	AllowTamper bool // only for tests: new streams lack DenyDelete and DenyPurge
 
@@ -42,8 +42,8 @@ type StreamOptions struct {
 	Replicas     int   // replicas of new streams on a cluster; 0 means 1
 }
 
-// EnsureStreams creates missing streams. It never changes an existing one, but returns the
-// differences.
+// EnsureStreams creates missing streams. It does not change existing streams, but returns how they
+// differ from new ones.
 func EnsureStreams(
 	ctx context.Context, js jetstream.JetStream, space subjects.Space, opts StreamOptions,
 ) (drift []string, err error) {

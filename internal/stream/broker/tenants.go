@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// TenantKey describes a public key of a tenant's engines. Later versions may add fields but never
-// rename them.
+// TenantKey is a public key with which engines of a tenant log in. Later versions may add fields
+// but never rename them.
 type TenantKey struct {
 	Tenant  string    `json:"tenant"`
 	Key     string    `json:"key"`
@@ -32,7 +32,8 @@ func tenantDir(dir string) string { return filepath.Join(dir, "tenants") }
 
 const tenantEnding = ".json"
 
-// AddTenant creates a key for engines of a tenant. Only the caller gets its seed.
+// AddTenant creates a key for engines of a tenant. The returned seed is the private key, which is
+// not stored.
 func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	if tenant == "" {
 		return TenantKey{}, nil, errors.New("tenant: empty")
@@ -59,8 +60,8 @@ func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	return k, seed, nil
 }
 
-// Tenants returns the keys in a data directory, sorted by tenant and age. The error names files
-// without a valid key.
+// Tenants returns the engine keys in a data directory, sorted by tenant and age. The error names
+// the files without a valid key.
 func Tenants(dataDir string) ([]TenantKey, error) {
 	dir := filepath.Join(dataDir, "nats")
 	files, err := os.ReadDir(tenantDir(dir))
@@ -116,8 +117,8 @@ func readTenant(dir, public string) (TenantKey, error) {
 	return k, nil
 }
 
-// RemoveTenant removes one key of a tenant, or all if key is empty. A running server soon
-// disconnects its clients.
+// RemoveTenant removes one key of a tenant, or all its keys if key is empty. A running server soon
+// disconnects the clients that use a removed key.
 func RemoveTenant(dataDir, tenant, key string) ([]TenantKey, error) {
 	keys, err := Tenants(dataDir)
 	keys = slices.DeleteFunc(keys, func(k TenantKey) bool {

@@ -8,8 +8,7 @@ import (
 
 const closeTimeout = 10 * time.Second
 
-// Use opens a broker and calls work. It closes the broker when work returns, even if ctx has
-// ended.
+// Use opens a broker, calls work with it, and closes it when work returns, even if ctx has ended.
 func Use(ctx context.Context, opts Options, work func(*Broker) error) (err error) {
 	b, err := Open(ctx, opts)
 	if err != nil {

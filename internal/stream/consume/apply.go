@@ -27,8 +27,8 @@ func (l *loop) apply(ctx context.Context, b *batch) error {
 		l.progress.Lag = l.progress.Last - b.last
 	}
 	l.report(nil)
-	// A lost acknowledgement does no harm, because the consumer's next reset is to a position
-	// after these messages.
+	// A lost acknowledgement does no harm, because Run later sets the consumer to a position after
+	// these messages.
 	for i, msg := range b.dead {
 		if err := msg.TermWithReason(b.reasons[i]); err != nil {
 			return fmt.Errorf("terminate: %w", err)

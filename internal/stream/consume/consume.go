@@ -14,10 +14,10 @@ import (
 // Position is an alias of [projection.Position].
 type Position = projection.Position
 
-// Marks is an alias of [projection.Marks], with which projections recognise repeated events.
+// Marks is an alias of [projection.Marks], which a projection uses to recognise repeated events.
 type Marks = projection.Marks
 
-// ErrStreamChanged means that the projection was built from another stream.
+// ErrStreamChanged means that the stream is not the one from which the projection was built.
 var ErrStreamChanged = errors.New("the stream is not the one that was read before")
 
 // Message is an event or a manifest in the stream.
@@ -29,9 +29,10 @@ type Message struct {
 	Stored   time.Time        // when the server stored the message
 }
 
-// Projection is the state that a service derives from the stream. Run calls it from one goroutine.
+// Projection is a database that a service derives from the stream. Run calls its methods from one
+// goroutine.
 type Projection interface {
-	// Position returns the position that was last committed, from which Run resumes.
+	// Position returns the position that was last committed. Run continues after it.
 	Position(ctx context.Context) (Position, error)
 
 	// Apply applies the messages in stream order, and commits them and the next position in one
@@ -53,14 +54,16 @@ type Poison struct { //nolint:errname // it names the message as much as the err
 // Error implements error.
 func (p *Poison) Error() string { return fmt.Sprintf("message %d: %s", p.Sequence, p.Reason) }
 
-// Gap is an inclusive range of stream sequences whose messages no longer exist.
+// Gap is a range of stream sequences whose messages no longer exist. First and Last are part of the
+// range.
 type Gap struct {
 	First, Last uint64
-	// Expired means that a limit of age or size removed the messages, and not a user.
+	// Expired means that the messages were removed because of their age or of the size of the
+	// stream. It is false if a user removed them.
 	Expired bool
 }
 
-// Progress is the state of a call of Run.
+// Progress describes how far a call of Run has read the stream.
 type Progress struct {
 	Done     uint64 // applied in this call
 	Position Position
@@ -76,8 +79,8 @@ type Options struct {
 	Space   subjects.Space
 	Tenant  string // empty means all tenants
 
-	// UnknownSubjects passes messages with unknown subjects to Apply, instead of dead-lettering
-	// them.
+	// UnknownSubjects passes messages with unknown subjects to Apply. Otherwise, such messages
+	// become dead letters.
 	UnknownSubjects bool
 
 	Batch      int           // messages per Apply; 1000 by default
@@ -86,7 +89,8 @@ type Options struct {
 
 	Drain   bool          // return nil after the last message that existed at the start
 	AckWait time.Duration // acknowledgement timeout of the durable; 60 s by default
-	// IdleCheck is the interval of checks while no message arrives, 2 s by default.
+	// IdleCheck is the interval of the checks of the stream while no message arrives. The default
+	// is 2 s.
 	IdleCheck   time.Duration
 	RetryMax    time.Duration // longest pause before a retry; 30 s by default
 	StopTimeout time.Duration // time for the current batch after ctx ends; 10 s by default
@@ -94,20 +98,19 @@ type Options struct {
 	Logger   *slog.Logger
 	Progress func(Progress) // called after each batch, check and failure
 
-	// Expected is a position that the stream must contain even if the projection has lost its own
-	// position.
+	// Expected is a position that the stream must contain. Set it to detect another stream even if
+	// the projection has lost its own position.
 	Expected Position
 
 	// OnGap is called for messages that were lost before Run could read them.
 	OnGap func(Gap)
 
-	// OnStreamChanged is called when the stream was created again or rolled back. If it returns an
-	// error, Run ends, which is the default. If it returns nil, Run resumes at the latest
-	// unchanged message in Passed.
+	// OnStreamChanged is called when the stream was created again or rolled back. If it returns
+	// nil, Run continues after the latest position in Passed whose message is unchanged. If it
+	// returns an error, or is nil, Run ends.
 	OnStreamChanged func(reason string) error
 
-	// Passed returns positions that the projection had before the current one, the latest one
-	// first.
+	// Passed returns earlier positions of the projection, the latest one first.
 	Passed func(ctx context.Context) ([]Position, error)
 }
 

@@ -4,8 +4,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Event decodes the event of a message. It returns a [*Poison] unless the event matches the
-// subject, which the broker does not check.
+// Event decodes the event of a message. It returns a [*Poison] if the event does not match the
+// subject of the message, because the broker does not check that.
 func (m Message) Event() (events.Event, error) {
 	e, err := events.Decode(m.Data)
 	if err != nil {

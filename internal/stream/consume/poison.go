@@ -14,12 +14,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DeadLetter describes a message that a consumer could not handle, without its payload. Later
-// versions may add fields but never rename them.
+// DeadLetter describes a message that a consumer could not apply. It does not contain the payload.
+// Later versions may add fields but never rename them.
 type DeadLetter struct {
 	Consumer string `json:"consumer"`
 	Stream   string `json:"stream"`
-	// Created is the creation time of the stream. It tells streams with the same name apart,
+	// Created is the creation time of the stream. It distinguishes streams with the same name,
 	// because every stream numbers its messages from 1.
 	Created  time.Time   `json:"created"`
 	Sequence uint64      `json:"sequence"`

@@ -97,7 +97,7 @@ func (r *reader) readBatch(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// first checks the stream while it waits for a message, because a restarted server forgets the
+// first also checks the stream while it waits for a message, because a restarted server forgets the
 // request.
 func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 	idle := time.NewTicker(r.loop.opts.IdleCheck)
@@ -158,7 +158,7 @@ func (r *reader) collect(ctx context.Context, b *batch, msg jetstream.Msg) (more
 	}
 }
 
-// A nil msg means that the batch should be applied now. more means that the request for messages
+// If msg is nil, the batch should be applied now. more reports whether the request for messages
 // continues.
 func (r *reader) next(ctx context.Context, b *batch, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
 	select {

@@ -93,7 +93,7 @@ func discard(status <-chan nats.Status) {
 	}
 }
 
-// open turns off direct reads, because a replica may lag behind the stream's leader.
+// open disables direct reads, because a replica may lag behind the stream's leader.
 func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -170,7 +170,7 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 		Durable:        l.durable,
 		FilterSubjects: l.filters,
 		DeliverPolicy:  jetstream.DeliverAllPolicy,
-		// AckAll costs the server half the CPU time of explicit acknowledgements.
+		// AckAll costs the server half the CPU time that acknowledging each message costs.
 		AckPolicy:     jetstream.AckAllPolicy,
 		AckWait:       l.opts.AckWait,
 		MaxDeliver:    -1,
@@ -179,8 +179,8 @@ func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
 	consumer, err := l.js.CreateOrUpdateConsumer(ctx, name, config)
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeConsumerCreate {
-		// The server cannot change the existing consumer, so create it again. Nothing is lost,
-		// because the projection stores the position.
+		// The server refused to change the consumer, so create it again. Nothing is lost, because
+		// the projection stores the position.
 		if err := l.js.DeleteConsumer(ctx, name, l.durable); err != nil {
 			return nil, fmt.Errorf("replace durable %s: %w", l.durable, err)
 		}

@@ -17,19 +17,19 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// ErrSchema means that another version or program wrote the file.
+// ErrSchema means that another version or program wrote the database file.
 var ErrSchema = errors.New("projection has another schema")
 
 const busyTimeout = 10 * time.Second
 
-// Schema describes the tables of a projection.
+// Schema describes the tables of a projection, which is a database that is derived from the stream.
 type Schema struct {
 	Name    string // files with another name are rejected
 	Version int64  // at least 1; must increase with each change of Tables
 	Tables  string
 
-	// Upgrades maps each version to the script that upgrades it to the next version. Scripts must
-	// keep the tables that readers of older files use.
+	// Upgrades maps each schema version to the SQL script that upgrades it to the next version. A
+	// script must keep the tables that readers of older files use.
 	Upgrades map[int64]string
 }
 
@@ -48,8 +48,8 @@ CREATE TABLE projection_mark (
 ) STRICT, WITHOUT ROWID;
 `
 
-// DB is a projection's file, open for writing. Its methods may be called concurrently, but
-// transactions run one after another.
+// DB is the database file of a projection, open for writing. Its methods may be called
+// concurrently, but transactions run one after another.
 type DB struct {
 	path string
 	lock *filelock.Lock
@@ -81,7 +81,7 @@ func Open(ctx context.Context, path string, schema Schema, logger *slog.Logger) 
 }
 
 func (db *DB) open(ctx context.Context, schema Schema) error {
-	// SQLite would create a file that every user can read.
+	// Without this call, SQLite would create a file that every user can read.
 	f, err := os.OpenFile(db.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func prepare(conn *sqlite.Conn, schema Schema) error {
 	if err := checkEmpty(conn); err != nil {
 		return err
 	}
-	// The line break is needed if Tables ends with a comment.
+	// The line break ends a comment in the last line of Tables.
 	script := fmt.Sprintf("%s%s\nPRAGMA application_id = %d; PRAGMA user_version = %d;",
 		ownSchema, schema.Tables, schema.applicationID(), schema.Version)
 	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {

@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// Mark is the highest sequence number of a producer that a projection has counted.
+// Mark is the highest sequence number of a producer's events that a projection has counted.
 type Mark struct {
 	Tenant   string
 	Producer string
@@ -23,8 +23,8 @@ type Marks struct {
 
 type source struct{ tenant, producer string }
 
-// Repeat reports whether the event with this sequence number was counted before. If not, Repeat
-// counts it. An event without a sequence number has sequence 0 and is never a repeat.
+// Repeat reports whether the event with this sequence number was counted before. If not, it counts
+// the event. It returns false for events without a sequence number, which have sequence 0.
 func (m *Marks) Repeat(tenant, producer string, sequence uint64) bool {
 	if sequence == 0 {
 		return false

@@ -7,7 +7,7 @@ import (
 )
 
 // Position is the sequence of the last stream message that a projection has applied. Stream and
-// Hash show later whether the stream was replaced.
+// Hash identify the stream and the message, so that a replaced stream is noticed.
 type Position struct {
 	Sequence uint64    // sequence of the last applied message
 	Stream   time.Time // creation time of the stream, which identifies it

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// PositionOf returns the position stored in the database of conn.
+// PositionOf returns the position that a projection's database stores.
 func PositionOf(conn *sqlite.Conn) (Position, error) {
 	var p Position
 	err := sqlitex.Execute(conn, "SELECT sequence, stream, hash FROM projection_position", &sqlitex.ExecOptions{

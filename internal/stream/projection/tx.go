@@ -18,7 +18,7 @@ import (
 // ErrClosed is returned after Close.
 var ErrClosed = errors.New("projection is closed")
 
-// Tx runs fn in a transaction, which is on disk when Tx returns nil. fn must not end the
+// Tx runs fn in a transaction. When Tx returns nil, the changes are on disk. fn must not end the
 // transaction or keep conn.
 func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	db.mu.Lock()
@@ -29,8 +29,8 @@ func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	return sqlitetx.Within(ctx, db.conn, sqlitetx.BeginWrite, func() error { return fn(db.conn) })
 }
 
-// Commit runs fn in a transaction and stores the position next in the same transaction. It also
-// stores the changed marks if marks is not nil.
+// Commit runs fn in a transaction, and stores the position next in the same transaction. If marks
+// is not nil, Commit also stores the changed marks.
 func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(conn *sqlite.Conn) error) error {
 	if marks != nil {
 		marks.Rollback()
@@ -127,8 +127,8 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 	return nil
 }
 
-// openReader opens the file as immutable on a read-only disk, where SQLite cannot create the -shm
-// file.
+// openReader also works on a read-only disk, where SQLite cannot create the -shm file. It then
+// opens the file as immutable.
 func openReader(path string) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
 	if err != nil {

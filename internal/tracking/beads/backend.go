@@ -9,19 +9,19 @@ import (
 
 // Every error of a [Backend] wraps one of the following errors.
 var (
-	// ErrTransient means that a retry can succeed.
+	// ErrTransient means that the request failed, but can succeed later.
 	ErrTransient = errors.New("backend failed for now")
-	// ErrUnavailable means that the backend currently accepts no changes.
+	// ErrUnavailable means that the backend currently accepts no changes to any issue.
 	ErrUnavailable = errors.New("backend is unavailable")
 	// ErrInvalid means that the request can never succeed.
 	ErrInvalid = errors.New("backend refuses the request")
-	// ErrConflict means that the issue has a status that does not allow the request.
+	// ErrConflict means that the current status of the issue does not allow the request.
 	ErrConflict = errors.New("issue is in another state")
 	// ErrNotFound means that the issue does not exist.
 	ErrNotFound = errors.New("no such issue")
 )
 
-// A Backend is the workspace of one tenant. It is safe for concurrent use, except that changes to
+// A Backend changes the issues of one tenant. It is safe for concurrent use, except that changes to
 // one issue must come in time order.
 type Backend interface {
 	Writer
@@ -30,27 +30,28 @@ type Backend interface {
 	EditSource
 }
 
-// Annotator changes the texts and labels of an issue. Repeating a call has no further effect.
+// Annotator changes the texts and labels of an issue. All methods can be repeated without further
+// effect.
 type Annotator interface {
 	// Label adds a label to an issue.
 	Label(ctx context.Context, issue, label string, at time.Time) error
 	// Describe sets the description of an issue, unless a person has changed it.
 	Describe(ctx context.Context, issue, text string, at time.Time) error
-	// Erase replaces or deletes all texts of an issue. After the next export, no file of the
-	// workspace contains them. It ignores unknown issues.
+	// Erase replaces all texts of an issue by the given text, or deletes them. After the next
+	// export, no file of the workspace contains the old texts. It ignores unknown issues.
 	Erase(ctx context.Context, issue, text string) error
 }
 
 // EditSource returns the changes that people made to issues with Beads, outside of the tracker.
 type EditSource interface {
 	// Edits returns the edits by people that are not acknowledged yet, oldest first. They survive
-	// restarts. If the error is a [*FileError], a line is unreadable, but the edits are valid.
+	// restarts. A [*FileError] means that a line is unreadable, but the returned edits are valid.
 	Edits(ctx context.Context) ([]Edit, error)
-	// Acknowledge removes edits. The caller must store them before.
+	// Acknowledge removes the given edits, which the caller must have stored before.
 	Acknowledge(ctx context.Context, edits []Edit) error
 }
 
-// Action is the action of an issue.edited event.
+// Action says what a person changed in an issue.
 type Action string
 
 // Actions of edits.
@@ -88,14 +89,14 @@ func (e *FileError) Error() string {
 // Unwrap returns ErrInvalid.
 func (e *FileError) Unwrap() error { return ErrInvalid }
 
-// Writer creates and changes issues. Repeating a call has no further effect.
+// Writer creates and changes issues. All methods can be repeated without further effect.
 type Writer interface {
-	// Ensure creates an issue. It never changes an existing one.
+	// Ensure creates an issue if it does not exist. It never changes an existing one.
 	Ensure(ctx context.Context, issue Issue) error
 	// Transition changes the status of an issue. It returns ErrConflict if the issue is closed and
-	// t must not reopen the issue.
+	// the transition must not reopen it.
 	Transition(ctx context.Context, t Transition) error
-	// Link adds a dependency to d.Issue.
+	// Link stores that one issue depends on another.
 	Link(ctx context.Context, d Dependency) error
 	// Note adds a comment to an issue. The workspace assigns the id of the comment.
 	Note(ctx context.Context, c Comment) error
@@ -103,7 +104,7 @@ type Writer interface {
 
 // Reader reads a workspace.
 type Reader interface {
-	// Get returns an issue, or an error that wraps ErrNotFound.
+	// Get returns the issue with the given id. If there is none, the error wraps ErrNotFound.
 	Get(ctx context.Context, id string) (Issue, error)
 	// Probe returns nil if the workspace accepts changes.
 	Probe(ctx context.Context) error

@@ -30,10 +30,10 @@ const (
 type BDOptions struct {
 	// Path is the path or the name of the Beads CLI. Empty means bd.
 	Path string
-	// Dir contains one folder per tenant. It must differ from the folder of a [Store], because bd
-	// would import the files of the Store.
+	// Dir contains one folder for each tenant. It must not be the folder of a [Store], because bd
+	// would import the files there.
 	Dir string
-	// DB must contain the tables of Schema.
+	// DB is the open database. Its schema must include the tables of Schema.
 	DB *projection.DB
 	// Deadline is the time limit of one bd call. Zero means 15 s.
 	Deadline time.Duration
@@ -53,7 +53,7 @@ func (o BDOptions) withDefaults() BDOptions {
 	return o
 }
 
-// A BD stores issues in Beads workspaces through bd, the Beads CLI. If a change fails, the next
+// BD stores issues in Beads workspaces through bd, the Beads CLI. If a change fails, the next
 // [BD.Export] tries again. The methods may be called concurrently.
 type BD struct {
 	opts    BDOptions
@@ -104,14 +104,13 @@ func (b *BD) Workspace(tenant string) Backend {
 func (b *BD) Flush(ctx context.Context) error { return b.table.lockedFlush(ctx) }
 
 // Recover makes the next Export compare all workspaces with the database. Call it at the start,
-// because a crash of the previous process may have left a workspace out of date.
+// because the previous process may have crashed before it updated a workspace.
 func (b *BD) Recover(ctx context.Context) error { return b.table.recover(ctx) }
 
-// Backlog returns the number of issues that are in the database, but not yet complete in their
-// Beads workspace.
+// Backlog returns the number of issues whose Beads workspace does not yet contain all changes.
 func (b *BD) Backlog(ctx context.Context) (int, error) { return b.table.backlog(ctx) }
 
-// Export copies the issues from the database to the Beads workspaces. The error wraps
+// Export copies the changed issues from the database to the Beads workspaces. The error wraps
 // ErrUnavailable if no workspace can be reached.
 func (b *BD) Export(ctx context.Context) error {
 	if err := b.Flush(ctx); err != nil {

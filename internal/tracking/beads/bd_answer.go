@@ -30,15 +30,15 @@ func (a answer) data(v any) error {
 	return nil
 }
 
-// says reports whether bd's output contains one of texts. It skips the usage text of bd, because
-// the usage text mentions locks.
+// says reports whether bd's output contains one of the given texts. It skips the usage text, which
+// mentions locks in every case.
 func (a answer) says(texts ...string) bool {
 	all := bytes.ToLower(append(bytes.Clone(a.stdout), a.stderr...))
 	all, _, _ = bytes.Cut(all, []byte("\nusage:"))
 	return slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(all, []byte(t)) })
 }
 
-// ok also accepts "nothing to commit", for which bd exits with status 1.
+// ok is also true for "nothing to commit", for which bd exits with status 1.
 func (a answer) ok() bool { return a.code == 0 || a.says("nothing to commit") }
 
 func (a answer) isBusy() bool {

@@ -78,8 +78,8 @@ func (r *bdReader) parse(a answer, ids []string) (found map[string]shown, others
 	return found, others, nil
 }
 
-// onlyCounts recognises an answer of bd that contains the number of comments but not the comments
-// themselves. Otherwise, all comments would be written a second time.
+// onlyCounts reports whether bd answered with the number of comments instead of the comments.
+// Without this check, all comments would be written a second time.
 func onlyCounts(raw []byte, i Issue) bool {
 	var count struct {
 		Comments int `json:"comment_count"`

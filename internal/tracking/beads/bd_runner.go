@@ -31,8 +31,8 @@ type runner struct {
 	env      []string
 }
 
-// call returns the output for every exit status. Pass texts as --flag=value, because they can look
-// like flags.
+// call returns the output for every exit status. Pass texts as --flag=value, because a text can
+// look like a flag.
 func (r *runner) call(ctx context.Context, dir string, args ...string) (answer, error) {
 	return r.callFor(ctx, r.deadline, dir, args...)
 }

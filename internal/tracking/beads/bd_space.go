@@ -39,7 +39,7 @@ func (s *bdSpace) exclusive(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Call locked only within exclusive.
+// locked may only be called within exclusive.
 func (s *bdSpace) locked(ctx context.Context, do func() error) (err error) {
 	if err := makeFolder(s.dir); err != nil {
 		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
@@ -80,8 +80,8 @@ func (s *bdSpace) prepare(ctx context.Context) error {
 
 func (s *bdSpace) create(ctx context.Context) error {
 	folder, marker := filepath.Join(s.dir, ".beads"), filepath.Join(s.dir, ".hooktrail.init")
-	// bd may be killed after it wrote metadata.json, so only a workspace without the marker is complete.
-	// Nothing was written to one with it.
+	// A file with the name marker exists until a workspace is complete, because bd may be killed
+	// after it wrote metadata.json. Nothing was written to a workspace with a marker.
 	_, unmarked := os.Stat(marker)
 	if _, err := os.Stat(filepath.Join(folder, "metadata.json")); err == nil && errors.Is(unmarked, fs.ErrNotExist) {
 		return nil

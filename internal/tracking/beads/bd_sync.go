@@ -172,7 +172,7 @@ func (s *syncer) observe(ctx context.Context, ids []string, known map[string]sho
 	return todo, nil
 }
 
-// The caller of observeRows holds table.mu.
+// The caller must hold table.mu.
 func (s *syncer) observeRows(ctx context.Context, rows []row, known map[string]shown, write bool) (todo []row, err error) {
 	err = s.table.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		for _, r := range rows {

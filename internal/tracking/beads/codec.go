@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// AppendLine appends i to dst as a line of issues.jsonl.
+// AppendLine appends the issue to dst as a line of the file issues.jsonl.
 func (i Issue) AppendLine(dst []byte) ([]byte, error) {
 	data, err := json.Marshal(i)
 	if err != nil {
@@ -18,8 +18,8 @@ func (i Issue) AppendLine(dst []byte) ([]byte, error) {
 	return append(append(dst, data...), '\n'), nil
 }
 
-// ParseLine decodes a line of issues.jsonl. It also accepts the statuses and types that only Beads
-// uses.
+// ParseLine decodes a line of the file issues.jsonl. It also accepts the statuses and types that
+// only Beads uses.
 func ParseLine(line []byte) (Issue, error) {
 	var i Issue
 	if err := json.Unmarshal(line, &i); err != nil {

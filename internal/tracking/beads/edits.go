@@ -69,7 +69,7 @@ func saveEdits(conn *sqlite.Conn, tenant string, edits []Edit) error {
 	return nil
 }
 
-// The caller of eraseEdits holds t.mu.
+// The caller must hold t.mu.
 func (t *table) eraseEdits(ctx context.Context, tenant, issue, text string) error {
 	err := t.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `UPDATE bead_edit SET record = json_set(record, '$.value', ?3)

@@ -63,11 +63,12 @@ func (f *file) replace(ctx context.Context) (done bool, err error) {
 		if err := errors.Join(err, f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", f.tenant)); err != nil {
 			return false, err
 		}
-		// Remove the file next in the last step. As long as it exists, resolve knows that the
-		// issues file has not been replaced.
+		// Remove this file last. As long as it exists, resolve knows that the issues file has not
+		// been replaced.
 		return false, os.Remove(next)
 	}
-	// Read the stamp before the rename, so that each later change of the file counts as an edit.
+	// Read the size and time before the rename, so that each later change of the file counts as a
+	// person's edit.
 	ours, err := stampOf(next)
 	if err != nil {
 		return false, err
@@ -153,7 +154,7 @@ func (f *file) quarantine(ctx context.Context) error {
 	return nil
 }
 
-// scrubQuarantine also removes unreadable lines, because they may belong to erased issues.
+// scrubQuarantine also removes lines that cannot be read, because they may belong to erased issues.
 func scrubQuarantine(path string, erased []string) error {
 	if len(erased) == 0 {
 		return nil

@@ -58,7 +58,7 @@ func stampOf(path string) (stamp, error) {
 	return stamp{size: info.Size(), changed: info.ModTime().UnixNano(), exists: true}, nil
 }
 
-// File returns the path of a tenant's issues file in the folder dir.
+// File returns the path of the issues file of a tenant in the folder dir.
 func File(dir, tenant string) (string, error) {
 	name, err := subjects.FileName(tenant)
 	if err != nil {

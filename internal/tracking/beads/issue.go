@@ -48,7 +48,7 @@ type Issue struct {
 	Extra        Extra        `json:"-"`
 }
 
-// A Dependency says that Issue depends on DependsOn.
+// A Dependency says that the issue with the id Issue depends on the issue with the id DependsOn.
 type Dependency struct {
 	Issue     string    `json:"issue_id"`
 	DependsOn string    `json:"depends_on_id"`
@@ -68,7 +68,8 @@ type Comment struct {
 	Extra     Extra           `json:"-"`
 }
 
-// Extra contains the unknown fields of a record. They are written back unchanged.
+// Extra contains the fields of a record that this package does not know. They are written back
+// unchanged.
 type Extra map[string]json.RawMessage
 
 // Validate returns an error if Beads would reject the issue. The error wraps ErrInvalid and names

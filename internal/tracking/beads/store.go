@@ -11,8 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// A Store is the embedded backend. [Store.Flush] makes changes durable, [Store.Export] writes them
-// to one file per tenant. The methods may be called concurrently.
+// A Store keeps issues in a database and writes them to one file for each tenant. [Store.Flush]
+// stores changes in the database, and [Store.Export] writes the files. The methods may be called
+// concurrently.
 type Store struct {
 	table  *table
 	dir    string
@@ -25,8 +26,8 @@ type place interface {
 	probe(ctx context.Context, tenant string) error
 }
 
-// NewStore returns a store with its tables in db and its workspaces in dir. The database must stay
-// open while the store is in use.
+// NewStore returns a Store with its tables in db and its files in dir. The database must stay open
+// while the Store is in use.
 func NewStore(db *projection.DB, dir string) *Store {
 	return &Store{table: newTable(db), dir: dir, logger: slog.New(slog.DiscardHandler), files: make(map[string]*file)}
 }
@@ -43,11 +44,10 @@ func (s *Store) Workspace(tenant string) Backend {
 func (s *Store) Flush(ctx context.Context) error { return s.table.lockedFlush(ctx) }
 
 // Recover makes the next Export compare all files with the database. Call it at the start, because
-// a crash of the previous process may have left a file out of date.
+// the previous process may have crashed before it updated a file.
 func (s *Store) Recover(ctx context.Context) error { return s.table.recover(ctx) }
 
-// Backlog returns the number of issues that are in the database, but not yet in the issues file of
-// their tenant.
+// Backlog returns the number of issues whose file does not yet contain all changes.
 func (s *Store) Backlog(ctx context.Context) (int, error) { return s.table.backlog(ctx) }
 
 // Export writes the issues from the database to the issues files, one per tenant. It does not

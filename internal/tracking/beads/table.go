@@ -16,8 +16,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// Schema is the SQL text that creates the tables of the backends. When the tracker rebuilds its
-// database, it keeps only tables whose SQL text is unchanged. Even a changed comment loses a table.
+// Schema is the SQL text that creates the tables of the backends. Do not change it, not even a
+// comment. When the tracker rebuilds its database, it keeps only tables whose SQL text is
+// unchanged.
 const Schema = `
 CREATE TABLE bead (
 	tenant  TEXT NOT NULL,
@@ -47,7 +48,7 @@ const (
 	markDirty                       // the workspace is incomplete
 )
 
-// Changes of a table stay in memory until flush is called.
+// A table keeps changes in memory until flush is called.
 type table struct {
 	db *projection.DB
 
@@ -76,7 +77,7 @@ func (t *table) lockedFlush(ctx context.Context) error {
 	return t.flush(ctx)
 }
 
-// The caller of flush holds t.mu.
+// The caller must hold t.mu.
 func (t *table) flush(ctx context.Context) error {
 	if len(t.pending) == 0 {
 		return nil
@@ -120,7 +121,7 @@ func readRow(stmt *sqlite.Stmt) (r row, err error) {
 	return r, err
 }
 
-// The caller of load must hold t.mu.
+// The caller must hold t.mu.
 func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	if r, ok := t.pending[key]; ok {
 		return r, nil
@@ -148,7 +149,7 @@ func (t *table) load(ctx context.Context, key beadKey) (row, error) {
 	return r, nil
 }
 
-// where is an SQL condition. The caller of rows must hold t.mu.
+// rows returns the rows of a tenant that match an SQL condition. The caller must hold t.mu.
 func (t *table) rows(ctx context.Context, tenant, where string, args ...any) (list []row, err error) {
 	query := "SELECT " + rowColumns + " FROM bead WHERE tenant = ?"
 	if where != "" {

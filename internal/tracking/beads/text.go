@@ -9,7 +9,8 @@ import (
 
 const (
 	maxReason = 1000
-	// maxDescription is the maximum length in bytes. The database column in Beads has 65,535 bytes.
+	// maxDescription is the maximum length of a description in bytes. The database column in Beads
+	// has 65,535 bytes.
 	maxDescription = 60_000
 )
 

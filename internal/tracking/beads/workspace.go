@@ -35,7 +35,7 @@ func (w *workspace) change(ctx context.Context, id string, do func(*row) (change
 	if err != nil {
 		return err
 	}
-	// Change only copies of these slices, because rows in pending may share them.
+	// Copy these slices before a change, because rows in pending may share them.
 	r.issue.Dependencies, r.issue.Comments = slices.Clone(r.issue.Dependencies), slices.Clone(r.issue.Comments)
 	changed, err := do(&r)
 	if err != nil || !changed {
@@ -127,14 +127,14 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 	})
 }
 
-// The id of a comment is a number, because all versions of Beads can read numbers.
+// number returns a number as the id of a comment, because all versions of Beads can read numbers.
 func (c Comment) number(others int) json.RawMessage {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", c.Issue, c.CreatedAt.UnixNano(), others))
 	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which JSON readers represent exactly
 }
 
-// Label implements [Annotator]. It does not change the update time of the issue, because a status
-// change from before that time is ignored.
+// Label implements [Annotator]. It does not change the update time of the issue, because a later
+// status change would then be ignored if its time is earlier.
 func (w *workspace) Label(ctx context.Context, id, label string, _ time.Time) error {
 	if err := checkLabel(label); err != nil {
 		return fmt.Errorf("issue %s: %w", id, err)
@@ -176,8 +176,8 @@ func (w *workspace) Erase(ctx context.Context, id, text string) error {
 		for n := range i.Comments {
 			i.Comments[n].Text, i.Comments[n].Extra = text, nil
 		}
-		// Forget the texts that were written. Otherwise, merge would take the old texts in the
-		// workspace for edits by people.
+		// Forget the texts that were written before. Otherwise, merge would take the old texts in
+		// the workspace for edits by people.
 		r.written, r.writing = "", ""
 		r.marks = r.marks&^markDescribed | markErased
 		return true, w.table.eraseEdits(ctx, w.tenant, id, text)

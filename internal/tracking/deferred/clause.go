@@ -7,8 +7,8 @@ type clause struct {
 	hard     bool // begins with "but" or a similar word, or after a semicolon or dash
 }
 
-// Words in breakers always begin a clause. Words in starters do so only after a comma, and words in
-// coupled only after a comma or "and".
+// A clause begins at each word in breakers. It also begins at a word in starters after a comma, and
+// at a word in coupled after a comma or "and".
 var (
 	starters = set(`but however so as because since which while whereas though although yet and then i we it this that these
 		they nothing all no not left leaving`)

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Covers reports whether a finished item contains all content words of a work item, and at least
-// percent of the words of both are the same. Both are results of [Key].
+// Covers reports whether the finished work includes the given item of deferred work. It requires
+// all content words of the item, and that the given percentage of the words of both is the same.
+// Both texts are results of [Key].
 func Covers(done, item string, percent int) bool {
 	a, b := contentOf(done), contentOf(item)
 	if len(b) == 0 {

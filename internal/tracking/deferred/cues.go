@@ -11,16 +11,16 @@ const (
 
 type cue struct {
 	take take
-	// first is set if the cue counts only at the beginning of a sentence. Only "I" or "we" may come
-	// before the cue.
+	// first means that the cue counts only at the beginning of a sentence. Only "I" or "we" may
+	// come before the cue.
 	first bool
-	// plain is set if the cue counts only before a grammatical object. Elsewhere, the cue may be an
-	// adjective.
+	// plain means that the cue counts only before a grammatical object. Elsewhere, the cue may be
+	// an adjective.
 	plain bool
-	// counted is set if the cue does not count after a number, because "3 skipped" is a test
+	// counted means that the cue does not count after a number, because "3 skipped" is a test
 	// result.
 	counted bool
-	// predicate is set if the cue counts only as the predicate of a sentence. Elsewhere, the cue
+	// predicate means that the cue counts only as the predicate of a sentence. Elsewhere, the cue
 	// may be part of a name.
 	predicate bool
 	say       []phrase
@@ -173,7 +173,8 @@ var doneCues = []cue{
 }
 
 var (
-	// A cue does not count after one of these words, as in "nothing was skipped".
+	// None of these words may come before a cue, because "nothing was skipped" reports no deferred
+	// work.
 	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
 		cause caused reason why bug what you user users`)
 	// A cue before one of these phrases reports finished work, as in "the skipped test runs again".

@@ -21,8 +21,8 @@ func Items(summary string) []string {
 	return r.read(summary)
 }
 
-// Done returns the finished work that a summary mentions, such as "Done: add docs". The finished
-// work has the same [Key] as the deferred work that [Items] returned earlier.
+// Done returns the finished work that a summary mentions, such as "Done: add docs". If [Items]
+// returned the same work earlier, both texts have the same [Key].
 func Done(summary string) []string {
 	r := reader{labels: doneLabels, clauses: doneCues, done: true}
 	return r.read(summary)
@@ -37,8 +37,8 @@ func Nothing(item string) bool {
 	return len(words) == 0 || begins(nothing, words) || are(nothingAlone, words)
 }
 
-// Key returns a normal form of a work item, which is equal for similar items such as "Added the
-// docs." and "add docs". A key is its own normal form.
+// Key returns a normal form of a work item. It is the same for similar items such as "Added the
+// docs." and "add docs". The key of a key is the key itself.
 func Key(item string) string {
 	for range 100 {
 		key := keyOnce(item)

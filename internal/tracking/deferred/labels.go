@@ -1,9 +1,9 @@
 package deferred
 
 type label struct {
-	// counted is set if a number after the label is a count, as in "Skipped: 3".
+	// counted means that a number after the label is a count, as in "Skipped: 3".
 	counted bool
-	// short is set if names after the label are separate items, as in "Skipped: a.go, b.go".
+	// short means that names after the label are separate items, as in "Skipped: a.go, b.go".
 	short bool
 	say   []phrase
 }
@@ -100,7 +100,7 @@ var (
 		na`)
 )
 
-// please begins a request. A request for work at a person's own hands is deferred work, and one to
+// please begins a request. A request that a person does some work is deferred work. A request to
 // look at something is not.
 var please = phrases("please")
 

@@ -70,7 +70,7 @@ func (r *reader) below(l line) bool {
 	case r.listed:
 		return deeper > 0 // continues the item above
 	case strings.HasSuffix(l.mask, ":"):
-		// Add nothing, because this line only introduces the list below it.
+		// This line only introduces the list below it, so it is not an item.
 	default:
 		r.paragraph(l, p)
 	}
@@ -194,7 +194,8 @@ func labelWords(name string) []word {
 	return words
 }
 
-// isProduct recognises names such as "Todo list screen".
+// isProduct reports whether the words are a name such as "Todo list screen", in which "todo" means
+// no deferred work.
 func isProduct(words []word) bool {
 	n := len(words)
 	return n > 1 && todo[words[0].text] && uses[words[n-1].text] &&

@@ -20,8 +20,8 @@ func (c cue) retracted(words []word, s span) bool {
 	return found(finished, after[:untilReason(after)])
 }
 
-// settled reports whether the rest of the sentence settles the omission of a clause. A person who
-// asked for it knows of it, and an earlier one may be over.
+// settled reports whether the sentence explains the omission in a clause. Either a person asked for
+// it, or it is over.
 func settled(clause, after []word) bool { return found(ordered, after) || found(over, clause) }
 
 var over = phrases("before|earlier|previously|formerly … now|again")
@@ -35,8 +35,8 @@ func (c cue) isName(words []word) bool {
 	return c.plain && !isObject(words) || c.predicate && !isPredicate(words)
 }
 
-// isScope recognises finished work such as "did not add any dependency". In contrast, "did not add
-// any tests" is unfinished work.
+// isScope recognises clauses such as "did not add any dependency", which report finished work. In
+// contrast, "did not add any tests" reports unfinished work.
 func isScope(words []word) bool {
 	i := slices.IndexFunc(words, func(w word) bool { return w.text == "any" })
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
@@ -59,8 +59,8 @@ func isObject(words []word) bool {
 		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
 }
 
-// isPredicate reports whether the cue is a predicate. In "follow up on leads is a screen", the cue
-// is part of a name instead.
+// isPredicate reports whether the cue before the given words is the predicate of a sentence. In
+// "follow up on leads is a screen", the cue is part of a name instead.
 func isPredicate(words []word) bool {
 	if n := len(words); n > 0 && sets["gone"][words[n-1].text] {
 		return false // "follow up with the customer button added"
@@ -85,8 +85,8 @@ func done(words []word, next []clause) bool {
 	return len(next) > 0 && next[0].from < next[0].to && strings.HasSuffix(words[next[0].from].text, "ed")
 }
 
-// isStatus recognises a status that is not work, such as "2 convoys remain open". In contrast, "2
-// bugs remain open" is unfinished work.
+// isStatus recognises statuses such as "2 convoys remain open", which report no work. In contrast,
+// "2 bugs remain open" reports unfinished work.
 func isStatus(words []word, s span) bool {
 	i := slices.IndexFunc(words[s.start:s.end], func(w word) bool { return w.text == "remain" || w.text == "remains" }) + s.start
 	if i < s.start || i+1 >= len(words) || !states[words[i+1].text] {

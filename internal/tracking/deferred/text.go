@@ -13,7 +13,8 @@ type line struct {
 	box     bool // has an empty box
 	ticked  bool // has a ticked box or a check mark, or is struck out
 	text    string
-	// mask is text with an x for each byte of code and quotations, so that no cue is found there.
+	// mask is a copy of text in which the letter x replaces each byte of code and quotations, so
+	// that no cue is found there.
 	mask string
 }
 

@@ -25,7 +25,7 @@ func wordsOf(s string) []word {
 			}
 			end = i + utf8.RuneLen(r)
 		case start >= 0 && strings.ContainsRune("'’._/", r) && end == i:
-			// A character such as "." belongs to a word only if a letter or digit follows.
+			// A character such as "." is part of a word only if a letter or digit follows it.
 		case start >= 0:
 			words = addWord(words, s, start, end)
 			start = -1

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Comparison describes the differences between the results of two configurations, with a count and
-// examples for each kind.
+// Comparison lists the differences between the results of two configurations. For each kind of
+// difference, it contains a count and examples.
 type Comparison struct {
 	Events int          `json:"events"`
 	Config Pair[string] `json:"config"` // hashes
@@ -26,13 +26,14 @@ type Comparison struct {
 	Decisions Differences[DecisionDifference] `json:"decisions"` // decisions with different actions, rules or issues
 }
 
-// A Pair contains the same value under today's configuration and under the new one.
+// A Pair contains a value under today's configuration and the same value under the new one.
 type Pair[T any] struct {
 	Base T `json:"base"`
 	New  T `json:"new"`
 }
 
-// Differences counts the differences between two replays. It lists only the first ones as examples.
+// Differences counts one kind of difference between two replays. Examples contains only the first
+// ones.
 type Differences[T any] struct {
 	Count    int `json:"count"`
 	Examples []T `json:"examples"`
@@ -54,7 +55,8 @@ type IssueDifference struct {
 	Tenant string     `json:"tenant"`
 	Kind   rules.Kind `json:"kind"`
 	Title  string     `json:"title"`
-	// Status, Events and Transitions are empty for a replay that has not created the issue.
+	// The values in Status, Events and Transitions are empty for a replay that has not created the
+	// issue.
 	Status      Pair[rules.Status] `json:"status"`
 	Events      Pair[int]          `json:"events"`
 	Transitions Pair[int]          `json:"transitions"`
@@ -114,7 +116,8 @@ func sequence[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
 	}
 }
 
-// merge requires sorted sequences. A value without a partner is paired with nil.
+// merge calls do for each pair of equal values. A value that only one sequence contains is paired
+// with nil. Both sequences must be sorted.
 func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(a, b *T) error) error {
 	nextA, stopA := iter.Pull2(as)
 	defer stopA()
@@ -155,8 +158,8 @@ func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(
 	return nil
 }
 
-// Compare compares two replays of the same history. For each kind of difference, the result has at
-// most the given number of examples.
+// Compare compares two replays of the same history. For each kind of difference, the result
+// contains at most the given number of examples.
 func Compare(base, changed *Replay, examples int) (Comparison, error) {
 	c := Comparison{
 		Events: changed.events, Config: Pair[string]{base.config.Hash(), changed.config.Hash()},

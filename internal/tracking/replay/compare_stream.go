@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// A Stream is the NATS stream up to the position that the tracker in DataDir has reached.
+// A Stream reads the NATS stream up to the position that the tracker in DataDir has reached.
 type Stream struct {
 	DataDir  string
 	Tenant   string // empty means all
@@ -22,9 +22,9 @@ type StreamComparison struct {
 	Comparison
 }
 
-// Compare replays the stream into base, which has today's configuration, and into changed, which
-// has a new one. It compares base with the tracker's issues, to show that a replay is exact. It
-// then compares changed with base.
+// Compare replays the stream with two configurations, today's in base and a new one in changed. It
+// compares base with the tracker's issues, to show that a replay is exact. It then compares changed
+// with base.
 func (s Stream) Compare(ctx context.Context, base, changed *Replay) (result StreamComparison, err error) {
 	now, err := takeToday(ctx, s.DataDir, s.Tenant, base.conn)
 	if err != nil {

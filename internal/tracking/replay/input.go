@@ -21,14 +21,14 @@ type Input struct {
 	Only   string    // tenant whose events count. Empty means all tenants
 	Bar    Progress  // may be nil
 
-	// Fold calls Seen for each event before it folds the event. Seen may be nil.
+	// Seen is called for each event before the rules are applied to it. It may be nil.
 	Seen func(events.Event)
 }
 
-// Fold reads the file once and applies its events to all replays.
+// Fold reads the file once and applies the rules to its events in all replays.
 //
 // A failure gets an issue only if no success follows in time. At the end of the file, Fold decides
-// the failures that are still waiting.
+// about the failures that still wait for a success.
 func (in Input) Fold(ctx context.Context, replays ...*Replay) (bad Faults, err error) {
 	l, err := openLines(ctx, in.Path, in.Stdin)
 	if err != nil {

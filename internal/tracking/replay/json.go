@@ -16,7 +16,7 @@ import (
 )
 
 // WriteJSON writes the issues in the order of creation and the decisions in the order of arrival.
-// If against is not nil, the output contains this comparison too.
+// If against is not nil, WriteJSON adds this comparison.
 func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	buf := bufio.NewWriterSize(out, 64<<10)
 	safe := termtext.SafeJSON(buf) // filter before the buffer, which can split a character

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Issue contains one issue of the output of the command whatif. Later versions keep its fields and
+// Issue describes one issue in the output of the command whatif. Later versions keep its fields and
 // may add others.
 type Issue struct {
 	ID          string       `json:"id"`
@@ -30,7 +30,7 @@ type Transition struct {
 	Event string       `json:"event"`
 }
 
-// Decision contains one decision of the output of the command whatif.
+// Decision describes one decision in the output of the command whatif.
 type Decision struct {
 	Event  string       `json:"event"`
 	Action rules.Action `json:"action"`

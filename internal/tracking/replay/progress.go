@@ -1,8 +1,8 @@
 package replay
 
-// Progress displays the progress of a replay.
+// Progress displays how much of a history has been replayed.
 type Progress interface {
-	// Set displays that done of total units are finished. A total of 0 means unknown.
+	// Set displays how many units are done. A total of 0 means that the total is unknown.
 	Set(done, total uint64)
 	Finish()
 }

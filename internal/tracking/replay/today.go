@@ -55,7 +55,7 @@ func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (
 	return t, err
 }
 
-// Reproduction reports whether a replay of the stream creates the same issues as the tracker has.
+// Reproduction says whether a replay of the stream creates the same issues as the tracker has.
 type Reproduction struct {
 	Exact    bool     `json:"exact"`
 	Issues   int      `json:"issues"`

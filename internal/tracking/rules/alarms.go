@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An attribute of an event cannot turn alarms off, because the attribute may be forged.
+// alarms creates issues for dangerous events, such as a successful call that was denied. No
+// attribute of an event turns it off, because the attribute may be forged.
 type alarms struct {
 	draft   *draft
 	journal *journal

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// After maxBehind consecutive events that are much older than the clock, the clock is set back.
+	// The clock is set back after maxBehind consecutive events that are much older than the clock.
 	maxBehind = 20
-	// The times of events more than maxAhead ahead of the clock do not count, unless a second event
+	// Times that are more than maxAhead ahead of the clock are ignored, unless a second event
 	// confirms them.
 	maxAhead = 2 * 365 * day
 )
@@ -27,7 +27,7 @@ type Tenant struct {
 	Tracking []time.Time `json:"tracking,omitempty"`
 	Digest   string      `json:"digest,omitempty"`
 	Digests  int         `json:"digests,omitempty"`
-	// Succeeded counts the calls that had a successful result while no denial was known.
+	// Succeeded counts the calls whose successful result came when no denial of the call was known.
 	Succeeded uint64 `json:"succeeded,omitempty"`
 }
 
@@ -66,7 +66,7 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	}
 }
 
-// isRecord recognises events about other events, such as gaps. These events may come long after the
+// isRecord recognises events about other events, such as lost ones. They may come long after the
 // work, so their times do not move the clock.
 func isRecord(k events.Kind) bool {
 	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed

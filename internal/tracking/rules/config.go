@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Config contains the limits of the rules. The default configuration file, which is in package
-// configfile, explains each limit.
+// Config contains the limits of the rules. Comments in the default configuration file explain them,
+// see package configfile.
 type Config struct {
 	TitlePrefix string   `json:"title_prefix"`
 	Tracked     []string `json:"tracked"`
@@ -49,8 +49,8 @@ type Limit struct {
 	Within time.Duration `json:"within"`
 }
 
-// Signs has thresholds for the measures of a run. Each measure that reaches its threshold adds 1 to
-// [Run.Complexity].
+// Signs contains thresholds for the counts of a run, such as steps and retries. Each count that
+// reaches its threshold adds 1 to [Run.Complexity].
 type Signs struct {
 	Steps   int   `json:"steps"`
 	Retries int   `json:"retries"`

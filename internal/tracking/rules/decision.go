@@ -6,7 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Action is the most important change that a decision makes to an issue, such as create.
+// Action says how a decision changes an issue. If it makes several changes, Action is the most
+// important one.
 type Action string
 
 // The actions, weakest first.
@@ -17,7 +18,7 @@ const (
 	Create Action = "create"
 )
 
-// Decision is the result of the rules for one event.
+// Decision is the result of applying the rules to one event.
 type Decision struct {
 	Tenant   string             `json:"tenant"`
 	Source   string             `json:"source"`
@@ -36,11 +37,11 @@ type Decision struct {
 	Effects  []Effect           `json:"-"` // in order
 }
 
-// Counter is a count and its limit.
+// Counter contains a count and then its limit.
 type Counter [2]int64
 
-// ID returns the id of the issue.decided event for d. A decision that is published again has the
-// same id.
+// ID returns the id of the issue.decided event that publishes d. If d is published again, the id is
+// the same.
 func (d Decision) ID() string {
 	return events.DeriveID(string(events.IssueDecided), d.Tenant, d.Source, d.Event, d.Config)
 }
@@ -57,7 +58,7 @@ func (d Decision) Data() events.IssueDecidedData {
 	}
 }
 
-// Op is the kind of change that an effect makes to an issue, such as create or label.
+// Op says how an effect changes an issue, such as create or label.
 type Op string
 
 // Operations on issues.
@@ -71,7 +72,7 @@ const (
 	OpErase      Op = "erase" // from an erasure order, not from a decision
 )
 
-// Effect is one idempotent operation on one issue.
+// Effect is one change of one issue. It can be repeated without further effect.
 type Effect struct {
 	Op     Op        `json:"op"`
 	ID     string    `json:"id"`

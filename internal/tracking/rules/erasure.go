@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// An Erasure removes texts from the records of a tenant. It is not safe for concurrent use.
+// An Erasure removes the texts of erased events from the stored records of a tenant. It is not safe
+// for concurrent use.
 type Erasure struct {
 	Run    string // run whose texts and names are all erased, or empty
 	Events []string

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
-// Status is the status of an issue, in the terms of Beads.
+// Status is the status of an issue. The values are also statuses of Beads, except Flapping.
 type Status string
 
 // The statuses of an issue.
@@ -21,8 +21,8 @@ const (
 	InProgress Status = "in_progress"
 	Blocked    Status = "blocked"
 	Closed     Status = "closed"
-	// Flapping has no equivalent in Beads. A flapping issue is open there and has the label
-	// "flapping".
+	// Flapping means that the issue is closed and reopened again and again. Beads has no such
+	// status, so the issue is open there and has the label "flapping".
 	Flapping Status = "flapping"
 )
 
@@ -40,7 +40,7 @@ const (
 
 const maxTitle = 500
 
-// Issue is an issue as the rules store it.
+// Issue is the record of an issue that the rules keep.
 type Issue struct {
 	ID          string    `json:"id"`
 	Tenant      string    `json:"tenant"`
@@ -67,7 +67,7 @@ const (
 	RegressionOf   = "regression-of"   // from a new issue to one closed too long ago to be reopened
 )
 
-// Link is a dependency between issues.
+// Link is a dependency on the issue with the given ID.
 type Link struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
@@ -75,9 +75,8 @@ type Link struct {
 
 const idDigits = 13
 
-// ID returns the permanent id of an issue, which is a hash of the texts that identify the issue.
-// The hash includes the length of each text, so that ("a", "bc") and ("ab", "c") have different
-// ids.
+// ID returns the permanent id of an issue, which is a hash of the given texts. The hash includes
+// the length of each text, so that ("a", "bc") and ("ab", "c") have different ids.
 func ID(tenant string, identity ...string) string {
 	h := sha256.New()
 	var length [8]byte

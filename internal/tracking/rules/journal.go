@@ -117,8 +117,8 @@ func (j *journal) describe(id, text string) bool {
 	return true
 }
 
-// retitle changes only the tracker's record, because a person has already changed the title in the
-// issue tracker.
+// retitle changes only the record of the issue, because a person has already changed the title in
+// the issue tracker.
 func (j *journal) retitle(id, title string) { issues.edit(j.draft.records, id).Title = title }
 
 func (r records) status(id string) Status { return issues.view(r, id).Status }

@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The id of a timer is its kind, a slash and the id of what it is about, such as "stall/LINEAGE".
+// Kinds of timers. The id of a timer is the kind, a slash and the id of its subject, such as
+// "stall/LINEAGE".
 const (
 	graceKind  = "hold"   // ends a grace period
 	quietKind  = "quiet"  // ends the flapping of an issue
@@ -16,7 +17,7 @@ const (
 	digestKind = "digest" // updates the description of a digest
 )
 
-// GraceTimers is the id prefix of the timers that end grace periods. During its grace period, a
+// GraceTimers is the prefix of the ids of timers that end grace periods. In its grace period, a
 // failure waits for a later success before it gets an issue.
 const GraceTimers = graceKind + "/"
 
@@ -112,8 +113,8 @@ func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 		case kind == graceKind:
 			p.endGrace(graceSubject(subject), t.At)
 		case kind == stallKind && !f.stalls.inactive(subject, t.At), kind == quietKind && !f.transitions.inactive(subject, t.At):
-			// inactive has set a new time for the timer. The next iteration runs the timer if the
-			// new time is due too.
+			// inactive has set a new time for the timer. If that time has come too, the next
+			// iteration runs the timer.
 		default:
 			due = append(due, t)
 		}

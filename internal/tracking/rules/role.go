@@ -6,7 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Role contains the latest failure and success of one agent role, or of one child run.
+// A Role contains the latest failure and the latest success of one agent role or one child run.
 type Role struct {
 	Unit   string `json:"unit,omitempty"` // result of Run.unit. Empty for a root
 	Name   string `json:"name,omitempty"`

@@ -7,8 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Stamp is the position of an event. Stamps are ordered by event time, and at equal times by
-// arrival.
+// A Stamp is the time of an event and its number in the order of arrival. Stamps are ordered by
+// time first.
 type Stamp struct {
 	At time.Time `json:"at,omitzero"`
 	N  uint64    `json:"n,omitempty"` // number in the order of arrival, or 0 without an event
@@ -45,7 +45,7 @@ func (a fact) latest(b fact) fact {
 	return a
 }
 
-// Run has the recorded facts about a run.
+// Run contains the recorded facts about a run of an agent.
 type Run struct {
 	ID         string    `json:"id"`
 	Type       string    `json:"type,omitempty"`
@@ -90,7 +90,7 @@ type Failing struct {
 	At      Stamp  `json:"at"`
 }
 
-// Step contains the data of the latest step.finished event of a step.
+// Step contains the data of the latest step.finished event of one step.
 type Step struct {
 	At     Stamp    `json:"at,omitzero"`
 	Done   Stamp    `json:"done,omitzero"` // latest completion
@@ -102,8 +102,8 @@ type Step struct {
 
 var steps = table[Step]{"step", func(s *Step) { s.Left = slices.Clone(s.Left) }}
 
-// StepKey returns a key for the step that a step.finished event reports. If the event has no step
-// id, the key is derived from the event id. For other events, StepKey returns "".
+// StepKey returns a key for the step that ended with a step.finished event. The key is derived from
+// the step id, or from the event id if there is no step id. For other events, StepKey returns "".
 func StepKey(e events.Event) string {
 	if e.Kind() != events.StepFinished {
 		return ""
@@ -118,9 +118,9 @@ func stepID(run, step string) string { return run + "\n" + step }
 
 const maxRoles = 32
 
-// Complexity returns the highest complexity that the events of the run declare. Without a declared
-// complexity, it is 1 plus the number of counts, such as steps and retries, that reach their
-// threshold in signs.
+// Complexity returns the highest complexity that the events of the run state. If they state none,
+// it is 1 plus the number of counts, such as steps and retries, that reach their threshold in
+// signs.
 func (r *Run) Complexity(signs Signs) int {
 	if r.Declared > 0 {
 		return r.Declared

@@ -11,8 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A State contains the records of the rules in memory. It loads a record from its [Store] at the
-// first use. The zero State is empty and has no Store. A State is not safe for concurrent use.
+// A State contains the records on which the rules base their decisions. It loads a record from its
+// [Store] at the first use. The zero State is empty and has no Store. A State is not safe for
+// concurrent use.
 type State struct {
 	store  Store
 	cells  map[Key]*cell
@@ -33,14 +34,14 @@ type cell struct {
 // NewState returns a State that loads records from store. With nil, all records stay in memory.
 func NewState(store Store) *State { return &State{store: store} }
 
-// Considered reports whether the rules make a decision on every event of kind k.
+// Considered reports whether the rules make a decision about every event of this kind.
 func Considered(k events.Kind) bool {
 	return strings.HasPrefix(string(k), "run.") || k == events.StepFinished || k == events.Error ||
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
-// IsRecognised reports whether a State ignores a repeated event of kind k because it knows the
-// event id. For other kinds, the caller must detect repetitions by sequence numbers.
+// IsRecognised reports whether a State itself ignores a repeated event of this kind, because it
+// knows the event id. For other kinds, the caller must detect repetitions by sequence numbers.
 func IsRecognised(k events.Kind) bool {
 	switch k { //nolint:exhaustive // the other kinds only move the clock
 	case events.ToolBefore, events.Approval, events.ToolResult, events.IssueDecided, events.AuditAccessed:
@@ -49,7 +50,7 @@ func IsRecognised(k events.Kind) bool {
 	return Considered(k)
 }
 
-// Apply updates s with the event e and returns the new decisions. They are decisions on e, and on
+// Apply applies the rules to the event e and returns the new decisions. They are about e, and about
 // earlier failures that have waited long enough for a success. After an error, s is unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
@@ -67,8 +68,8 @@ func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error
 	return decisions, nil
 }
 
-// Release decides all failures that still wait for a success, and returns the decisions. Call it at
-// the end of a complete history. No other timers are run.
+// Release decides about all failures that still wait for a success. Call it at the end of a
+// complete history. No other timers are run.
 func (s *State) Release(c Config) (decisions []Decision, err error) {
 	err = s.atomically(func() error {
 		r := registers.get(records{state: s}, "")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Key identifies one record in the state of a tenant.
+// A Key identifies one stored record of a tenant.
 type Key struct{ Tenant, Kind, ID string }
 
 // Compare orders keys by tenant, kind and id.
@@ -13,20 +13,20 @@ func (k Key) Compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.Tenant, other.Tenant), cmp.Compare(k.Kind, other.Kind), cmp.Compare(k.ID, other.ID))
 }
 
-// IssueKind is the [Key] kind of records that contain an [Issue].
+// IssueKind is the Kind in the [Key] of a record that contains an [Issue].
 const IssueKind = "issue"
 
-// A Store loads the stored records and timers of a State. The newest changes may be missing in the
-// Store, because the State has them in memory.
+// A Store loads the stored records and timers of a State. It need not contain the newest changes,
+// because the State has them in memory.
 type Store interface {
-	// Load returns the JSON of a record, or nil.
+	// Load returns the JSON of a record, or nil if there is no such record.
 	Load(Key) ([]byte, error)
 	// Timers returns at most limit timers that are due at the given time, ordered by time and id.
 	Timers(tenant string, at time.Time, limit int) ([]Timer, error)
 }
 
-// A Timer makes the rules act at a time, such as the end of a wait. The time is compared with the
-// clock in [Tenant], which follows event times.
+// A Timer makes the rules act at a given time, such as the end of a wait. The time is compared with
+// the clock in [Tenant], which follows the times of events.
 type Timer struct {
 	Tenant string
 	ID     string // unique per tenant
@@ -37,7 +37,7 @@ func (t Timer) compare(other Timer) int {
 	return cmp.Or(t.At.Compare(other.At), cmp.Compare(t.ID, other.ID))
 }
 
-// Stored is a record as it is stored, under its key and as JSON.
+// Stored is the JSON of a record together with its key.
 type Stored struct {
 	Key
 	JSON []byte // nil if deleted

@@ -24,10 +24,10 @@ type register struct {
 
 var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
 
-// Methods of a table return no errors, because an error of the store makes the whole Apply fail.
+// The methods of a table return no errors. If the store fails, the whole Apply fails.
 type table[T any] struct {
 	kind string
-	// unshare clones the slices of a copied record, so that changes do not affect the original.
+	// unshare clones the slices in a copy of a record, so that changes do not affect the original.
 	unshare func(*T)
 }
 
@@ -48,7 +48,7 @@ func (t table[T]) in(c *cell) *T {
 	return value
 }
 
-// The caller may change the returned copy only during the current Apply.
+// edit returns a copy that the caller may change until the current Apply ends.
 func (t table[T]) edit(r records, id string) *T {
 	s, key := r.state, Key{r.tenant, t.kind, id}
 	old := t.in(t.cell(s, key))

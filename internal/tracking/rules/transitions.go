@@ -60,7 +60,7 @@ func (t *transitions) flaps(issue *Issue, c *course) bool {
 	c.Reopened = append(within(c.Reopened, d.stamp.At, max(fast.Within, slow.Within)+1), d.stamp.At)
 	recent, limit := len(within(c.Reopened, d.stamp.At, fast.Within+1)), fast
 	d.count("reopenings", recent, fast.Most)
-	// A configuration from before the second limit has none.
+	// slow.Most is 0 in a configuration of a version that did not have this limit.
 	if all := len(within(c.Reopened, d.stamp.At, slow.Within+1)); recent < fast.Most && slow.Most > 0 {
 		recent, limit = all, slow
 		d.count("relapses", all, slow.Most)

@@ -13,7 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/configfile"
 )
 
-// LoadConfig reads the limits of the rules from a file. Its error has the position of a mistake.
+// LoadConfig reads the limits of the rules from a file. The error for a mistake in the file states
+// its position.
 func LoadConfig(path string) (c rules.Config, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A Fold applies events to the rules and writes the decisions to a database, in a transaction of
+// A Fold applies the rules to events and writes the decisions to a database, in a transaction of
 // the caller. It keeps the state in memory until Flush. A Fold is not safe for concurrent use.
 type Fold struct {
 	conn   *sqlite.Conn
@@ -47,9 +47,9 @@ func (e *DataError) Error() string {
 // Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Cause }
 
-// Take applies the event e, which the tracker received at the time at, and writes the new
-// decisions. If e has invalid data, Take returns a [*DataError] and changes nothing. The caller can
-// then continue.
+// Take applies the rules to an event and writes the new decisions. The parameter at is the time
+// when the tracker received the event. If the data of the event is invalid, Take returns a
+// [*DataError] and changes nothing. The caller can then continue.
 func (f *Fold) Take(e events.Event, at time.Time) error {
 	decisions, err := f.state.Apply(e, f.config)
 	if f.back.err != nil {
@@ -67,7 +67,7 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	return f.save(decisions)
 }
 
-// Release decides all failures that still wait for a success. Call it after the last event.
+// Release decides about all failures that still wait for a success. Call it after the last event.
 func (f *Fold) Release() error {
 	decisions, err := f.state.Release(f.config)
 	if f.back.err != nil {

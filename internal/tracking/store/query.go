@@ -13,7 +13,7 @@ func Run(conn *sqlite.Conn, query string, args ...any) error {
 	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args})
 }
 
-// Each calls row for each row of a query. It stops at the first error.
+// Each calls the function row for each result of a query. It stops at the first error.
 func Each(conn *sqlite.Conn, row func(*sqlite.Stmt) error, query string, args ...any) error {
 	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: row})
 }
@@ -24,7 +24,8 @@ func Exists(conn *sqlite.Conn, query string, args ...any) (found bool, err error
 	return found, err
 }
 
-// Records decodes the first column of each row and calls do, until an error.
+// Records decodes the JSON in the first column of each row and calls do with it. It stops at the
+// first error.
 func Records[T any](conn *sqlite.Conn, do func(T) error, query string, args ...any) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error {
 		var v T
@@ -39,7 +40,7 @@ func one[T any](conn *sqlite.Conn, v *T, query string, args ...any) error {
 	return Records(conn, func(found T) error { *v = found; return nil }, query, args...)
 }
 
-// Save runs a statement with args and the JSON of v as the last argument.
+// Save runs a statement with args and, as the last argument, the JSON of v.
 func Save(conn *sqlite.Conn, v any, query string, args ...any) error {
 	data, err := json.Marshal(v)
 	if err != nil {

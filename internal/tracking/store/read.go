@@ -9,29 +9,30 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// An Order is an SQL expression by which a query sorts issues.
+// An Order is an SQL expression that sorts issues.
 type Order string
 
 // The orders of issues.
 const (
 	ByID Order = "tenant, id"
-	// ByMaking orders issues by creation time. Issues with the same time are in the order in which
+	// ByMaking sorts issues by creation time. Issues with the same time are in the order in which
 	// the tracker created them.
 	ByMaking Order = "julianday(json_extract(record, '$.created')), (SELECT min(e.seq) FROM effect e WHERE e.issue = record.id), id"
 )
 
-// EachIssue calls do for each issue of a tenant, or of all tenants if it is empty, until an error.
+// EachIssue calls do for each issue of a tenant. If the tenant is empty, it does so for the issues
+// of all tenants. It stops at the first error.
 func EachIssue(conn *sqlite.Conn, tenant string, order Order, do func(rules.Issue) error) error {
 	return Records(conn, do, "SELECT record FROM record WHERE kind = 'issue' AND (?1 = '' OR tenant = ?1) ORDER BY "+string(order), tenant)
 }
 
-// Find returns an issue, or the zero Issue.
+// Find returns the issue with the given id. If there is none, it returns the zero Issue.
 func Find(conn *sqlite.Conn, tenant, id string) (found rules.Issue, err error) {
 	err = one(conn, &found, "SELECT record FROM record WHERE kind = 'issue' AND tenant = ? AND id = ?", tenant, id)
 	return found, err
 }
 
-// EachOccurrence calls do with the id of each event that an issue covers, in the order of event
+// EachOccurrence calls do with the id of each event that an issue is about, in the order of event
 // times. It stops at the first error.
 func EachOccurrence(conn *sqlite.Conn, tenant, id string, do func(event string) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error { return do(stmt.ColumnText(0)) },
@@ -46,7 +47,8 @@ type Effect struct {
 	Refused string // why the backend refused the effect, or empty
 }
 
-// EachEffect calls do for each effect on an issue in the order of creation, until an error.
+// EachEffect calls do for each change of an issue, in the order of creation. It stops at the first
+// error.
 func EachEffect(conn *sqlite.Conn, tenant, id string, do func(Effect) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error {
 		e := Effect{Event: stmt.ColumnText(1), Refused: stmt.ColumnText(2)}
@@ -58,7 +60,7 @@ func EachEffect(conn *sqlite.Conn, tenant, id string, do func(Effect) error) err
 		"WHERE e.issue = ? AND e.tenant = ? ORDER BY e.seq", id, tenant)
 }
 
-// Tenants returns the tenants with decisions, sorted.
+// Tenants returns the tenants that have decisions in the database, sorted by name.
 func Tenants(conn *sqlite.Conn) (list []string, err error) {
 	err = Each(conn, func(stmt *sqlite.Stmt) error {
 		list = append(list, stmt.ColumnText(0))

@@ -12,8 +12,8 @@ import (
 // File returns the path of the tracker's database.
 func File(dataDir string) string { return filepath.Join(dataDir, "tracker", "tracker.db") }
 
-// Schema returns the schema of the tracker's database, with the SQL statements in extra. If you
-// change a table, increase Version. Trackers then rebuild their database.
+// Schema returns the schema of the tracker's database. extra contains further SQL statements. If
+// you change a table, increase Version. Trackers then rebuild their database.
 func Schema(extra string) projection.Schema {
 	return projection.Schema{Name: "tracker", Version: 4, Tables: tables + extra}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// Sorting is the layout of times in the database. Their order as texts is their order in time.
+// Sorting is the layout of times in the database, as in [time.Time.Format]. Texts with this layout
+// sort in the order of time.
 const Sorting = "2006-01-02T15:04:05.000000000Z"
 
 // Sortable formats t in UTC in the layout [Sorting], so that texts sort in the order of time.

@@ -25,8 +25,8 @@ type answer struct {
 	Time   time.Time `json:"time"` // of the order
 }
 
-// answers returns true if the auditor uses another data directory. This key file exists only in the
-// auditor's directory.
+// answers returns true if the auditor uses another data directory. The auditor's directory contains
+// this key file.
 func (o Options) answers() bool {
 	_, err := os.Stat(filepath.Join(o.DataDir, "keys", "ledger.key"))
 	return err != nil
@@ -44,8 +44,8 @@ func (b *batch) answer(o ledger.Order, rule string) error {
 	return store.Run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, 'answer', 0, ?)", a.Tenant, a.ID, string(text))
 }
 
-// No answers are sent before the whole stream has been read, because the stream may already contain
-// the same answers.
+// answers returns nothing until the whole stream has been read, because the stream may already
+// contain the same answers.
 func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	if !s.caught.Load() {
 		return nil, nil
@@ -63,7 +63,8 @@ func (s *settler) answers(ctx context.Context) (due []answer, err error) {
 	return due, err
 }
 
-// Call send only when no file contains the erased texts any more.
+// send publishes the answers to orders to erase data. Call it only when no file contains the erased
+// texts any more.
 func (s *settler) send(ctx context.Context, due []answer) error {
 	if len(due) == 0 {
 		return nil

@@ -17,7 +17,7 @@ const (
 
 type backend interface {
 	Workspace(tenant string) beads.Backend
-	// Flush makes all changes durable. Only then are effects marked as settled, so that a crash
+	// Flush makes all changes durable. The tracker then marks the changes as done, so that a crash
 	// loses none.
 	Flush(ctx context.Context) error
 	// Export writes the changed issues to the workspaces. The backend sets its own deadlines, so

@@ -49,8 +49,8 @@ func (b *batch) fold(m consume.Message) error {
 	}
 	err = b.state.Take(e, m.Stored)
 	if _, ok := errors.AsType[*store.DataError](err); ok {
-		// Do not quote the error, because it may contain data of the event. That data must not get
-		// into a dead letter.
+		// Do not quote the error, because it may contain data of the event. A dead letter must not
+		// contain such data.
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
 	return err

@@ -22,8 +22,8 @@ const (
 	// clockGrace is how long a due timer waits for earlier events. After that time, a clock.ticked
 	// event is published.
 	clockGrace = 2 * time.Second
-	// clockQuiet is the time without events after which the wall clock advances a tenant.
-	// Otherwise, the wall clock would be far ahead during an import of old events.
+	// clockQuiet is how long a tenant must be without events before its clock follows the wall
+	// clock. Otherwise, the wall clock would be far ahead during an import of old events.
 	clockQuiet = 5 * time.Second
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Actions that close an issue.
+// Values of Closing.Action.
 const (
 	ActionClosed     = "closed"
 	ActionNotPlanned = "not_planned"
@@ -31,7 +31,7 @@ type CloseRequest struct {
 	Wait          time.Duration // how long to wait for a running tracker
 }
 
-// Closing describes what [Close] has done.
+// Closing describes how [Close] has closed an issue.
 type Closing struct {
 	Issue  string       `json:"issue"`
 	Tenant string       `json:"tenant"`
@@ -43,8 +43,8 @@ type Closing struct {
 	Status rules.Status `json:"status"` // status of the issue when Close returns
 }
 
-// Close closes an issue for a person and waits for the decision of a running tracker. Without one,
-// the next tracker closes the issue.
+// Close closes an issue for a person and waits until a running tracker has decided about the
+// request. If no tracker is running, the next one closes the issue.
 func Close(ctx context.Context, dataDir string, c CloseRequest) (Closing, error) {
 	issue, err := find(ctx, dataDir, c.Tenant, c.Issue)
 	if err != nil {

@@ -17,12 +17,12 @@ const editsName = "edits"
 
 const editSource = "/tracker/edits"
 
-// EditOutbox returns the outbox in which commands store people's edits.
+// EditOutbox returns the path of the outbox in which commands store people's edits of issues.
 func EditOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", editsName) }
 
 var editRedactor = sync.OnceValues(func() (*redact.Redactor, error) { return redact.New(redact.Options{}) })
 
-// The name of an assignee is not redacted, because the edit is about that name.
+// setEdit does not redact the name of an assignee, because the edit is about that name.
 func setEdit(e *events.Event, d events.IssueEditedData) error {
 	if d.Action != string(beads.ActionAssigned) && d.Value != "" {
 		r, err := editRedactor()
@@ -48,7 +48,7 @@ func setEdit(e *events.Event, d events.IssueEditedData) error {
 // RecordEdit stores a person's edit of an issue as an event. It redacts secrets and personal data.
 //
 // When RecordEdit returns, the event is in an outbox on disk. If no tracker is running, the next
-// one applies the edit. Several processes may call RecordEdit concurrently.
+// one applies the edit. RecordEdit is safe for concurrent use by several processes.
 func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEditedData) (events.Event, error) {
 	d.User = osuser.Current()
 	e, err := events.New(events.IssueEdited, editSource, d)

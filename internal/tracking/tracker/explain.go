@@ -23,21 +23,21 @@ import (
 type Explanation struct {
 	Subject string `json:"subject"`
 	Issue   *Issue `json:"issue,omitempty"`
-	// Decisions contains the decisions that changed Issue. Without an issue, it contains the
-	// decisions on the event.
+	// Decisions contains the decisions that changed Issue. If Issue is not set, it contains the
+	// decisions about the event.
 	Decisions    []Reasoning `json:"decisions"`
 	Others       int         `json:"others,omitempty"`
 	Unconsidered string      `json:"unconsidered,omitempty"`
 }
 
-// Reasoning is a decision together with the id of its issue.decided event.
+// Reasoning is a decision together with the id of the event that published it.
 type Reasoning struct {
 	ID string `json:"id"` // id of the issue.decided event
 	rules.Decision
 }
 
-// Why explains the issue or event with this id, from the files in dataDir. If they contain neither,
-// the error wraps [ErrNotFound].
+// Why explains the issue or event with this id. It reads the files in dataDir. If there is no such
+// issue or event, the error wraps [ErrNotFound].
 func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err error) {
 	err = store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		x, err = Explain(conn, tenant, id)
@@ -149,7 +149,7 @@ func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, erro
 	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", oneLine(id), entry.Kind), nil
 }
 
-// NotConsidered returns a text for a person who asks about an event on which the rules never
+// NotConsidered returns a message for a person who asks about an event on which the rules never
 // decide.
 func NotConsidered(id string, kind events.Kind) string {
 	if kind == events.IssueDecided {

@@ -18,7 +18,8 @@ import (
 
 const maxUnsigned = 1000
 
-// HasOrderKey reports whether the tracker knows a key that signs erasure orders.
+// HasOrderKey reports whether the tracker knows the key that verifies signed instructions to erase
+// data.
 func (o Options) HasOrderKey() (bool, error) {
 	key, err := o.orderKey()
 	return key != nil, err
@@ -36,8 +37,8 @@ func (o Options) orderKey() (note.Verifier, error) {
 	return v, err
 }
 
-// keyOrders reads key changes from the files of an auditor on this machine, because the files can
-// be newer than the stream.
+// keyOrders reads changes of the auditor's key from its files on this machine, because the files
+// can be newer than the stream.
 func (o Options) keyOrders(tenant string) ([]string, error) {
 	if o.OrderKey != "" {
 		return nil, nil

@@ -16,16 +16,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// ErrBeginning means that old events, from which the tracker created issues, are no longer in the
-// stream.
+// ErrBeginning means that the stream no longer contains old events from which the tracker created
+// issues.
 var ErrBeginning = errors.New("the stream has lost its first messages")
 
 // RebuildOptions configures [Rebuild].
 type RebuildOptions struct {
 	Options // Rebuild ignores Drain
 
-	// Partial allows a rebuild from a stream that no longer contains all events that have
-	// decisions.
+	// Partial allows a rebuild even if the stream no longer contains all events on which the
+	// tracker decided.
 	Partial bool
 }
 
@@ -35,8 +35,8 @@ type Rebuilt struct {
 	Events uint64   `json:"events"`
 	Gained []string `json:"gained"`
 	Lost   []string `json:"lost"` // issues that no longer exist
-	// Gone counts events that have a decision but are no longer in the stream. It is -1 if the old
-	// database is unreadable.
+	// Gone counts the events on which the tracker decided and that the stream no longer contains.
+	// It is -1 if the old database is unreadable.
 	Gone int64 `json:"gone"`
 }
 

@@ -137,8 +137,8 @@ func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// The status is set directly, because the backend would ignore the rebuilt effects, whose times are
-// too old.
+// correct sets the status of issues directly, because the backend would ignore the rebuilt changes,
+// whose times are too old.
 func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.changed {
 		w := r.backend.Workspace(m.tenant)
@@ -167,7 +167,8 @@ func (r *rebuilding) correct(ctx context.Context) error {
 	return r.backend.Flush(ctx)
 }
 
-// swap requires a closed new database, and an empty write-ahead log of the old one.
+// The new database must be closed before swap is called, and the write-ahead log of the old one
+// must be empty.
 func swap(newPath, oldPath string) error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(oldPath + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -11,8 +11,8 @@ import (
 
 var errOtherScope = errors.New("the issues here belong to another choice of tenants")
 
-// A database that was filled for another tenant is rejected, because events of this tenant may be
-// missing in it.
+// bindTenant rejects a database that was filled for another tenant, because events of this tenant
+// may be missing in it.
 func bindTenant(conn *sqlite.Conn, tenant string) error {
 	have, err := texts(conn, "SELECT tenant FROM scope")
 	switch {

@@ -48,7 +48,8 @@ type settler struct {
 }
 
 type outbox interface {
-	// Append stores the event durably. For a repeated id, it returns [publish.ErrDuplicate].
+	// Append stores the event durably. If an event with the same id is stored already, it returns
+	// [publish.ErrDuplicate].
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
@@ -216,8 +217,8 @@ func (s *settler) publishCaught(ctx context.Context) error {
 	return nil
 }
 
-// Answers are sent only if all effects are settled, because pending effects may contain erased
-// texts.
+// exportAndSend sends answers only if all changes of issues are complete, because pending changes
+// may contain erased texts.
 func (s *settler) exportAndSend(ctx context.Context, erased, settled bool, due []answer) error {
 	if err := s.export(ctx, erased); err != nil || !settled {
 		return err

@@ -48,8 +48,8 @@ type Refusal struct {
 	Reason string    `json:"reason"`
 }
 
-// Show returns an issue with its history from the files in dataDir. If the issue is missing, the
-// error wraps [ErrNotFound].
+// Show returns an issue with its history. It reads the files in dataDir. If there is no such issue,
+// the error wraps [ErrNotFound].
 func Show(ctx context.Context, dataDir, tenant, id string) (Details, error) {
 	d := Details{Events: []string{}, Transitions: []Transition{}, Edits: []PersonEdit{}}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) (err error) {

@@ -41,7 +41,7 @@ func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end con
 }
 
 type backlogCounter interface {
-	// Backlog returns the number of issues whose changes are not completely in their workspace.
+	// Backlog returns the number of issues whose workspace does not yet contain all changes.
 	Backlog(ctx context.Context) (int, error)
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// These functions format JSON results. The command line formats its output differently, with
-// functions of its own.
+// The functions in this file format texts in JSON results. The command line has separate functions
+// for its output.
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

@@ -27,7 +27,7 @@ var schema = store.Schema(beads.Schema)
 
 const stopTimeout = 10 * time.Second
 
-// DefaultSettleTimeout is the default of Options.SettleTimeout.
+// DefaultSettleTimeout is the value of [Options.SettleTimeout] if it is zero.
 const DefaultSettleTimeout = time.Minute
 
 // Options configures a tracker. Broker and DataDir are required.
@@ -39,23 +39,24 @@ type Options struct {
 	Config  rules.Config // zero means the default
 	Logger  *slog.Logger
 
-	// OrderKey is the public key that verifies signed orders of the ledger. Empty means the key of
-	// the auditor in DataDir.
+	// OrderKey is the public key that verifies the signed instructions of an auditor, such as to
+	// erase data. Empty means the key of the auditor in DataDir.
 	OrderKey string
 
-	// Backend is [EmbeddedBackend] or [BDBackend]. Empty means EmbeddedBackend.
+	// Backend is the name of the backend that stores the issues, [EmbeddedBackend] or [BDBackend].
+	// Empty means EmbeddedBackend.
 	Backend string
 	// BD is the path of the Beads CLI. Empty means bd in PATH.
 	BD string
 
-	// SettleTimeout limits how long a drain waits for a backend that accepts no changes. Zero means
-	// DefaultSettleTimeout.
+	// SettleTimeout limits how long Run with Drain waits for a backend that accepts no changes.
+	// Zero means DefaultSettleTimeout.
 	SettleTimeout time.Duration
 
 	Heartbeat time.Duration // of the outboxes, as in [publish.Options]
 
-	// Progress is called with the position in the stream. While the tracker cannot read, Err
-	// contains the reason. All calls come from one goroutine.
+	// Progress is called with the position in the stream. While the tracker cannot read the stream,
+	// Err contains the reason. All calls come from one goroutine.
 	Progress func(consume.Progress)
 
 	onHole func(consume.Gap) // receives ranges of messages that the stream lost before the tracker read them
@@ -92,12 +93,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run reads the stream and creates and updates issues until ctx ends. It then completes changes of
-// issues for at most ten seconds and returns nil. If another process uses the tracker's files, Run
+// Run reads the stream and creates and updates issues until ctx ends. It then completes pending
+// changes for at most ten seconds and returns nil. If another process uses the tracker's files, Run
 // waits for it.
 //
-// With Drain, Run ends after the events that are in the stream at the start. It decides each
-// failure that has waited long enough by the system clock.
+// With Drain, Run ends after the events that are in the stream at the start. It then decides about
+// each failure that has waited long enough by the system clock.
 func Run(ctx context.Context, opts Options) (err error) {
 	if err := opts.Validate(); err != nil {
 		return fmt.Errorf("tracker: %w", err)
@@ -153,8 +154,7 @@ func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	return publish.Open(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: filepath.Join(opts.DataDir, "outbox", Name), Journal: publish.JournalDir(opts.DataDir), Name: Name,
 		Redactor: publish.NoRedaction, // decisions contain only names
-		// The tracker counts a decision in the outbox as published, so a crash must not lose the
-		// decision.
+		// A decision in the outbox counts as published, so a crash must not lose it.
 		Durability: publish.DiskDurability, Full: publish.Block, Unique: true, Heartbeat: opts.Heartbeat,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 		Issuer: broker.Issuer(opts.DataDir, opts.Logger),

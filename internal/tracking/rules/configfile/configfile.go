@@ -83,7 +83,7 @@ func Read(r io.Reader) (rules.Config, error) {
 	return Parse(data)
 }
 
-// Parse is like [Read] for a file in memory.
+// Parse is like [Read], but for the content of a file.
 func Parse(data []byte) (rules.Config, error) {
 	if len(data) > maxBytes {
 		return rules.Config{}, &Error{1, 1, fmt.Sprintf("more than %d bytes", maxBytes)}

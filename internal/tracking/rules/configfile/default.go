@@ -12,7 +12,7 @@ import (
 
 const day = 24 * time.Hour
 
-// Default returns the default configuration file. A comment explains each limit.
+// Default returns the content of the default configuration file. Its comments explain each limit.
 func Default() string {
 	c := rules.DefaultConfig()
 	var b strings.Builder

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Identity returns the normal form of an error in the agent's work. Two errors with the same normal
-// form, run type, role and target are the same failure.
+// Identity returns the normal form of an error in the agent's work. Two errors are the same failure
+// if this form, the run type, the role and the target are equal.
 func Identity(class, text string) string {
 	words := classWords(class)
 	name := Normalise(strings.Join(words, " "))
@@ -52,7 +52,7 @@ func failedTest(text string) string {
 	return strings.ToLower(names[0])
 }
 
-// ByPerson reports whether an error means that a person interrupted or refused the work.
+// ByPerson reports whether the error says that a person interrupted or refused the work.
 func ByPerson(class, text string) bool {
 	switch strings.Join(classWords(class), " ") {
 	case "keyboard interrupt", "user interrupt", "user interrupted", "user aborted", "user abort", "user cancelled", "user canceled",
@@ -63,7 +63,7 @@ func ByPerson(class, text string) bool {
 	return byPerson.MatchString(text) || strings.Contains(text, " by ") && noApproval.MatchString(text)
 }
 
-// noApproval needs a person after "by", because a policy can deny an approval too.
+// noApproval matches only if a person follows "by", because a policy can deny an approval too.
 var noApproval = regexp.MustCompile(`(?i)^\W{0,3}(?:error: |the )?(?:\w+ ){0,2}(?:approval|permission|confirmation|consent|sign-?off|authori[sz]ation|` +
 	`(?:change|tool|deploy(?:ment)?|access|edit|merge|release)(?: (?:request|call|use))?|request|command|plan|edit|action)\W(?:was |has been |is )?` +
 	`(?:denied|rejected|declined|refused|withheld|turned down|not given|not granted|vetoed)\W(?:\w+ ){0,2}?by (?:the |a |an |our |my )?` +

@@ -14,8 +14,8 @@ const (
 	maxRaw    = 4000 // maximum length of the input
 )
 
-// These numbers are part of an error, such as exit codes. Two errors with different numbers are
-// different.
+// kept matches numbers that distinguish errors, such as exit codes. Normalise does not replace
+// them.
 var kept = regexp.MustCompile(strings.Join([]string{
 	`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]*\d{1,3}\b`,
 	`\breturned(?: code| status)? \d{1,3}\b`,
@@ -63,7 +63,7 @@ var (
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )
 
-// hide replaces digits that must stay unchanged by private characters, and show restores the
+// hide replaces digits by private characters, so that they stay unchanged. show restores the
 // digits.
 var (
 	hide = strings.NewReplacer("0", "\ue000", "1", "\ue001", "2", "\ue002", "3", "\ue003", "4", "\ue004",

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Kinds of infrastructure failures. Each tenant has one issue for each kind, whatever the error
-// messages say.
+// Kinds of infrastructure failures. Each tenant has one issue for each kind, independent of the
+// error messages.
 const (
 	Unavailable = "provider_unavailable" // the model provider does not answer
 	Limited     = "provider_limit"       // a rate limit, a quota or the credit is used up
@@ -19,8 +19,9 @@ const (
 // Infrastructure returns the kind of an infrastructure failure, such as a rate limit. It returns ""
 // if the failure belongs to the agent's work.
 //
-// class is the error class that the event states. A class with a phrase from ordinary belongs to
-// the work. A class with a phrase from own is infrastructure, and the class is the kind.
+// class is the error class that the event states. If it contains a phrase in ordinary, the failure
+// belongs to the work. If it contains a phrase in own, the failure is one of the infrastructure,
+// and class is its kind.
 func Infrastructure(class, text string, own, ordinary []string) string {
 	words := classWords(class)
 	has := func(phrase string) bool { return contains(words, phrase) }
@@ -102,7 +103,7 @@ var wrappers = []struct {
 	{Unavailable, regexp.MustCompile(`^(?:openai|anthropic|litellm)(?:\.\w+)*\.(?:APIConnectionError|APITimeoutError|Timeout|InternalServerError|ServiceUnavailableError|OverloadedError)\b`)},
 }
 
-// These patterns recognise error pages of a gateway. An error page counts only if the error has no
+// These patterns recognise the error page of a gateway. Such a page counts only if the error has no
 // class and names no other host.
 var (
 	body = regexp.MustCompile(`(?is)^\W{0,3}(?:error:? |http(?:/[\d.]+)? |api ?error:? |unexpected status(?: code)?:? )*(?:<!doctype html>\s*|<html>.{0,100}<title>)?(?:<[^>]*>\s*)*` +

@@ -1,5 +1,5 @@
 // Package metadata reads the metadata and the summaries of events. Each function accepts several
-// types of values, because clients choose them.
+// types of values, because clients choose the types.
 package metadata
 
 import (
@@ -38,8 +38,9 @@ func Amount(v any) int {
 	return Number(v)
 }
 
-// Remaining returns the items that a partial success has left undone. partial reports whether the
-// run was a partial success. If the metadata has partial_success: false, listed items are ignored.
+// Remaining returns the items that a run with a partial success has not done. partial reports
+// whether the run was a partial success. If the metadata has partial_success: false, listed items
+// are ignored.
 func Remaining(metadata map[string]any) (items []string, partial bool) {
 	for _, name := range []string{"remaining", "remaining_items", "partial_success"} {
 		items = append(items, listed(metadata[name])...)
@@ -126,7 +127,7 @@ func FirstSentence(text string) string {
 	return deferred.Clean(strings.TrimRight(strings.TrimSpace(line), ".:"), 200)
 }
 
-// Name returns a text or number as a name. For other types, it returns "".
+// Name returns a text or a number as a text. For other types, it returns "".
 func Name(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Likeness selects which properties [Canon] includes in the comparison of two outcomes.
+// Likeness selects the properties of issues that [Canon] compares.
 type Likeness struct {
 	Titles      bool
 	Transitions bool // all statuses of an issue instead of only the last one

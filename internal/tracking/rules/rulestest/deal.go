@@ -15,8 +15,7 @@ import (
 // Epoch is the time of second 0 in every scenario.
 var Epoch = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
-// Delivery is a step of a test history. It delivers an event to the tracker, or restarts the
-// tracker.
+// Delivery is one step of a test. It delivers an event to the tracker, or restarts the tracker.
 type Delivery struct {
 	Event   events.Event
 	Restart bool

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Verdict compares an [Outcome] with the labels of a scenario.
+// Verdict is the result of comparing an [Outcome] with the issues that a scenario expects.
 type Verdict struct {
 	Right    int // expected issues with the expected end
 	Issues   int // issues in the outcome
@@ -21,10 +21,10 @@ func (v *Verdict) Add(other Verdict) {
 	v.Wanted += other.Wanted
 }
 
-// Precision returns how many of the created issues were expected, as a share of all created issues.
+// Precision returns the share of the created issues that were expected, from 0 to 1.
 func (v Verdict) Precision() float64 { return share(v.Right, v.Issues) }
 
-// Recall returns how many of the expected issues were created, as a share of all expected issues.
+// Recall returns the share of the expected issues that were created, from 0 to 1.
 func (v Verdict) Recall() float64 { return share(v.Right, v.Wanted) }
 
 func share(n, of int) float64 {

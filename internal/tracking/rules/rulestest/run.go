@@ -12,14 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Outcome contains the issues and decisions for a history, in the JSON format of the command
-// whatif.
+// Outcome contains the issues and decisions that the rules create for a history.
 type Outcome struct {
 	Issues    []Issue    `json:"issues"`
 	Decisions []Decision `json:"decisions"`
 }
 
-// Issue contains one issue of an [Outcome]. The fields have the JSON format of the command whatif.
+// Issue is an issue in an [Outcome], in the JSON format of the command whatif.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`
@@ -39,8 +38,7 @@ type Transition struct {
 	Event string    `json:"event"`
 }
 
-// Decision contains one decision of an [Outcome]. The fields have the JSON format of the command
-// whatif.
+// Decision is a decision in an [Outcome], in the JSON format of the command whatif.
 type Decision struct {
 	Event  string   `json:"event"`
 	Action string   `json:"action"`
@@ -49,9 +47,9 @@ type Decision struct {
 	Issues []string `json:"issues"`
 }
 
-// Events returns the events of a list of deliveries as they were sent. For an edit, Events looks up
-// the id of the edited issue. Under the configuration c, the rules create this issue from the
-// earlier events.
+// Events returns the events of a list of deliveries as a client would send them. An edit needs the
+// id of the edited issue, so Events applies the rules with the configuration c to the earlier
+// events.
 func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -67,8 +65,8 @@ func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	return plain
 }
 
-// Run applies the rules to a list of deliveries and returns the issues and decisions. A new State
-// begins at each restart, and also after batch() deliveries if batch is not nil.
+// Run applies the rules to a list of deliveries and returns the issues and decisions. It continues
+// with a new State at each restart. If batch is not nil, it also does so after batch() deliveries.
 func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outcome {
 	tb.Helper()
 	r := newRunner(tb, c)

@@ -49,7 +49,7 @@ type Event struct {
 	Value   string `json:"value"`
 }
 
-// Expected is an issue that a person would have filed.
+// Expected describes an issue that a person would have filed.
 type Expected struct {
 	Key      string   `json:"key"`
 	Tenant   string   `json:"tenant"`
@@ -71,8 +71,8 @@ type Limits struct {
 	Issues      int `json:"max_issues"`
 }
 
-// Words are the values that an expected issue may have in a field. In a scenario file, they are one
-// string or a list.
+// Words contains the values that a field of an expected issue may have. In a scenario file, it is
+// one string or a list.
 type Words []string
 
 // UnmarshalJSON decodes a string, a list of strings, or an object with the member "type".

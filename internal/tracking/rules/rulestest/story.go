@@ -15,8 +15,8 @@ import (
 // StoryBegins is the start time of [At], [StepAt] and [Story].
 var StoryBegins = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// At returns an event of a run of the type RESOLVE. The event time is the given number of seconds
-// after [StoryBegins].
+// At returns an event of a run of the type RESOLVE. It occurs the given number of seconds after
+// [StoryBegins].
 func At(tb testing.TB, tenant, run string, seconds int, kind events.Kind, payload any) events.Event {
 	tb.Helper()
 	e := events.Event{
@@ -29,7 +29,8 @@ func At(tb testing.TB, tenant, run string, seconds int, kind events.Kind, payloa
 	return e
 }
 
-// StepAt returns a step.finished event of the agent role CODER. out is the summary of the step.
+// StepAt returns a step.finished event of the agent role CODER. The parameter out is the summary of
+// the step.
 func StepAt(tb testing.TB, tenant, run string, seconds int, name string, status events.StepStatus, out string) events.Event {
 	tb.Helper()
 	e := At(tb, tenant, run, seconds, events.StepFinished, events.StepFinishedData{
@@ -59,14 +60,14 @@ func Story(tb testing.TB) []events.Event {
 	}
 }
 
-// LongStory returns the events of [Story] and one event that is much later. The later event ends
-// the wait of all failures for a success.
+// LongStory returns the events of [Story] and one much later event. By then, no failure waits for a
+// success any more.
 func LongStory(tb testing.TB) []events.Event {
 	tb.Helper()
 	return append(Story(tb), At(tb, "beta", "r2", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
 }
 
-// Fold folds list with a new State under the default configuration.
+// Fold applies the events in list to a new State with the default configuration.
 func Fold(tb testing.TB, list []events.Event) (*rules.State, []rules.Decision) {
 	tb.Helper()
 	s := new(rules.State)

@@ -15,7 +15,7 @@ const (
 	hour        = 3600.0
 )
 
-// World returns a simulated day with 50 agents of four tenants. It expects one issue for each cause
+// World returns the simulated day of 50 agents of four tenants. It expects one issue for each cause
 // of failures, however many runs fail.
 func World(seed uint64) Scenario {
 	w := &world{

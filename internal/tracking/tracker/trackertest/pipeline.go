@@ -28,7 +28,7 @@ func New(tb testing.TB, opts ...natstest.Options) *Pipeline {
 	return &Pipeline{TB: tb, Server: natstest.Listen(tb, tb.TempDir(), opts...), DataDir: tb.TempDir()}
 }
 
-// Publish publishes events as the producer name.
+// Publish publishes events as the producer with the given name.
 func (p *Pipeline) Publish(name string, list ...events.Event) {
 	p.TB.Helper()
 	pub, err := publish.Open(p.TB.Context(), p.Server.Connect(p.TB), publish.Options{
@@ -47,7 +47,8 @@ func (p *Pipeline) Publish(name string, list ...events.Event) {
 	}
 }
 
-// Stored returns the valid events of one kind in the stream, or of all with an empty kind.
+// Stored returns the valid events of one kind in the stream. If kind is empty, it returns the valid
+// events of all kinds.
 func (p *Pipeline) Stored(kind events.Kind) (list []events.Event) {
 	p.TB.Helper()
 	for _, m := range p.Server.Messages(p.TB) {
@@ -62,7 +63,7 @@ func (p *Pipeline) Stored(kind events.Kind) (list []events.Event) {
 	return list
 }
 
-// ReadBeads returns the issues in a file by id.
+// ReadBeads reads a file with issues and returns them by id.
 func ReadBeads(tb testing.TB, path string) map[string]beads.Issue {
 	tb.Helper()
 	data, err := os.ReadFile(path)
@@ -81,7 +82,7 @@ func ReadBeads(tb testing.TB, path string) map[string]beads.Issue {
 	return list
 }
 
-// FilesWith returns the files below dir that contain text.
+// FilesWith returns the paths of the files below dir that contain the given text.
 func FilesWith(tb testing.TB, dir, text string) (files []string) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -31,7 +31,7 @@ const (
 
 var tools = []*Tool{claudeCode, codex, copilotCLI, geminiCLI, openCode}
 
-// Names returns the sorted names of the tools.
+// Names returns the sorted names of the supported coding agents.
 func Names() []string {
 	names := make([]string, len(tools))
 	for i, t := range tools {
@@ -51,7 +51,7 @@ func Named(name string) (*Tool, error) {
 	return nil, fmt.Errorf("unknown agent %q; there are %s", name, strings.Join(Names(), ", "))
 }
 
-// Name returns the name of the tool, which is also the source of its events.
+// Name returns the name of the agent, which is also the source of its events.
 func (t *Tool) Name() string { return t.name }
 
 // Context contains facts about a hook call that the payload of the hook does not contain, such as
@@ -64,7 +64,7 @@ type Context struct {
 	IDKey   []byte    // secret for event ids; if nil, the ids are predictable
 }
 
-// Payload is a parsed hook payload.
+// Payload is the parsed input of one hook call.
 type Payload struct {
 	// Events contains at least one event. If hooks have decided about the payload, record the
 	// events that [Payload.Decided] returns instead.
@@ -73,7 +73,7 @@ type Payload struct {
 	Decides bool
 	// Document is the input of the hooks. If its Point is empty, no hook runs for the payload.
 	Document hooks.Document
-	// Cwd is the working folder of the agent; empty if unknown.
+	// Cwd is the working folder of the agent, or empty if it is unknown.
 	Cwd string
 	// Event is the agent's name for the hook event, or empty.
 	Event string

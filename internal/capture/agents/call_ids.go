@@ -7,9 +7,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// CallIDs assigns ids to tool calls if an agent sends none, and stores other facts about a session
-// that several payloads tell. A call and its result get the same id, in whichever order they
-// arrive. The methods are safe for concurrent use.
+// CallIDs assigns ids to tool calls if an agent sends none. It also stores facts about a session. A
+// call and its result get the same id, in whichever order they arrive. The methods are safe for
+// concurrent use.
 type CallIDs interface {
 	callPairs
 	openCalls
@@ -18,8 +18,8 @@ type CallIDs interface {
 }
 
 type callPairs interface {
-	// Call returns the id of a tool call. Copies of a payload with the same identity get the same
-	// id. An empty identity always means a new call.
+	// Call returns the id of a tool call. A repeated call of the method with the same key and
+	// identity returns the same id. An empty identity always means a new tool call.
 	Call(k Key, identity string) string
 	// Result returns the id of the tool call with key k to which a new result belongs. denied says
 	// whether the result states that the call was denied.

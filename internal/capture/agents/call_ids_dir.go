@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// SharedCallIDs returns CallIDs that are stored as files in dir. Use them in processes that read
-// only one payload each.
+// SharedCallIDs returns CallIDs that are stored as files in dir. Use it in a process that reads
+// only one payload.
 func SharedCallIDs(dir string) CallIDs { return &folder{dir: dir} }
 
 type folder struct{ dir string }

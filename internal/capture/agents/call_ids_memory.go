@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// maxKeys limits the keys of calls in memory. Each key takes about 300 bytes.
+// maxKeys limits how many keys of calls are in memory. Each key takes about 300 bytes.
 const maxKeys = 100_000
 
 // NewCallIDs returns CallIDs that are stored in memory. Above 100,000 entries, they forget the
@@ -27,7 +27,7 @@ type cached struct {
 	step  string // latest step, of the key of a session
 }
 
-// of requires mu to be locked.
+// The caller must hold m.mu.
 func (m *memory) of(k Key) *calls { return &m.cached(k).calls }
 
 func (m *memory) cached(k Key) *cached {

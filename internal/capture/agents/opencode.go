@@ -95,8 +95,8 @@ func (r *openCodeReader) prompt(out object) {
 	r.b.prompted(strings.Join(texts, "\n"))
 }
 
-// denial prepares to record that the call was denied, because OpenCode later reports a denied call
-// as failed.
+// denial prepares to record that the call was denied, because OpenCode later reports it as failed
+// instead.
 func (r *openCodeReader) denial(c toolCall) {
 	if ids, k := r.b.context.CallIDs, r.key(c); ids != nil {
 		r.b.p.denied = func() { ids.Denied(k, ident(c.id)) }

@@ -108,7 +108,7 @@ func longestText(v any) string {
 	return longest
 }
 
-// replaceTexts does not change members named "type", because the agent interprets them.
+// replaceTexts keeps the values of members named "type", because the agent interprets them.
 func replaceTexts(v any, replace func(string) string) any {
 	switch v := v.(type) {
 	case string:

@@ -53,7 +53,8 @@ func (c Client) Request(ctx context.Context, tenant, subject string, document []
 	return answer.Data, nil
 }
 
-// Own reports whether this Hooktrail installation answers decision requests on the NATS subject.
+// Own reports whether a service of this Hooktrail installation answers decision requests on the
+// NATS subject.
 func (c Client) Own(subject string) bool {
 	_, err := c.Space.DecisionTenant(subject)
 	return err == nil

@@ -70,7 +70,7 @@ func New(opts Options) *Service {
 	return &Service{opts: opts, slots: make(chan struct{}, opts.MaxOpen), deciding: map[string]int{}}
 }
 
-// refusal is the error that a client receives. It contains no text of the request.
+// refusal is the error that a client receives. It quotes no text of the request.
 type refusal struct {
 	status int
 	detail string

@@ -12,7 +12,7 @@ import (
 // Parts are functions of the hook command that need large packages such as net/http. hooktrail-hook
 // does not link these packages, so that it starts in a few milliseconds.
 type Parts struct {
-	// Load registers the hooks of the file at path.
+	// Load reads the hooks file at path and registers its hooks.
 	Load func(path string, r *hooks.Registry) error
 	// Post sends req to the publisher at the given URL. It calls started when the response begins.
 	Post func(ctx context.Context, base *url.URL, req hooksocket.Request, started func()) (hooksocket.Response, error)

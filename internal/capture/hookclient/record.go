@@ -52,8 +52,8 @@ func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []
 		if err == nil {
 			return slices.DeleteFunc([]error{r.resend(ctx)}, func(err error) bool { return err == nil }), nil
 		}
-		// The publisher may have stored the events already. Store them here too, because the
-		// publisher drops duplicates.
+		// The publisher may have stored the events already. Store them here too, because it drops
+		// duplicates.
 		warnings = append(warnings, fmt.Errorf("events stay here: %w", err))
 	}
 	if r.publisher.url != "" {

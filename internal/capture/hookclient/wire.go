@@ -30,7 +30,7 @@ func EncodeDocument(d hooks.Document) ([]byte, error) {
 	})
 }
 
-// DecodeDocument reads a body of [DocumentType]. Its error contains no text of the body.
+// DecodeDocument reads a body of [DocumentType]. The error contains no text of the body.
 func DecodeDocument(body []byte) (hooks.Document, error) {
 	var w wireDocument
 	if err := json.Unmarshal(body, &w); err != nil {

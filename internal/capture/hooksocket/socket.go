@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/unixsocket"
 )
 
-// SocketName is the name of a publisher's socket in its data directory.
+// SocketName is the name of a publisher's Unix socket in its data directory.
 const SocketName = "publisher.sock"
 
 var errForeign = errors.New("the socket is another user's, who would read what the agent does")

@@ -13,8 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Fragment is a part of a JSON document that [Documents] yields. It is a member of an object or an
-// element of a list.
+// Fragment is a part of a JSON document. It is a member of an object or an element of a list.
 type Fragment struct {
 	Document int             // index of the document in the input
 	Member   string          // name of the member; empty if the document is a list

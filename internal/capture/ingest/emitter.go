@@ -141,7 +141,7 @@ func (m *Emitter) Send(e events.Event) {
 	m.stopped = !m.yield(e, nil)
 }
 
-// Origin is the position in the input from which an event comes.
+// Origin is the position in the input that an event comes from.
 type Origin struct {
 	ID    string    // id of the line, message or step, unique in its run
 	Block int       // index of the block in the message; -1 for all

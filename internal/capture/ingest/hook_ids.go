@@ -63,8 +63,8 @@ func (r *Run) times(key string) int {
 	return r.equal[sum] - 1
 }
 
-// CanonicalJSON sorts members and removes white space. Text that is not JSON stays
-// unchanged.
+// CanonicalJSON returns a JSON value with sorted members and without white space. It returns text
+// that is not JSON unchanged.
 func CanonicalJSON(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""

@@ -15,7 +15,7 @@ import (
 // MaxLine limits the length of a line in bytes. Longer lines are reported and skipped.
 const MaxLine = 64 << 20
 
-// LineError reports a fault of one line of the input.
+// LineError reports an error in one line of the input.
 type LineError struct {
 	File   string
 	Line   int // from 1

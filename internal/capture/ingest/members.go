@@ -10,7 +10,7 @@ import (
 // HeadBytes is how many bytes at the start of an input are used to detect its format.
 const HeadBytes = 64 << 10
 
-// HeadObjects yields the JSON objects in the lines of head. The last one may be cut off.
+// HeadObjects yields the JSON objects in the lines of head. The last object may be incomplete.
 func HeadObjects(head []byte) iter.Seq[map[string]json.RawMessage] {
 	return func(yield func(map[string]json.RawMessage) bool) {
 		for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\uFEFF"))) {

@@ -161,7 +161,8 @@ func programOf(line string) string {
 	return program
 }
 
-// Earlier versions installed hook commands without shell code around the program.
+// outdated also finds hook commands of earlier versions, which have no shell code around the
+// program.
 func (t *tool) outdated(commands map[string]string) bool {
 	if t.plugin {
 		return false

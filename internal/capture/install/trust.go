@@ -62,7 +62,8 @@ func realFolder(folder string) (string, error) {
 	return filepath.EvalSymlinks(full)
 }
 
-// jsonTrust changes nothing for hooks of a user, because agents run them without trust.
+// jsonTrust changes nothing for hooks in a user's own configuration, because agents run them
+// without trust.
 func jsonTrust(file func(home string, env func(string) string) string, add func(d *document, folder string) (*document, error)) trust {
 	return trust{plan: func(c *Change, opts Options) ([]*Change, error) {
 		if opts.Project == "" {

@@ -24,7 +24,8 @@ const (
 	// until it reports a missing end.
 	idleAfter  = 10 * time.Minute
 	idleChecks = time.Minute
-	// maxIdle limits the open runs of a tenant, and maxIdleAll those of all tenants.
+	// maxIdle limits the open runs of one tenant, and maxIdleAll limits the open runs of all
+	// tenants.
 	maxIdle    = 4096
 	maxIdleAll = 8 * maxIdle
 	// saveEvery limits how old the saved time of the last event of an open run can be.
@@ -84,8 +85,8 @@ type heard struct {
 	hear func(context.Context, events.Event)
 }
 
-// Append implements [Appender]. It also calls hear for a duplicate, because an earlier process may
-// have stored the event without calling hear.
+// Append implements [Appender]. It also calls hear for an event that is stored already, because an
+// earlier process may have stored it without calling hear.
 func (h heard) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	stored, err := h.to.Append(ctx, e)
 	if err == nil || errors.Is(err, publish.ErrDuplicate) {
@@ -212,7 +213,8 @@ func (r *IdleRuns) endAll(ctx context.Context, list []idleRun, reason string) {
 	}
 }
 
-// The caller must hold r.mu, so that no event arrives before the end is recorded.
+// end must be called with r.mu locked, so that no event of the run arrives before the end is
+// recorded.
 func (r *IdleRuns) end(ctx context.Context, o idleRun, reason string) {
 	data := events.RunFinishedData{Reason: reason}
 	data.SetStatus(events.RunUnknown)

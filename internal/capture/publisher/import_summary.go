@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ImportSummary is the result of [Import].
+// ImportSummary describes what [Import] has read and sent.
 type ImportSummary struct {
 	Counts
 	Files        []FileSummary `json:"files"`

@@ -28,7 +28,7 @@ type PipeOptions struct {
 	Logger   *slog.Logger
 }
 
-// PipeSummary is the result of [Pipe].
+// PipeSummary describes what [Pipe] has read and sent.
 type PipeSummary struct {
 	Counts
 	Malformed int         `json:"malformed"`         // lines

@@ -51,7 +51,7 @@ type Options struct {
 // ErrListen means that the address is invalid.
 var ErrListen = errors.New("cannot listen on this address")
 
-// Validate reports the first invalid option.
+// Validate returns an error for the first invalid option.
 func (o Options) Validate() error {
 	switch {
 	case o.MaxBody < 0:

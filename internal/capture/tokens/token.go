@@ -19,8 +19,8 @@ type Token struct {
 	Created time.Time `json:"created"`
 }
 
-// Secret is a whole token, as a client sends it. It prints and encodes as its id, so that logs do
-// not reveal it.
+// Secret is a bearer token as a client sends it. Printed or encoded, it shows only its id, so that
+// logs do not reveal it.
 type Secret string
 
 const prefix = "htk_"

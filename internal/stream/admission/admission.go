@@ -32,8 +32,8 @@ type Options struct {
 	// are those that could be read. Known is called at most once a second.
 	Known func() ([]string, error)
 
-	// Present lists the tenants that the service already has. They are accepted even if Limit is
-	// reached, but can count towards Limit.
+	// Present lists the tenants that the service already has. They are always accepted, but those
+	// without a key or token count towards Limit.
 	Present []string
 
 	Now func() time.Time // time.Now by default

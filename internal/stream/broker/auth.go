@@ -34,7 +34,7 @@ func (m AuthMode) validate() error {
 	return fmt.Errorf("--auth %q: want %s or %s", string(m), AuthOpen, AuthRequired)
 }
 
-// The caller of newAuthenticator must have locked dir.
+// newAuthenticator requires that the caller has locked dir.
 func newAuthenticator(dir, secret string, opts Options) (*authenticator, error) {
 	mode, err := readAuthMode(dir)
 	if err != nil {

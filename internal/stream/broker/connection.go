@@ -42,7 +42,7 @@ func newConnection(opts Options, h *health) *connection {
 	return &connection{opts: opts, health: h, closed: make(chan struct{})}
 }
 
-// options turns off the reconnect buffer, so that sending fails at once without a connection.
+// options disables the reconnect buffer, so that sending fails at once without a connection.
 func (c *connection) options() []nats.Option {
 	log := c.opts.Logger
 	return []nats.Option{

@@ -54,8 +54,8 @@ func (b *batch) add(ctx context.Context, msg jetstream.Msg) error {
 	return nil
 }
 
-// Without filters, a gap is accepted only if the stream's leader confirms that the messages are
-// gone.
+// checkNext accepts lost messages only if the stream's leader confirms that they are gone. With
+// filters, a gap in the sequence numbers is normal.
 func (b *batch) checkNext(ctx context.Context, seq uint64, consecutive bool) error {
 	switch {
 	case b.loop.filters == nil && seq == b.last+1:

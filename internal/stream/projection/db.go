@@ -58,8 +58,8 @@ type DB struct {
 	conn *sqlite.Conn
 }
 
-// Open opens or creates a projection file. If another process has locked the file, Open waits until
-// ctx ends.
+// Open opens the database file of a projection, and creates a missing one. If another process has
+// locked the file, Open waits until ctx ends.
 func Open(ctx context.Context, path string, schema Schema, logger *slog.Logger) (*DB, error) {
 	if schema.Version < 1 {
 		return nil, fmt.Errorf("projection %s: schema version is %d, at least 1 is needed", path, schema.Version)

@@ -12,10 +12,10 @@ type Mark struct {
 	Sequence uint64
 }
 
-// Marks recognises events that a publisher has sent twice. It stores the highest counted sequence
-// number of each producer. The zero Marks is empty. Only one goroutine may use a Marks.
+// Marks recognises events that a publisher has sent twice. It stores the highest sequence number of
+// each producer that was counted. The zero Marks is empty. Only one goroutine may use a Marks.
 //
-// Changes by [Marks.Repeat] are provisional until [Marks.Commit].
+// [Marks.Repeat] makes provisional changes, which [Marks.Commit] confirms.
 type Marks struct {
 	committed map[source]uint64
 	changed   map[source]uint64

@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// ErrClosed is returned after Close.
+// ErrClosed means that the database was closed before the call.
 var ErrClosed = errors.New("projection is closed")
 
 // Tx runs fn in a transaction. When Tx returns nil, the changes are on disk. fn must not end the
@@ -82,7 +82,7 @@ func (db *DB) Scrub(ctx context.Context) error {
 	return nil
 }
 
-// Position returns the stored position.
+// Position returns the position that the database stores.
 func (db *DB) Position(ctx context.Context) (p Position, err error) {
 	err = db.Tx(ctx, func(conn *sqlite.Conn) error {
 		p, err = PositionOf(conn)
@@ -91,8 +91,8 @@ func (db *DB) Position(ctx context.Context) (p Position, err error) {
 	return p, err
 }
 
-// Read runs fn on a snapshot of the file, even while another process writes it. The error wraps
-// [fs.ErrNotExist] if the file is missing or empty.
+// Read runs fn on a snapshot of the database file, even while another process writes the file. If
+// the file is missing or empty, the error wraps [fs.ErrNotExist].
 func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.Conn) error) (err error) {
 	if info, err := os.Stat(path); err != nil {
 		return fmt.Errorf("read projection: %w", err)

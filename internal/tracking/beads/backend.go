@@ -63,7 +63,7 @@ const (
 	ActionRetitled   Action = "retitled" // Value is the new title
 )
 
-// Edit is a change that a person made to an issue with Beads.
+// Edit is a change that a person made to an issue in Beads.
 type Edit struct {
 	ID     string    `json:"id"` // the same each time the edit is found
 	Issue  string    `json:"issue"`

@@ -31,7 +31,7 @@ func (r release) isAfter(version string) bool {
 	return false
 }
 
-// A versionCheck is safe for concurrent use.
+// A versionCheck may be used by several goroutines.
 type versionCheck struct {
 	runner *runner
 

@@ -152,8 +152,7 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 
 func (d Dependency) key() string { return d.DependsOn + "\x00" + d.Type }
 
-// key identifies a comment by author and text. Ids and times cannot identify a comment, because bd
-// assigns new ones.
+// key identifies a comment by author and text, because bd assigns new ids and times to comments.
 func (c Comment) key() string { return c.Author + "\x00" + c.Text }
 
 func (i *Issue) setExtra(name string, value json.RawMessage) {
@@ -205,7 +204,7 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// Texts are not copied from the workspace, because they may belong to an erased run.
+// adopt copies no texts from the workspace, because they may belong to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return

@@ -11,17 +11,17 @@ const (
 
 type cue struct {
 	take take
-	// first means that the cue counts only at the beginning of a sentence. Only "I" or "we" may
-	// come before the cue.
+	// first means that the phrases mention work only at the beginning of a sentence. Only "I" or
+	// "we" may come before them.
 	first bool
-	// plain means that the cue counts only before a grammatical object. Elsewhere, the cue may be
-	// an adjective.
+	// plain means that the phrases mention work only before a grammatical object. Elsewhere, they
+	// may be adjectives.
 	plain bool
-	// counted means that the cue does not count after a number, because "3 skipped" is a test
+	// counted means that the phrases mention no work after a number, because "3 skipped" is a test
 	// result.
 	counted bool
-	// predicate means that the cue counts only as the predicate of a sentence. Elsewhere, the cue
-	// may be part of a name.
+	// predicate means that the phrases mention work only as the predicate of a sentence. Elsewhere,
+	// they may be part of a name.
 	predicate bool
 	say       []phrase
 }
@@ -173,17 +173,17 @@ var doneCues = []cue{
 }
 
 var (
-	// None of these words may come before a cue, because "nothing was skipped" reports no deferred
-	// work.
+	// After one of these words, a phrase mentions no work, as in "nothing was skipped".
 	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
 		cause caused reason why bug what you user users`)
-	// A cue before one of these phrases reports finished work, as in "the skipped test runs again".
+	// If one of these phrases follows, the work is finished, as in "the skipped test runs again".
 	finished = phrases(`
 		is|are|was|were|been|be now|all|since? <gone>
 		is|are|now now|all? complete|live|gone
 		runs|run|works|work again|now`)
 	until = set("until because as since once if when after before unless for so")
-	// A cue before one of these words is an adjective, as in "deferred tax assets are computed".
+	// Before one of these words, a word such as "deferred" is an adjective, as in "deferred tax
+	// assets are computed".
 	adjective    = set("now supports support works work run runs is are was were has have get gets can will")
 	expected     = set("test tests docs documentation coverage doc")
 	prepositions = set("in by on at from with during when if to because entirely")

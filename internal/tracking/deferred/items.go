@@ -15,7 +15,7 @@ const (
 )
 
 // Items returns the deferred work that a summary mentions, such as "TODO: add docs", in the order
-// of the text. It returns at most 50 items of 300 runes each, and none twice.
+// of the text. It returns at most 50 different items of at most 300 runes each.
 func Items(summary string) []string {
 	r := reader{labels: deferredLabels, clauses: deferredCues}
 	return r.read(summary)
@@ -28,7 +28,7 @@ func Done(summary string) []string {
 	return r.read(summary)
 }
 
-// Nothing reports whether item says that no work is left, such as "none" or "nothing left".
+// Nothing reports whether an item says that no work is left, such as "none" or "nothing left".
 func Nothing(item string) bool {
 	if !strings.ContainsFunc(item, unicode.IsLetter) {
 		return true

@@ -59,8 +59,8 @@ func isObject(words []word) bool {
 		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
 }
 
-// isPredicate reports whether the cue before the given words is the predicate of a sentence. In
-// "follow up on leads is a screen", the cue is part of a name instead.
+// isPredicate reports whether the phrase before the given words is the predicate of a sentence. In
+// "follow up on leads is a screen", the phrase is part of a name instead.
 func isPredicate(words []word) bool {
 	if n := len(words); n > 0 && sets["gone"][words[n-1].text] {
 		return false // "follow up with the customer button added"

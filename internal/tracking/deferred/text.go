@@ -14,7 +14,7 @@ type line struct {
 	ticked  bool // has a ticked box or a check mark, or is struck out
 	text    string
 	// mask is a copy of text in which the letter x replaces each byte of code and quotations, so
-	// that no cue is found there.
+	// that no phrase is found there.
 	mask string
 }
 

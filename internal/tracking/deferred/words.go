@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A contraction such as "didn't" becomes the words "did" and "not".
+// word is one word of a text. A contraction such as "didn't" becomes the words "did" and "not".
 type word struct {
 	text       string
 	start, end int

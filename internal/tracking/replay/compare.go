@@ -48,8 +48,8 @@ func (d *Differences[T]) add(limit int, example func() (T, error)) error {
 	return err
 }
 
-// IssueDifference describes an issue that differs between two replays, or that only one of them
-// has.
+// IssueDifference describes an issue that differs between two replays, or that only one replay has
+// created.
 type IssueDifference struct {
 	ID     string     `json:"id"`
 	Tenant string     `json:"tenant"`

@@ -40,8 +40,7 @@ func New(config rules.Config) (*Replay, error) {
 	return &Replay{conn: conn, config: config, fold: store.NewFold(conn, config)}, nil
 }
 
-// openScratch opens a temporary database, which SQLite moves from memory to a file if it grows
-// large.
+// openScratch opens a temporary database. SQLite moves it from memory to a file if it grows large.
 func openScratch() (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn("", sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
@@ -60,7 +59,8 @@ func openScratch() (*sqlite.Conn, error) {
 	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // one transaction, because only this connection uses the database
 }
 
-// Conn returns the database with the issues and decisions of the replay. Package store can read it.
+// Conn returns the database with the issues and decisions of the replay. The functions of package
+// store read it.
 func (r *Replay) Conn() *sqlite.Conn { return r.conn }
 
 // Config returns the configuration of the replay.

@@ -15,8 +15,8 @@ const (
 	maxAhead = 2 * 365 * day
 )
 
-// Tenant contains the clock and the rate limits of one tenant. The clock is taken from event times
-// and not from the system, so that a replay makes the same decisions.
+// Tenant contains the clock and the rate limits of one tenant. The clock follows event times
+// instead of the system clock, so that a replay makes the same decisions.
 type Tenant struct {
 	Clock    time.Time   `json:"clock,omitzero"` // latest credible event time
 	Far      far         `json:"far,omitzero"`
@@ -41,8 +41,8 @@ type far struct {
 	At     time.Time `json:"at,omitzero"`
 }
 
-// A large step of the clock needs a second event as confirmation, because one wrong time would end
-// all grace periods.
+// move requires a second event as confirmation of a large step of the clock, because one wrong time
+// would end all grace periods.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return

@@ -155,7 +155,8 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// Each role gets a different name, because a success recovers all roles with the same name.
+// lineage gives each role a different name, because a success ends the failures of all roles with
+// the same name.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return

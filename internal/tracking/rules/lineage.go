@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Lineage groups the runs that work on the same thing and share one tracking issue. It contains a
+// A Lineage groups the runs that work on the same thing and share one tracking issue. These are a
 // run, its child runs, and later runs of the same work item.
 type Lineage struct {
 	Into       string    `json:"into,omitempty"` // lineage that this one was merged into

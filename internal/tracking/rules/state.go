@@ -119,8 +119,7 @@ func (s *State) fail(err error) {
 	}
 }
 
-// Issues returns the issues that are in memory, ordered by id. It does not load issues from the
-// Store.
+// Issues returns the issues that are in memory, ordered by id. It loads none from the Store.
 func (s *State) Issues() []Issue {
 	var list []Issue
 	for key, c := range s.cells {

@@ -33,13 +33,14 @@ func (f *Fold) begin() {
 	f.state = rules.NewState(f.back)
 }
 
-// DataError means that the data of an event is invalid. A retry cannot succeed.
+// DataError means that the data of an event is invalid, so a retry cannot succeed.
 type DataError struct {
 	Event events.Event
 	Cause error // may quote the event
 }
 
-// Error returns the id and the kind of the event. It does not quote the data of the event.
+// Error returns a text with the id and the kind of the event. It does not quote the data of the
+// event.
 func (e *DataError) Error() string {
 	return fmt.Sprintf("event %s: the data of this %s is not of its kind", e.Event.ID, e.Event.Kind())
 }

@@ -40,7 +40,7 @@ func EachOccurrence(conn *sqlite.Conn, tenant, id string, do func(event string) 
 			"WHERE t.issue = ? AND d.tenant = ? AND t.occurs = 1 ORDER BY d.time, d.event", id, tenant)
 }
 
-// Effect is a change of an issue, as stored in the database.
+// Effect is a change of an issue, as the database stores it.
 type Effect struct {
 	rules.Effect
 	Event   string // id of the event that caused the effect

@@ -22,7 +22,7 @@ const (
 
 const closePoll = 50 * time.Millisecond
 
-// CloseRequest names an issue to close. All fields except NotPlanned are required.
+// CloseRequest says which issue to close and why. All fields except NotPlanned are required.
 type CloseRequest struct {
 	Tenant, Issue string
 	By            string // person who closes it

@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// An Explanation lists the decisions that changed an issue, or the decisions on an event, with
+// An Explanation lists the decisions that changed an issue, or the decisions about an event, with
 // their reasons.
 type Explanation struct {
 	Subject string `json:"subject"`
@@ -62,7 +62,7 @@ func (x *Explanation) IsEmpty() bool {
 }
 
 // Explain is like [Why], but reads from an open database. If there is no issue or event with this
-// id, the Explanation is empty.
+// id, it returns an empty Explanation.
 func Explain(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
 	x := Explanation{Subject: id, Decisions: []Reasoning{}}
 	found, err := issueOf(conn, tenant, id)

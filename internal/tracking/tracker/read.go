@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// ErrNotFound means that there is no such issue or event.
+// ErrNotFound means that no issue or event has the id.
 var ErrNotFound = errors.New("no such issue")
 
 // Issue contains an issue as the tracker's commands print it in JSON. Later versions keep its

@@ -29,7 +29,7 @@ type RebuildOptions struct {
 	Partial bool
 }
 
-// Rebuilt describes how [Rebuild] changed the issues.
+// Rebuilt describes how [Rebuild] has changed the issues.
 type Rebuilt struct {
 	Issues int      `json:"issues"`
 	Events uint64   `json:"events"`

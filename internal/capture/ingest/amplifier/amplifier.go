@@ -18,7 +18,8 @@ import (
 // Source is the CloudEvents source of the events, and the name of the agent in them.
 const Source = "amplifier"
 
-// Events yields the events of a log. A line with an unexpected shape becomes a custom event.
+// Events yields the events of a log of Amplifier. A line with an unexpected shape becomes a custom
+// event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		g := &log{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts, runs: map[string]*run{}}

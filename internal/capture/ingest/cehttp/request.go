@@ -22,7 +22,7 @@ const (
 
 var lineTypes = []string{"application/x-ndjson", "application/jsonl", "application/cloudevents+jsonl"}
 
-// Received is an event of a request with its position in the body.
+// Received is an event from an HTTP request and its position in the body.
 type Received struct {
 	Event  events.Event
 	Index  int   // index in the batch, from 0; -1 for a single event

@@ -152,7 +152,7 @@ func (c *chat) answer(m message, k *writtenMessage) {
 	c.spend(m, k)
 }
 
-// usage contains the token counts of Gemini CLI. Input includes cached tokens, Output excludes
+// usage contains token counts of Gemini CLI. Input includes cached tokens, and Output excludes
 // thoughts.
 type usage struct {
 	Input    float64 `json:"input"`

@@ -22,8 +22,8 @@ func Data(tb testing.TB, name string) []byte {
 	return data
 }
 
-// Recorded returns the recorded files that match the patterns. Each pattern must match a
-// file.
+// Recorded returns the paths of the recorded files that match the patterns. Each pattern must match
+// a file.
 func Recorded(tb testing.TB, patterns ...string) []string {
 	tb.Helper()
 	var all []string

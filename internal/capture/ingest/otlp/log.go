@@ -47,7 +47,7 @@ func (r *reader) record(text json.RawMessage) ([]events.Event, error) {
 		c.at = c.Observed.Time
 	}
 	if c.at.IsZero() {
-		// Two records without a time can be equal, so a number makes their ids unique.
+		// Records without a time can be equal, so a number makes their ids unique.
 		c.at = r.opts.Now
 		c.id += "-" + strconv.Itoa(r.seen[c.id])
 		r.seen[hashOf(text)]++

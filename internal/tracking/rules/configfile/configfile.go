@@ -73,8 +73,8 @@ var fields = []field{
 	{"digest.pause", "minimum time between two updates of its description", func(c *rules.Config) any { return &c.Digest.Pause }, 1},
 }
 
-// Read reads a configuration file. Missing limits get their defaults. For an invalid file, it
-// returns an [*Error].
+// Read reads a configuration file. Missing limits get their default values. If the file is invalid,
+// the error is an [*Error].
 func Read(r io.Reader) (rules.Config, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {

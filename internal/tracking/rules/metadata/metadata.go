@@ -29,8 +29,8 @@ func Number(v any) int {
 	return int(min(x, 1000))
 }
 
-// Amount returns how many items a metadata value describes. A list counts its elements, and any
-// other value is converted by [Number].
+// Amount returns how many items a metadata value describes. For a list, this is the number of
+// elements. Any other value is converted by [Number].
 func Amount(v any) int {
 	if list, ok := v.([]any); ok {
 		return min(len(list), 1000)

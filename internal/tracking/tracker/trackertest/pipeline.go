@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A Pipeline contains a NATS server, and a data directory for a tracker under test.
+// A Pipeline contains a NATS server and a data directory for a tracker under test.
 type Pipeline struct {
 	TB      testing.TB
 	Server  *natstest.Server

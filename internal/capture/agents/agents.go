@@ -91,7 +91,7 @@ type Payload struct {
 	deniedCall func() string
 }
 
-// Reply is the output and the exit status of the hook command.
+// Reply is the output and the exit status that the hook command returns to the agent.
 type Reply struct {
 	Stdout []byte // empty, or one JSON document and a line feed
 	Stderr string

@@ -65,12 +65,12 @@ type Mark struct {
 	Subject string // of what, such as the id of the turn
 }
 
-// key must not change, because files of earlier versions contain such keys.
+// Do not change the format of the key, because files of earlier versions contain such keys.
 func (m Mark) key(session string) Key {
 	return Key{Session: session, Call: "\x00" + m.Fact + " " + m.Subject}
 }
 
-// Key identifies equal calls or prompts. A call and its result have the same key.
+// Key identifies tool calls or prompts by their content. A call and its result have the same key.
 type Key struct {
 	Session string // includes the tenant and the tool
 	Call    string // see [ingest.CallKey] and [ingest.PromptKey]
@@ -186,7 +186,7 @@ func (c *calls) denyOpen(k Key, identity string) string {
 	return c.id(k, open)
 }
 
-// mark uses the flag for denied calls, because earlier versions store marks this way.
+// mark stores a fact as a denied call without an id, because earlier versions store facts this way.
 func (c *calls) mark(k Key) {
 	if !c.isDenied() {
 		c.denied(k, "")

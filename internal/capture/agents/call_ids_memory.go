@@ -9,8 +9,8 @@ import (
 // maxKeys limits how many keys of calls are in memory. Each key takes about 300 bytes.
 const maxKeys = 100_000
 
-// NewCallIDs returns CallIDs that are stored in memory. Above 100,000 entries, they forget the
-// least recently used one.
+// NewCallIDs returns CallIDs that are stored in memory. They keep at most 100,000 entries, and drop
+// the least recently used one.
 func NewCallIDs() CallIDs {
 	return &memory{keys: map[[sha256.Size]byte]*cached{}, used: list.New()}
 }

@@ -13,8 +13,8 @@ const (
 	// CanaryTool is the tool name in a canary, which is a made-up tool call that tests an
 	// installation.
 	CanaryTool = "hooktrail_canary"
-	// CanaryReason begins the reason for denying a canary. It also proves that the event was
-	// recorded, because the hook command answers only after that.
+	// CanaryReason begins the reason for denying a canary. A denial with this reason proves that
+	// the event was recorded, because the hook command answers only after that.
 	CanaryReason = "Hooktrail denied its canary call"
 )
 

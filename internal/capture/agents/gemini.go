@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/toolname"
 )
 
-// Gemini CLI treats the answer "ask" as an allow, so mayAsk is missing here.
+// mayAsk is not set, because Gemini CLI treats the answer "ask" as an allow.
 var geminiCLI = &Tool{
 	name: "gemini-cli", read: readGemini, reply: replyGemini,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.PromptSubmit: mayDeny},

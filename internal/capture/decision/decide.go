@@ -47,7 +47,8 @@ type Service struct {
 	deciding map[string]int // open decisions by tenant
 }
 
-// New returns a service that answers HTTP. [Service.Run] answers over NATS.
+// New returns a service, which is an HTTP handler. Call [Service.Run] to answer requests over NATS
+// too.
 func New(opts Options) *Service {
 	if opts.Timeout <= 0 {
 		opts.Timeout = DefaultTimeout

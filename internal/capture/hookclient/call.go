@@ -55,8 +55,8 @@ type Result struct {
 	hooks    *hooks.Registry // local hooks, which may still run
 }
 
-// Close waits for local hooks that still run in the background. It returns at the time limit of the
-// hook call.
+// Close waits for local hooks that still run in the background, until the time limit of the hook
+// call at the latest.
 func (r Result) Close(ctx context.Context) {
 	if r.hooks == nil {
 		return

@@ -73,7 +73,7 @@ func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentO
 	return merge(local, remote), errors.Join(err, errRemote)
 }
 
-// askOwn asks the publisher of the data directory, even if c.Publisher names another one. If that
+// askOwn asks the publisher of the data directory first, if c.Publisher names another one. If that
 // publisher denies the call, the events are stored in the data directory, because the other one
 // never sees the call.
 func (c *call) askOwn(ctx context.Context, p agents.Payload) (agents.Reply, []events.Event, bool) {

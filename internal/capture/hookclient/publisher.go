@@ -39,8 +39,7 @@ type publisherClient struct {
 	unreachable atomic.Bool // a request got no response
 }
 
-// Ask asks the publisher that runs on a data directory for a decision. It waits for at most
-// [DefaultTimeout].
+// Ask asks the publisher of a data directory for a decision. It waits for at most [DefaultTimeout].
 func Ask(ctx context.Context, dataDir string, tool *agents.Tool, d hooks.Document) (*hooks.DocumentOutcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
 	defer cancel()

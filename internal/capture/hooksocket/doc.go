@@ -1,5 +1,5 @@
-// Package hooksocket sends hook payloads to a publisher over a socket. It imports little, because
-// hooktrail-hook starts for each call of an agent.
+// Package hooksocket sends hook payloads to a publisher over a socket. It imports few packages, so
+// that hooktrail-hook starts fast. An agent starts this program for each call.
 package hooksocket
 
 import (
@@ -55,7 +55,7 @@ func IsLate(header string) bool {
 	return err == nil && time.Now().UnixMilli() > until
 }
 
-// maxPause limits the time in Retry-After that a client accepts.
+// maxPause limits the time in the header Retry-After that a client accepts.
 const maxPause = 10 * time.Second
 
 // IsBusy reports whether the publisher was too busy for a request. pause is the time to wait before

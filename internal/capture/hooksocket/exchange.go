@@ -23,7 +23,7 @@ type Response struct {
 	Body   []byte
 }
 
-// Header is the header of a response, with the first value of each name.
+// Header contains the headers of a response. For a repeated name, it contains the first value.
 type Header map[string]string // by name in lower case
 
 // Get returns the value of a header, or "" if the header is missing.

@@ -19,8 +19,8 @@ func ownedBy(info fs.FileInfo, user int) bool {
 	return owner <= 0 || user == 0 || owner == user
 }
 
-// Find returns the path of a publisher's socket, see [unixsocket.Path]. It refuses a socket of
-// another user.
+// Find returns the path of a publisher's socket, which is valid until done is called. It refuses a
+// socket of another user.
 func Find(dataDir string) (path string, done func(), err error) {
 	info, err := os.Lstat(filepath.Join(dataDir, SocketName))
 	if err != nil {

@@ -121,7 +121,7 @@ func (m *Emitter) LineID(text []byte) string {
 	return id
 }
 
-// Send yields an event. If the event is invalid, Send reports a fault instead.
+// Send yields an event. If the event is invalid, Send reports an error in the current line instead.
 func (m *Emitter) Send(e events.Event) {
 	if m.stopped {
 		return
@@ -161,7 +161,8 @@ func (m *Emitter) Time(text string, fallback time.Time) time.Time {
 	return fallback
 }
 
-// Now returns the time for events whose input has none. It can differ between imports.
+// Now returns the time for events for which the input states no time. It can differ between
+// imports.
 func (m *Emitter) Now() time.Time {
 	now := time.Unix(0, 0)
 	if m.opts.Now != nil {
@@ -172,7 +173,7 @@ func (m *Emitter) Now() time.Time {
 	return now.In(elsewhere)
 }
 
-// between returns 0 if a second import of the same input would see other times, because both
+// between returns 0 if a second import of the same input could give other times, because both
 // imports must create the same events.
 func (m *Emitter) between(from, to time.Time) int64 {
 	if m.drifts {

@@ -21,8 +21,7 @@ func CallKey(tool string, args json.RawMessage) string {
 // PromptKey returns a key that is equal for equal prompts. It never equals the key of a tool call.
 func PromptKey(prompt string) string { return "\x00prompt " + prompt }
 
-// SessionKey returns a key for a run of an agent, from the tenant, the name of the agent and the
-// run id.
+// SessionKey returns a key that consists of the tenant, the name of the agent and the id of a run.
 func SessionKey(tenant, tool, run string) string { return tenant + "\x00" + tool + "\x00" + run }
 
 // CallID returns the id of a tool call. n is the number of earlier calls in the session with the

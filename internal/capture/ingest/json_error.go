@@ -11,7 +11,7 @@ import (
 // neither text nor blocks".
 type ShapeError string
 
-// Error returns the path and the reason.
+// Error returns the path of the value and the reason.
 func (e ShapeError) Error() string { return string(e) }
 
 // JSONError converts an error of encoding/json, or a [ShapeError], to a LineError. The result

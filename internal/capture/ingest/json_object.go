@@ -83,7 +83,7 @@ func JSON(v any) json.RawMessage {
 // UniqueNames appends numbers to repeated names. The zero value is ready to use.
 type UniqueNames struct{ seen map[string]int }
 
-// Unique returns the name, with a number appended if the name was used before.
+// Unique returns the given name. If the name was used before, Unique appends a number.
 func (n *UniqueNames) Unique(name string) string {
 	if n.seen == nil {
 		n.seen = map[string]int{}

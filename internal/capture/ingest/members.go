@@ -24,7 +24,7 @@ func HeadObjects(head []byte) iter.Seq[map[string]json.RawMessage] {
 	}
 }
 
-// Has reports whether members contains all the names. The values may be empty.
+// Has reports whether an object has members with all the given names. Their values may be empty.
 func Has(members map[string]json.RawMessage, names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { _, ok := members[name]; return !ok })
 }

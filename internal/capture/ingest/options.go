@@ -22,8 +22,8 @@ type Options struct {
 	// do not depend on the cost.
 	Prices *prices.Table
 
-	// Now returns the time of events whose input has no time. nil means the start of 1970. Event
-	// ids do not depend on that time.
+	// Now returns the time of events for which the input states no time. If Now is nil, they get
+	// the start of 1970. Event ids do not depend on that time.
 	Now func() time.Time
 	// Open means that another program still writes the input. The last line of the input may then
 	// be incomplete, and the end of the input does not finish runs.

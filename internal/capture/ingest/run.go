@@ -73,7 +73,7 @@ func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run
 	return r
 }
 
-// Started reports whether run.started was emitted for the run.
+// Started reports whether run.started was emitted for the run with the given id.
 func (m *Emitter) Started(run string) bool { return m.runs[run] != nil }
 
 // Emit emits an event of the run and of its open step. It derives the event id from p and kind, so
@@ -194,7 +194,7 @@ func (r *Run) count(s *Step, status events.ToolStatus) {
 	}
 }
 
-// Spend adds tokens to the run and to its open step.
+// Spend adds tokens to the totals of the run and of its open step.
 func (r *Run) Spend(tokens events.Tokens) {
 	r.tokens, r.told = r.tokens.Plus(tokens), true
 	if r.step != nil {
@@ -202,7 +202,7 @@ func (r *Run) Spend(tokens events.Tokens) {
 	}
 }
 
-// Finished returns the data of a run.finished event for the current state.
+// Finished returns the data of a run.finished event, as if the run ended now.
 func (r *Run) Finished() events.RunFinishedData {
 	data := events.RunFinishedData{
 		OutputSummary:   r.Output,

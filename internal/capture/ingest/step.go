@@ -46,10 +46,10 @@ func (s *Step) goesOn() {
 	}
 }
 
-// Step returns the open step, or nil.
+// Step returns the open step, or nil if no step is open.
 func (r *Run) Step() *Step { return r.step }
 
-// StepID returns the id of the open step, or the empty string.
+// StepID returns the id of the open step, or "" if no step is open.
 func (r *Run) StepID() string {
 	if r.step == nil {
 		return ""

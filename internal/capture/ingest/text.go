@@ -89,7 +89,8 @@ func AreCounts(numbers ...float64) bool {
 	return !slices.ContainsFunc(numbers, func(n float64) bool { return n < 0 || n > MaxCount })
 }
 
-// Number returns a JSON number between 0 and [MaxCount] as an integer, or 0.
+// Number converts a JSON number between 0 and [MaxCount] to an integer. For all other values, it
+// returns 0.
 func Number(raw json.RawMessage) int64 {
 	var n float64
 	if json.Unmarshal(raw, &n) != nil || !AreCounts(n) {

@@ -32,7 +32,7 @@ func (o *Options) failClosed() bool {
 	return slices.Contains(strings.Fields(o.Flags), "--fail-closed")
 }
 
-// Change is a planned change of a tool's configuration.
+// Change is a planned change of an agent's configuration.
 type Change struct {
 	Tool string
 	File string
@@ -43,7 +43,7 @@ type Change struct {
 	project         string // see Options
 }
 
-// Action is the effect of a change on its file.
+// Action says what a change does to its file, such as [Created].
 type Action string
 
 // The actions.
@@ -79,7 +79,7 @@ func (c *Change) Diff() string {
 	return unified(from, to, c.before, c.after)
 }
 
-// Plan returns the change that installs or uninstalls the hooks of a tool.
+// Plan returns the change that installs or uninstalls the hooks of an agent.
 func Plan(name string, opts Options) (*Change, error) {
 	t, err := named(name)
 	if err != nil {

@@ -85,7 +85,7 @@ var tools = []tool{
 	},
 }
 
-// Names returns the tools whose configuration can be written, sorted.
+// Names returns the sorted names of the agents whose configuration can be written.
 func Names() []string {
 	names := make([]string, len(tools))
 	for i := range tools {

@@ -22,7 +22,7 @@ type Problem struct {
 	IDs        []string `json:"ids,omitempty"`
 }
 
-// Write sends p with its status.
+// Write sends p as an HTTP response with the status in p.
 func (p Problem) Write(w http.ResponseWriter) error {
 	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
 	w.Header().Set("Content-Type", "application/problem+json")

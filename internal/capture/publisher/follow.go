@@ -16,7 +16,7 @@ type followed struct {
 	done  bool // the file was taken as complete
 }
 
-// The pause after a search for files is at least pauseFactor times as long as the search.
+// After a search for files, the pause is at least pauseFactor times as long as the search was.
 const pauseFactor = 10
 
 // follow reads a changed file from the start, because tools can replace files.

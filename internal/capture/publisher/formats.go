@@ -62,7 +62,7 @@ func dialogueFormat(name string, exts []string) format {
 
 func (f *format) isAppended() bool { return slices.Equal(f.exts, lineExts) }
 
-// ErrFormat means that the format is unknown.
+// ErrFormat means that import does not know the format.
 var ErrFormat = errors.New("format cannot be imported")
 
 func formatNamed(name string) *format {

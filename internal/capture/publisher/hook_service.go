@@ -25,8 +25,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// HookService answers hook payloads at POST /v1/hooks/{tool}, and requests for decisions on a local
-// socket.
+// HookService runs hooks for agents. It receives hook payloads at POST /v1/hooks/{tool}, and
+// requests for decisions on a local socket.
 type HookService struct {
 	registry *hooks.Registry
 	callIDs  agents.CallIDs
@@ -136,7 +136,7 @@ func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool 
 			return
 		}
 		// The denial could not be recorded. Send it anyway, because the agent would continue after
-		// an error response. Record it as soon as there is room.
+		// an error response. Record it as soon as the outbox has room.
 		s.owe(ctx, list)
 		s.opts.Logger.ErrorContext(ctx, "denial not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
 	}

@@ -29,8 +29,8 @@ const (
 	drainTimeout = 10 * time.Second
 )
 
-// drained reads the rest of a refused body before the response, because many senders read no
-// response while they send.
+// drained reads the rest of a refused body before it sends the response, because many senders do
+// not read while they send.
 func drained(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// otlp reports unusable items as a partial success, because an exporter would repeat them after an
-// error.
+// otlp reports unusable items as a partial success, because an exporter would repeat the whole
+// request after an error.
 func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

@@ -73,8 +73,8 @@ func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	return list, err
 }
 
-// CheckMissing returns an error that names each missing outbox. It skips an outbox if an event
-// already records the loss.
+// CheckMissing returns an error that names each outbox whose files are missing. It ignores an
+// outbox if an event already records the loss.
 func CheckMissing(dataDir string, names ...string) error {
 	list, err := publish.MissingOutboxes(dataDir)
 	for _, m := range list {

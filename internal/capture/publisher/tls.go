@@ -27,8 +27,8 @@ func (f TLSFiles) Validate() error {
 	return nil
 }
 
-// Config returns the TLS configuration, or nil without a certificate. Certificates can be renewed
-// without a restart.
+// Config returns the TLS configuration, or nil if there is no certificate. The server uses renewed
+// certificates without a restart.
 func (f TLSFiles) Config(logger *slog.Logger) (*tls.Config, error) {
 	if f.Cert == "" {
 		return nil, nil //nolint:nilnil // no files, no TLS

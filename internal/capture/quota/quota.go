@@ -32,7 +32,7 @@ const (
 	flagFactor = "rate-factor"
 )
 
-// Default returns limits that are far higher than what an agent engine normally sends.
+// Default returns limits that are far higher than the usual load of a tenant.
 func Default() Limits {
 	return Limits{Events: 5000, Bytes: 16 << 20, Runs: 500, Burst: 5 * time.Second}
 }
@@ -77,7 +77,7 @@ type tenant struct {
 	used                time.Time
 }
 
-// New returns quotas with these limits.
+// New returns Quotas with the given limits.
 func New(limits Limits) *Quotas {
 	q := &Quotas{limits: limits, seed: maphash.MakeSeed(), tenants: map[string]*tenant{}}
 	q.others = q.newTenant("")

@@ -24,7 +24,7 @@ func isSame(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }
 
-// Open opens the token file at path, which need not exist.
+// Open opens the token file at path. The file need not exist.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	if err := f.refresh(); err != nil {

@@ -34,7 +34,7 @@ func newSecret() Secret {
 	return Secret(prefix + hex.EncodeToString(id[:]) + "_" + base64.RawURLEncoding.EncodeToString(secret[:]))
 }
 
-// Reveal returns the token as plain text.
+// Reveal returns the whole token as plain text.
 func (s Secret) Reveal() string { return string(s) }
 
 // String returns the prefix and the id of the token, without the secret part.

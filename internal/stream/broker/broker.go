@@ -137,7 +137,7 @@ func (b *Broker) URL() string {
 	return b.conn.nc.ConnectedUrlRedacted()
 }
 
-// Space returns the prefixes that the broker's subject names and stream names have.
+// Space returns the prefixes of the broker's subjects and streams.
 func (b *Broker) Space() subjects.Space { return b.opts.Space }
 
 // Drift lists the settings of existing streams that differ from the settings of newly created ones.

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// OwnerAccount is the account of the streams on an external server.
+// OwnerAccount is the account on an external server that owns the streams.
 const OwnerAccount = "HOOKTRAIL"
 
 // ConfUser is a user in the configuration of a nats-server. It logs in with a key or a password.

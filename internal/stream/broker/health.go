@@ -23,7 +23,7 @@ const (
 
 const maxRefusals = 10
 
-// ErrPermission means that the user of the connection lacks a right.
+// ErrPermission means that the broker refuses a request because its user lacks a right.
 var ErrPermission = errors.New("the broker's permissions do not allow it")
 
 // Refusal converts the error of a missing NATS permission to an error that wraps [ErrPermission].
@@ -141,8 +141,8 @@ func (h *health) connected() {
 	delete(h.warnings, warnConnection)
 }
 
-// unlessRefused cancels do when the server refuses a request, because the server never answers a
-// refused request.
+// unlessRefused calls do, and cancels it if the server refuses a request. Otherwise, do would wait
+// for an answer that never comes.
 func (h *health) unlessRefused(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

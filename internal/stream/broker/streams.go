@@ -130,7 +130,7 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 	return []jetstream.StreamConfig{ev, dlq, adv, checkpointConfig(base, space, opts)}
 }
 
-// checkpointConfig turns off direct reads, because the auditor must read from the stream's leader.
+// checkpointConfig disables direct reads, because the auditor must read from the stream's leader.
 func checkpointConfig(base jetstream.StreamConfig, space subjects.Space, opts StreamOptions) jetstream.StreamConfig {
 	base.Name, base.Subjects, base.MaxBytes = space.CheckpointStream(), []string{space.AllCheckpoints()}, checkpointBytes
 	base.Description = "Hooktrail: the newest signed checkpoint of each ledger"

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Position is an alias of [projection.Position].
+// Position is an alias of [projection.Position], which identifies the last applied message.
 type Position = projection.Position
 
 // Marks is an alias of [projection.Marks], which a projection uses to recognise repeated events.
@@ -20,7 +20,8 @@ type Marks = projection.Marks
 // ErrStreamChanged means that the stream is not the one from which the projection was built.
 var ErrStreamChanged = errors.New("the stream is not the one that was read before")
 
-// Message is an event or a manifest in the stream.
+// Message is a message in the stream. It contains an event, or a manifest that lists the events of
+// a batch.
 type Message struct {
 	Sequence uint64
 	Subject  string

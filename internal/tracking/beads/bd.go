@@ -95,7 +95,7 @@ func NewBD(opts BDOptions) (*BD, error) {
 	}, nil
 }
 
-// Workspace returns the workspace of tenant.
+// Workspace returns the [Backend] for the issues of the given tenant.
 func (b *BD) Workspace(tenant string) Backend {
 	return &workspace{table: b.table, place: b, tenant: tenant}
 }

@@ -18,7 +18,7 @@ const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// A value in the workspace that the tracker has never written is an edit by a person.
+// merge treats a value in the workspace that the tracker has never written as an edit by a person.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	bases := r.bases()
 	if len(bases) == 0 {

@@ -32,10 +32,10 @@ func NewStore(db *projection.DB, dir string) *Store {
 	return &Store{table: newTable(db), dir: dir, logger: slog.New(slog.DiscardHandler), files: make(map[string]*file)}
 }
 
-// LogTo sets the logger. Call it before the first use of the store.
+// LogTo sets the logger. Call it before the Store is used.
 func (s *Store) LogTo(logger *slog.Logger) { s.logger = logger }
 
-// Workspace returns the workspace of tenant.
+// Workspace returns the [Backend] for the issues of the given tenant.
 func (s *Store) Workspace(tenant string) Backend {
 	return &workspace{table: s.table, place: s, tenant: tenant, lookBeforeErase: true}
 }

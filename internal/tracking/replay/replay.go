@@ -31,7 +31,7 @@ type Replay struct {
 	events  int
 }
 
-// New returns a replay that has no events yet. The caller must close it.
+// New returns a Replay that has applied no events yet. The caller must close it.
 func New(config rules.Config) (*Replay, error) {
 	conn, err := openScratch()
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *Replay) Conn() *sqlite.Conn { return r.conn }
 // Config returns the configuration of the replay.
 func (r *Replay) Config() rules.Config { return r.config }
 
-// Events returns the number of events read.
+// Events returns how many events the replay has applied.
 func (r *Replay) Events() int { return r.events }
 
 // Close closes and deletes the database.

@@ -63,8 +63,8 @@ type Reproduction struct {
 	Extra    int      `json:"extra"`   // issues that only the fold has
 	Differ   int      `json:"differ"`  // issues that both have, with different content
 	Examples []string `json:"examples"`
-	// Reason explains why a replay of the stream cannot create the tracker's issues. Empty means
-	// that it can.
+	// Reason explains why a replay of the stream cannot create the tracker's issues. It is empty if
+	// a replay can.
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -26,8 +26,8 @@ type success struct {
 
 var denials = table[denial]{"denied", func(d *denial) { d.Results = slices.Clone(d.Results) }}
 
-// denialID joins a run id and a call id. The length of the run id keeps ids apart if the run id
-// contains a line feed.
+// denialID joins a run id and a call id. It includes the length of the run id, so that different
+// calls get different ids even if a run id contains a line feed.
 func denialID(run, call string) string {
 	if strings.Contains(run, "\n") {
 		return fmt.Sprintf("\n%d %s%s", len(run), run, call)

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ReasonCompleted is the close reason after a completed run.
+// ReasonCompleted is the reason for closing an issue whose run completed.
 const ReasonCompleted = "Run completed successfully"
 
 const maxPending = 50

@@ -2,7 +2,7 @@ package store
 
 import "github.com/hooktrail/hooktrail/internal/tracking/rules"
 
-// Erased replaces each text that an erasure order has removed.
+// Erased is stored in place of each text that was erased on request.
 const Erased = "erased"
 
 // EraseReasons replaces the texts of a decision with [Erased]. It keeps ids, times, rules and

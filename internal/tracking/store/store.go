@@ -47,7 +47,7 @@ func (s *stored) note(err error) error {
 	return err
 }
 
-// SaveChanges writes the changed records and timers of a [rules.State] to the database.
+// SaveChanges writes the records and timers that have changed in a [rules.State] to the database.
 func SaveChanges(conn *sqlite.Conn, c rules.Changes) error {
 	for _, r := range c.Records {
 		query, args := "DELETE FROM record WHERE tenant = ? AND kind = ? AND id = ?", []any{r.Tenant, r.Kind, r.ID}

@@ -31,7 +31,7 @@ type CloseRequest struct {
 	Wait          time.Duration // how long to wait for a running tracker
 }
 
-// Closing describes how [Close] has closed an issue.
+// Closing is the result of a call of [Close].
 type Closing struct {
 	Issue  string       `json:"issue"`
 	Tenant string       `json:"tenant"`

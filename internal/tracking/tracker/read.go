@@ -17,8 +17,8 @@ import (
 // ErrNotFound means that no issue or event has the id.
 var ErrNotFound = errors.New("no such issue")
 
-// Issue contains an issue as the tracker's commands print it in JSON. Later versions keep its
-// fields and may add others.
+// Issue is an issue in the JSON output of the tracker's commands. Later versions keep its fields
+// and may add others.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`

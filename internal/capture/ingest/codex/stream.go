@@ -34,8 +34,7 @@ type execStream struct {
 	latest  string
 }
 
-// lineID returns an id for a line. The id also depends on all earlier lines, because two turns can
-// have equal lines.
+// lineID derives an id from a line and all earlier lines, because two turns can have equal lines.
 func (x *execStream) lineID(l *line) string {
 	x.latest = x.session.LineID(append([]byte(x.latest), l.text...))
 	return x.latest
@@ -76,7 +75,7 @@ func (x *execStream) thread(l *line) {
 	x.session.custom(l, l.Type)
 }
 
-// turnCompleted subtracts the previous total, because the line contains the total of the
+// turnCompleted subtracts the previous total, because the line states the total of the whole
 // session.
 func (x *execStream) turnCompleted(l *line) {
 	var total usage
@@ -129,7 +128,7 @@ func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 	return "", nil
 }
 
-// call makes the line a part of the call id, because later turns use the same item ids again.
+// call includes the line in the call id, because later turns use the same item ids again.
 func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMessage) {
 	id, ok := x.started[it.ID]
 	if !ok {

@@ -5,7 +5,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// usage has token counts of Codex. Input includes cached tokens, and output includes
+// usage contains the token counts of Codex. Input includes cached tokens, and output includes
 // thoughts.
 type usage struct {
 	Input  float64 `json:"input_tokens"`
@@ -22,7 +22,8 @@ func (u usage) tokens() (t events.Tokens, ok bool) {
 	}, true
 }
 
-// tokens ignores a repeated count, because Codex sends one when its rate limits change.
+// tokens ignores a count that equals the previous one, because Codex repeats the count when its
+// rate limits change.
 func (s *session) tokens(l *line, m message) {
 	added, ok := s.usage.added(m.Info.Total, m.Info.Last)
 	if !ok || added == (events.Tokens{}) {

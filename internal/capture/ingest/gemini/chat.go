@@ -137,7 +137,7 @@ func (c *chat) other(name string, text json.RawMessage) {
 	})
 }
 
-// enqueue calls emit, but only after the session is known, because event ids depend on the session.
+// enqueue calls emit as soon as the session is known, because event ids depend on the session.
 func (c *chat) enqueue(size int, emit func()) {
 	if c.run == nil && c.head.Session == "" && c.pendingSize+size <= maxPending {
 		c.pending, c.pendingSize = append(c.pending, emit), c.pendingSize+size

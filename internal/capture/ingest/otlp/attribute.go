@@ -151,7 +151,8 @@ func (a attributes) truth(names ...string) (yes, ok bool) {
 	return b, err == nil
 }
 
-// content unpacks a string that contains JSON, because many libraries send JSON in strings.
+// content returns the first attribute with one of the names as JSON. It unpacks a string that
+// contains JSON, because many libraries send JSON in strings.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {

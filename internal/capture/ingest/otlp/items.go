@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// maxItems limits the parts of a request, because an empty part takes 2 bytes in the request and
-// several hundred bytes of memory.
+// maxItems limits the number of parts of a request, because an empty part takes 2 bytes in the
+// request and several hundred bytes of memory.
 const maxItems = 300_000
 
 // ErrItems reports a request with too many items.

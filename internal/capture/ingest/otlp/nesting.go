@@ -48,8 +48,8 @@ var inside = map[message]map[uint64]message{
 
 const maxMessages = 512
 
-// check protects the protobuf decoder, which recurses without a limit. A stack overflow would end
-// the process.
+// check limits the nesting of a request, because the protobuf decoder recurses without a limit. A
+// stack overflow would end the process.
 func (n *items) check(m message, body []byte, depth int) error {
 	if err := n.add(depth); err != nil {
 		return err

@@ -55,7 +55,8 @@ type RejectedError struct {
 // Error returns the index and the reason. It quotes no text of the request.
 func (e *RejectedError) Error() string { return fmt.Sprintf("%d: %s", e.Index, e.Reason) }
 
-// Events yields the events of a request, or only an error that wraps [ErrDocument] or [ErrItems].
+// Events yields the events of a request. If the request is refused as a whole, it yields only an
+// error that wraps [ErrDocument] or [ErrItems].
 func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		d, err := parse(s, media, body)

@@ -17,7 +17,7 @@ type called struct {
 
 var fenced = regexp.MustCompile("(?s)```(?:mswea_bash_command|bash)[ \t]*\r?\n(.*?)\r?\n?```")
 
-// calls returns none for a text with several commands, because the agent runs none of them.
+// calls returns no call for a text with several commands, because the agent runs none of them.
 func (m *message) calls() []called {
 	switch {
 	case len(m.Extra.Actions) > 0:

@@ -112,8 +112,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// hideRelease keeps versions, which have three numbers. An address has four, and a date ends with
-// a year.
+// hideRelease protects the digits of versions, which have three numbers. An address has four
+// numbers, and a date ends with a year.
 func hideRelease(number string) string {
 	parts := strings.Split(number, ".")
 	if len(parts) != 3 || len(parts[2]) > 3 {

@@ -65,7 +65,8 @@ type Expected struct {
 	Title    string   `json:"title"`
 }
 
-// Limits contains upper limits for the issues of a scenario. 0 means no limit.
+// Limits contains upper limits for the number of issues and of status changes in a scenario. 0
+// means no limit.
 type Limits struct {
 	Transitions int `json:"max_transitions"` // of all issues together, including their creation
 	Issues      int `json:"max_issues"`

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// StoryBegins is the start time of [At], [StepAt] and [Story].
+// StoryBegins is the time of second 0 in [At], [StepAt] and [Story].
 var StoryBegins = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 // At returns an event of a run of the type RESOLVE. It occurs the given number of seconds after

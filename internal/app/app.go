@@ -77,7 +77,7 @@ func (o Options) Validate() error {
 func Run(ctx context.Context, opts Options) error {
 	return broker.Use(ctx, broker.Options{
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
-		Login: opts.Login, Auth: opts.Auth, ConnectTimeout: opts.NATSTimeout,
+		Login: opts.Login, Auth: opts.Auth, ConnectTimeout: opts.NATSTimeout, Later: true,
 	}, func(b *broker.Broker) (err error) {
 		lock, err := hold(opts.DataDir)
 		if err != nil {

@@ -86,7 +86,9 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 			if len(shared.Tenants) > 1 {
 				return serveTenants(cmd, shared, opts)
 			}
-			err = broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.AuditorRole), func(b *broker.Broker) error {
+			connection := service.Broker(cmd, shared, subjects.AuditorRole)
+			connection.Later = !opts.Drain
+			err = broker.Use(cmd.Context(), connection, func(b *broker.Broker) error {
 				opts.Broker = b
 				return runServe(cmd, shared, opts)
 			})

@@ -38,7 +38,7 @@ func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) 
 		}
 		wg.Go(func() {
 			b := service.Broker(cmd, shared, subjects.AuditorRole)
-			b.Tenant, b.Logger = tenant, o.Logger
+			b.Tenant, b.Logger, b.Later = tenant, o.Logger, !o.Drain
 			err := broker.Use(ctx, b, func(b *broker.Broker) error {
 				o.Broker = b
 				return auditor.Run(ctx, o)

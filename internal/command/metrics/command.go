@@ -47,7 +47,9 @@ With --drain, count the events that are in the stream now, print the counts and 
 			if err := opts.Access.Validate(); err != nil {
 				return cli.Usage("%w", err)
 			}
-			err := broker.Use(cmd.Context(), service.Broker(cmd, shared, subjects.MetricsRole), func(b *broker.Broker) error {
+			connection := service.Broker(cmd, shared, subjects.MetricsRole)
+			connection.Later = !opts.Drain
+			err := broker.Use(cmd.Context(), connection, func(b *broker.Broker) error {
 				opts.Broker = b
 				return runServe(cmd, shared, opts)
 			})

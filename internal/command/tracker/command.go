@@ -75,7 +75,7 @@ the tracker stops reading the stream and loses nothing. A drain waits for
   tracker serve --config tracker.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := setup.connected(cmd, shared, &opts, func() error {
+			err := setup.connected(cmd, shared, &opts, !opts.Drain, func() error {
 				if err := warnWithoutKey(cmd, opts); err != nil {
 					return err
 				}

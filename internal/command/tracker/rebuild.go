@@ -34,7 +34,7 @@ from the events that are left. Stop the tracker on this data directory first.`,
   tracker rebuild --config tracker.yaml --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return setup.connected(cmd, shared, &opts.Options, func() error { return rebuild(cmd, shared, opts) })
+			return setup.connected(cmd, shared, &opts.Options, false, func() error { return rebuild(cmd, shared, opts) })
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Partial, "partial", false, "rebuild even if the stream has lost events")

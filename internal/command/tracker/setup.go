@@ -79,12 +79,15 @@ func readKey(value string) (string, error) {
 	return text, nil
 }
 
-func (s *Setup) connected(cmd *cobra.Command, shared *cli.Shared, o *tracker.Options, do func() error) error {
+// With later set, do is called even while no external broker answers.
+func (s *Setup) connected(cmd *cobra.Command, shared *cli.Shared, o *tracker.Options, later bool, do func() error) error {
 	o.DataDir, o.Tenant, o.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
 	if err := s.Apply(o); err != nil {
 		return err
 	}
-	return dial(shared)(cmd, func(b *broker.Broker) error {
+	connection := service.Broker(cmd, shared, subjects.TrackerRole)
+	connection.Later = later
+	return broker.Use(cmd.Context(), connection, func(b *broker.Broker) error {
 		o.Broker = b
 		return do()
 	})

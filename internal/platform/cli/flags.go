@@ -48,7 +48,7 @@ func (s *Shared) Register(cmd *cobra.Command) {
 	flags.StringVar(&s.Login.CA, "nats-ca", "", "`file` with the certificates that verify the server of --nats-url")
 	flags.StringVar(&s.Login.Cert, "nats-cert", "", "`file` with the client's certificate for --nats-url")
 	flags.StringVar(&s.Login.Key, "nats-key", "", "`file` with the key of --nats-cert")
-	flags.DurationVar(&s.NATSTimeout, "nats-timeout", defaultNATSTimeout, "how long to wait for an unavailable broker at the start")
+	flags.DurationVar(&s.NATSTimeout, "nats-timeout", defaultNATSTimeout, "how long a command waits at its start for a broker that does not answer; a service then goes on and waits in the background")
 	flags.StringVar(&s.Auth, "auth", "", "`mode` of the embedded broker: open accepts local clients without credentials "+
 		"as publishers, required rejects them, empty keeps the previous mode (initially open)")
 	flags.Var((*tenants)(s), "tenant", "`tenant`; without it serve and up use all tenants, other commands use \"default\"")

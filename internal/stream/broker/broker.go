@@ -70,10 +70,11 @@ func (b *Broker) open(ctx context.Context) error {
 	}
 	if b.conn.gate != nil {
 		b.opts.Logger.WarnContext(ctx, "broker unavailable", "url", redactURL(b.opts.URL))
-		return b.conn.rememberAbsent(ctx)
-	}
-	if err := b.settleJoined(ctx); err != nil {
+	} else if err := b.settleOrLater(ctx); err != nil {
 		return err
+	}
+	if b.conn.gate != nil {
+		return b.conn.rememberAbsent(ctx)
 	}
 	if e := b.embedded.Load(); e != nil {
 		return e.announce()

@@ -23,7 +23,7 @@ const (
 	reconnectFirst = 50 * time.Millisecond
 	reconnectMost  = 2 * time.Second
 	retryConnect   = 100 * time.Millisecond
-	ensureTimeout  = 10 * time.Second
+	ensureTimeout  = 5 * time.Second
 )
 
 // connection needs no lock, because its fields do not change after Open.
@@ -138,24 +138,6 @@ func (c *connection) connectExternal(ctx context.Context) error {
 			return fmt.Errorf("connect to %s: %w", redactURL(c.opts.URL), err)
 		case <-time.After(retryConnect):
 		}
-	}
-}
-
-// dialLater delays the connection until openGate is called, because the server must be checked
-// first.
-func (c *connection) dialLater() error {
-	g := new(gate)
-	if err := c.dialExternal(nats.RetryOnFailedConnect(true), g.install); err != nil {
-		return fmt.Errorf("connect to %s: %w", redactURL(c.opts.URL), err)
-	}
-	c.gate = g
-	return nil
-}
-
-func (c *connection) openGate() {
-	c.gate.isOpen.Store(true)
-	if c.nc.IsReconnecting() {
-		_ = c.nc.ForceReconnect() // fails only if the connection is closed
 	}
 }
 

@@ -29,7 +29,7 @@
 //
 // External and embedded servers are used in the same way:
 //
-//	broker, connection, dial*, options, login, use        connect
+//	broker, connection, later, dial*, options, login, use connect
 //	home, gate                                            the broker of a data directory
 //	embedded, join, conf, disk, drift, standby, monitor   the embedded server
 //	auth*, keys, tenants, restricted, creds, issuer       who may do what

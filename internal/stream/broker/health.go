@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -77,9 +78,13 @@ func (h *health) warningsNow() []string {
 
 func (h *health) setDrift(ctx context.Context, drift []string) {
 	h.mu.Lock()
+	known := h.drift
 	h.drift = drift
 	h.mu.Unlock()
 	for _, d := range drift {
+		if slices.Contains(known, d) {
+			continue
+		}
 		h.log.WarnContext(ctx, "stream configuration drifted", "difference", d)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -25,46 +24,6 @@ func (b *Broker) monitor(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
-}
-
-func (b *Broker) settleLater(ctx context.Context) {
-	if b.conn.gate == nil {
-		return
-	}
-	probe := newConnection(b.opts, b.health)
-	defer func() { probe.nc.Close() }() // accepts nil
-	for failures := 0; ctx.Err() == nil; failures++ {
-		if b.probe(ctx, probe) {
-			b.conn.openGate()
-			return
-		}
-		if probe.nc != nil && probe.nc.IsClosed() {
-			probe = newConnection(b.opts, b.health)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(reconnectDelay(failures)):
-		}
-	}
-}
-
-func (b *Broker) probe(ctx context.Context, c *connection) (settled bool) {
-	if c.nc == nil {
-		if err := c.dialExternal(nats.NoReconnect()); err != nil {
-			c.reconnectFailed(err)
-			return false
-		}
-	}
-	settling, cancel := context.WithTimeout(ctx, ensureTimeout)
-	defer cancel()
-	err := b.settle(settling, c)
-	switch {
-	case err == nil:
-		b.health.warn(ctx, warnServer, "")
-	case ctx.Err() == nil && !c.nc.IsClosed():
-		b.health.warn(ctx, warnServer, err.Error())
-	}
-	return err == nil
 }
 
 func (b *Broker) check(ctx context.Context) {

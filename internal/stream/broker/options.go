@@ -36,8 +36,8 @@ type Options struct {
 	Replicas       int  // replicas of new streams on a cluster; 0 means 1
 	AllowTamper    bool // only for tests: new streams allow deletions
 
-	// Later lets Open return before an external broker can be reached. The connection is then made
-	// in the background.
+	// Later lets Open return before an external broker is available or answers. The connection is
+	// then made in the background.
 	Later          bool
 	ConnectTimeout time.Duration // limit for Open; 15 s by default
 	Logger         *slog.Logger

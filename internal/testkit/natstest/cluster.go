@@ -82,12 +82,15 @@ func (c *Cluster) ensureStreams(tb testing.TB) {
 	}
 }
 
+// URL returns the address of one server.
+func (c *Cluster) URL(i int) string { return fmt.Sprintf("nats://127.0.0.1:%d", c.options[i].Port) }
+
 // JetStream returns the JetStream context of a new connection to any server.
 func (c *Cluster) JetStream(tb testing.TB) jetstream.JetStream {
 	tb.Helper()
 	var urls []string
 	for i := range c.options {
-		urls = append(urls, fmt.Sprintf("nats://127.0.0.1:%d", c.options[i].Port))
+		urls = append(urls, c.URL(i))
 	}
 	nc, err := nats.Connect(strings.Join(urls, ","), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 	if err != nil {

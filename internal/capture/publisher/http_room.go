@@ -24,7 +24,6 @@ func (h *handler) placed(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// counted counts the body after decompression towards the limits.
 func counted(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if place, ok := r.Context().Value(placeKey{}).(*intake.Place); ok {
@@ -34,7 +33,6 @@ func counted(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// forget releases the bytes of events that are stored, because they are no longer in memory.
 func forget(ctx context.Context) {
 	if place, ok := ctx.Value(placeKey{}).(*intake.Place); ok {
 		place.Forget()

@@ -86,8 +86,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Process managers kill a process that does not stop in time. The sum of these times must be
-// shorter than their timeout.
+// The sum of these times must be shorter than the stop timeout of process managers, which kill a
+// process that takes longer.
 const (
 	drainRequests = 5 * time.Second
 	drainOutbox   = 15 * time.Second

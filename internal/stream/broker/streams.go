@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Sizes and ages of new streams.
+// Limits on the size and age of new streams.
 const (
 	DefaultStreamBytes = 10 << 30
 	deadLetterBytes    = 64 << 20

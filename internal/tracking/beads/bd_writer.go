@@ -35,7 +35,6 @@ func (r row) lacks(theirs Issue) (l lacks) {
 	return l
 }
 
-// without returns list without one equal element for each element of others.
 func without[T any](list, others []T, key func(T) string) (rest []T) {
 	has := count(others, key)
 	for _, v := range list {

@@ -48,7 +48,8 @@ The state of a run is ` + joined(stateWords()) + `.
 A run is open until an event tells its end, and erased or pruned if the record of its
 end was removed. If it continues after an end by silence, it is open again. Calls that
 hooks denied or the tool refused count as denied. An unknown value is "–", also for a
-run whose source states no times.
+run whose source states no times. --from and --to leave such a run out, because nothing
+shows when it started.
 
 The command compares each record with its leaf. The state of a run with an altered
 record is ALTERED, and the command exits with 40.`,
@@ -102,6 +103,9 @@ func (f *listFlags) run(cmd *cobra.Command, shared *cli.Shared) error {
 	}
 	bar.Finish()
 	err = cli.Print(cmd, shared, list.Runs, func(out io.Writer) { writeRuns(out, list, width, ids) })
+	if list.Untimed {
+		fmt.Fprintln(cmd.ErrOrStderr(), "runs whose source states no times are left out; without --from and --to they are listed")
+	}
 	return cmp.Or(err, list.Altered)
 }
 
@@ -118,7 +122,7 @@ func joinLists(a, b ledger.RunList, limit int) ledger.RunList {
 		}
 		runs = runs[:limit]
 	}
-	return ledger.RunList{Runs: runs, More: more, Altered: cmp.Or(a.Altered, b.Altered)}
+	return ledger.RunList{Runs: runs, More: more, Altered: cmp.Or(a.Altered, b.Altered), Untimed: a.Untimed || b.Untimed}
 }
 
 func chosenTenants(shared *cli.Shared) ([]string, error) {

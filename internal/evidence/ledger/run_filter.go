@@ -11,8 +11,8 @@ import (
 
 // RunFilter selects runs. The zero value selects all runs.
 type RunFilter struct {
-	From   time.Time // of the start, inclusive; zero is no limit
-	To     time.Time // of the start, exclusive; zero is no limit
+	From   time.Time // of the stated start, inclusive; zero is no limit
+	To     time.Time // of the stated start, exclusive; zero is no limit
 	Agent  string    // [RunSummary.Agent] or [RunSummary.Source]
 	Tool   string    // name of a called tool
 	Text   string    // part of the run's id, title, first prompt, folder or branch
@@ -21,11 +21,14 @@ type RunFilter struct {
 }
 
 func (f RunFilter) isAll() bool {
-	return f.From.IsZero() && f.To.IsZero() && len(f.kinds()) == 0
+	return !f.hasTimes() && len(f.kinds()) == 0
 }
 
-func (f RunFilter) startsIn(start time.Time) bool {
-	return !start.Before(f.From) && (f.To.IsZero() || !start.IsZero() && start.Before(f.To))
+func (f RunFilter) hasTimes() bool { return !f.From.IsZero() || !f.To.IsZero() }
+
+// A run without a stated time is in no range of time, because its times are those of the import.
+func (f RunFilter) startsIn(s RunSummary) bool {
+	return !f.hasTimes() || !s.Started.IsZero() && !s.Started.Before(f.From) && (f.To.IsZero() || s.Started.Before(f.To))
 }
 
 func (f RunFilter) kinds() (kinds []events.Kind) {

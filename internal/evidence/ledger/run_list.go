@@ -19,6 +19,7 @@ type RunList struct {
 	Runs    []RunSummary // the latest start first
 	Altered error        // about the first altered record, a [RecordError]
 	More    int          // matching runs beyond the limit, or -1 if there may be some
+	Untimed bool         // runs that state no time would match without From and To
 }
 
 type runStart struct {
@@ -26,27 +27,25 @@ type runStart struct {
 	number      int64     // in the table runs
 	first, last int64     // leaves
 	bound       time.Time // the run started at this time or before; zero without events of agents
+	untimed     bool      // perhaps the source did not state bound; valid if bound is before the filter's From
 }
 
 // List returns the runs that match f, the latest start first. A limit of 0 means all runs. progress
 // gets the number of runs looked at.
 func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func(done, total uint64)) (RunList, error) {
-	starts, err := r.source.runStarts(ctx)
+	starts, err := r.source.runStarts(ctx, f.From)
 	if err != nil {
 		return RunList{}, err
-	}
-	if !f.From.IsZero() {
-		starts = slices.DeleteFunc(starts, func(s runStart) bool { return s.bound.Before(f.From) })
 	}
 	list, waiting := RunList{Runs: []RunSummary{}}, []RunSummary(nil)
 	for rest := starts; len(rest) > 0 && (limit == 0 || len(list.Runs) < limit); {
 		n := min(runsPerChunk, len(rest))
-		found, altered, err := matching(ctx, r, f, rest[:n])
+		found, err := matching(ctx, r, f, rest[:n])
 		if err != nil {
 			return list, err
 		}
-		rest, list.Altered = rest[n:], cmp.Or(list.Altered, altered)
-		waiting = append(waiting, found...)
+		rest, list.Altered, list.Untimed = rest[n:], cmp.Or(list.Altered, found.Altered), list.Untimed || found.Untimed
+		waiting = append(waiting, found.Runs...)
 		ready := sortStarted(waiting, rest)
 		list.Runs, waiting = append(list.Runs, waiting[:ready]...), waiting[ready:]
 		if list.More = len(waiting) + len(rest); len(rest) > 0 && !f.isAll() {
@@ -75,36 +74,45 @@ func sortStarted(runs []RunSummary, rest []runStart) int {
 const runsPerChunk = 32
 
 // A run with altered records always matches, because nobody knows what those records said.
-func matching(ctx context.Context, r *Reader, f RunFilter, runs []runStart) (found []RunSummary, altered, err error) {
+func matching(ctx context.Context, r *Reader, f RunFilter, runs []runStart) (found RunList, err error) {
 	if kinds := f.kinds(); len(kinds) > 0 {
 		if runs, err = r.source.candidates(ctx, f, runs, kinds); err != nil {
-			return nil, nil, err
+			return found, err
 		}
 	}
 	for _, s := range runs {
 		sum, wrong, err := r.summary(ctx, s.run)
 		if err != nil {
-			return nil, nil, fmt.Errorf("run %q: %w", s.run, err)
+			return found, fmt.Errorf("run %q: %w", s.run, err)
 		}
-		if wrong != nil && altered == nil {
-			altered = fmt.Errorf("run %q: %w", s.run, wrong)
+		if wrong != nil && found.Altered == nil {
+			found.Altered = fmt.Errorf("run %q: %w", s.run, wrong)
 		}
-		if wrong != nil || f.startsIn(sum.First) && f.matches(sum) {
-			found = append(found, sum)
+		switch {
+		case wrong != nil, f.startsIn(sum) && f.matches(sum):
+			found.Runs = append(found.Runs, sum)
+		case sum.Untimed > 0 && sum.Started.IsZero() && f.matches(sum):
+			found.Untimed = true
 		}
 	}
-	return found, altered, nil
+	return found, nil
 }
 
-func (s *source) runStarts(ctx context.Context) (starts []runStart, err error) {
+// runStarts leaves out the runs whose source states a start before from.
+func (s *source) runStarts(ctx context.Context, from time.Time) (starts []runStart, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		starts = nil
 		return sqlitex.Execute(conn, `SELECT r.name, s.run, s.first, s.last,
-			CASE WHEN `+ofAgents+` THEN l.time ELSE (SELECT coalesce(min(l.time), '') FROM leaves l WHERE l.run = s.run AND `+ofAgents+`) END
+			CASE WHEN `+ofAgents+` THEN l.time ELSE (SELECT coalesce(min(l.time), '') FROM leaves l WHERE l.run = s.run AND `+ofAgents+`) END,
+			CASE WHEN NOT (`+ofAgents+`) THEN 1 WHEN l.time >= ?1 THEN 0 ELSE coalesce(
+				(SELECT p.blob IS NOT NULL OR instr(p.bytes, '"untimed"') > 0 FROM payloads p WHERE p.leaf = s.first), 0) END
 			FROM (SELECT run, min(leaf) first, max(leaf) last FROM leaves WHERE run > 0 GROUP BY run) s
 			JOIN runs r ON r.run = s.run JOIN leaves l ON l.leaf = s.first`,
-			&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) (err error) {
-				one := runStart{run: stmt.ColumnText(0), number: stmt.ColumnInt64(1), first: stmt.ColumnInt64(2), last: stmt.ColumnInt64(3)}
+			&sqlitex.ExecOptions{Args: []any{FormatTime(from)}, ResultFunc: func(stmt *sqlite.Stmt) (err error) {
+				one := runStart{
+					run: stmt.ColumnText(0), number: stmt.ColumnInt64(1), first: stmt.ColumnInt64(2), last: stmt.ColumnInt64(3),
+					untimed: stmt.ColumnInt64(5) > 0,
+				}
 				if text := stmt.ColumnText(4); text != "" {
 					if one.bound, err = time.Parse(timeLayout, text); err != nil {
 						one.bound = unreadable
@@ -114,6 +122,7 @@ func (s *source) runStarts(ctx context.Context) (starts []runStart, err error) {
 				return nil
 			}})
 	})
+	starts = slices.DeleteFunc(starts, func(s runStart) bool { return s.bound.Before(from) && !s.untimed })
 	slices.SortFunc(starts, func(a, b runStart) int { return cmp.Or(b.bound.Compare(a.bound), cmp.Compare(b.last, a.last)) })
 	return starts, err
 }

@@ -34,10 +34,14 @@ func say(f *ledgertest.Feed, run string, at time.Time, kind events.Kind, agent s
 func shuffledRuns(seed uint64) *ledgertest.Feed {
 	f, random := ledgertest.NewFeed("acme"), rand.New(rand.NewPCG(seed, 1))
 	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	for i := range 12 {
+		say(f, fmt.Sprintf("timeless-%d", i), ledgertest.Began.Add(time.Duration(i)*400*time.Second), events.Custom, "codex",
+			events.CustomData{Name: "no time", Common: events.Common{Untimed: true}})
+	}
 	for range 400 {
 		run, agent := fmt.Sprintf("r%02d", random.IntN(80)), pick("codex", "claude-code", "")
 		at := ledgertest.Began.Add(time.Duration(random.IntN(5000)) * time.Second)
-		switch random.IntN(8) {
+		switch random.IntN(9) {
 		case 0:
 			say(f, run, at, events.RunStarted, agent, events.RunStartedData{Title: pick("", "Über"), Cwd: pick("/src/a", "/src/b")})
 		case 1:
@@ -50,6 +54,8 @@ func shuffledRuns(seed uint64) *ledgertest.Feed {
 			say(f, run, at, events.RunFinished, agent, data)
 		case 5:
 			say(f, run, at, events.RunSealed, "", events.RunSealedData{})
+		case 6:
+			say(f, run, at, events.Custom, agent, events.CustomData{Name: "no time", Common: events.Common{Untimed: true}})
 		default:
 			say(f, run, at, events.Custom, agent, events.CustomData{Name: "x"})
 		}
@@ -64,6 +70,7 @@ func TestReader_List(t *testing.T) {
 		"All":      {},
 		"From":     {From: ledgertest.Began.Add(400 * time.Second)},
 		"To":       {To: ledgertest.Began.Add(400 * time.Second)},
+		"Late":     {From: ledgertest.Began.Add(3000 * time.Second)},
 		"Agent":    {Agent: "CODEX"},
 		"Source":   {Agent: "/codex"},
 		"Tool":     {Tool: "bash"},
@@ -77,7 +84,7 @@ func TestReader_List(t *testing.T) {
 		"Several":  {Agent: "codex", Tool: "Bash", States: []ledger.RunState{ledger.RunOpen}},
 		"None":     {Tool: "Write"},
 	}
-	for seed := range uint64(4) {
+	for seed := range uint64(3) {
 		r := openReader(t, ledgertest.Write(t, t.TempDir(), ledgertest.NewKey(t), shuffledRuns(seed), 1000))
 		all := everyRun(t, r)
 		for name, f := range filters {
@@ -98,6 +105,9 @@ func TestReader_List(t *testing.T) {
 				// Runs with equal starts have no order.
 				if diff := gocmp.Diff(starts(want), starts(got.Runs)); diff != "" {
 					t.Errorf("%s, limit %d (-want +got):\n%s", name, limit, diff)
+				}
+				if timed := f.From != f.To; limit == 0 && got.Untimed != timed {
+					t.Errorf("%s says that runs without a time are left out: %t", name, got.Untimed)
 				}
 				if got.More != more && (got.More != -1 || name == "All") {
 					t.Errorf("%s, limit %d: %d more, want %d", name, limit, got.More, more)
@@ -139,7 +149,7 @@ func everyRun(t *testing.T, r *ledger.Reader) (all []ledger.RunSummary) {
 
 // wanted says on its own which runs a filter means.
 func wanted(f ledger.RunFilter, s ledger.RunSummary) bool {
-	if s.First.Before(f.From) || !f.To.IsZero() && (s.First.IsZero() || !s.First.Before(f.To)) {
+	if f.From != f.To && (s.Started.IsZero() || s.Started.Before(f.From) || !f.To.IsZero() && !s.Started.Before(f.To)) {
 		return false
 	}
 	if f.Sealed != nil && s.Sealed != *f.Sealed || len(f.States) > 0 && !slices.Contains(f.States, s.State) {

@@ -63,7 +63,7 @@ func (t *Tail) collect(ctx context.Context, s ledger.Selection, from int64, limi
 		if r.entry.Leaf >= s.Before {
 			break
 		}
-		if !r.ok || !t.filter.matches(r.line) {
+		if !r.ok || r.line.Time.Before(s.From) || !t.filter.matches(r.line) {
 			continue
 		}
 		if lines = append(lines, r.line); limit >= 0 && len(lines) > 2*limit+1 {

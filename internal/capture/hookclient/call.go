@@ -182,8 +182,6 @@ func closedReason(err error) string {
 	return "Blocked by Hooktrail, which fails closed: " + err.Error()
 }
 
-const problemRun = "publisher-hook"
-
 func (c *call) problemEvent(about events.Event, raw []byte) []events.Event {
 	return problemEvent(c.Tenant, about, c.undecided, c.problems, raw)
 }
@@ -202,7 +200,7 @@ func problemEvent(tenant string, about events.Event, undecided bool, problems []
 	if err != nil {
 		return nil // unreachable: the data can always be encoded
 	}
-	e.Tenant, e.Run, e.Step, e.ToolCall = orDefault(tenant), cmp.Or(about.Run, problemRun), about.Step, about.ToolCall
+	e.Tenant, e.Run, e.Step, e.ToolCall = orDefault(tenant), about.Run, about.Step, about.ToolCall
 	return []events.Event{e}
 }
 

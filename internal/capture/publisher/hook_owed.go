@@ -98,8 +98,6 @@ func lostDenials(tenant string, n int) (events.Event, error) {
 		CustomData: events.CustomData{Name: events.HookProblem}, Lost: n,
 		Problems: []string{fmt.Sprintf("%d events of denied calls were not recorded, because the outbox had no room", n)},
 	})
-	e.Tenant, e.Run = tenant, problemRun
+	e.Tenant = tenant
 	return e, err
 }
-
-const problemRun = "publisher-hook"

@@ -61,15 +61,16 @@ func (p *tailPrinter) text(l tail.Line) string {
 	if !l.Time.IsZero() {
 		at = l.Time.UTC().Format("2006-01-02 15:04:05")
 	}
-	run, width := l.Run, lineWidth
-	if p.width > 0 {
+	run, width := l.Run, cmp.Or(p.width, lineWidth)
+	if p.width > 0 && run != "" {
 		p.ids.add(l.Run)
-		run, width = p.ids.of(l.Run), p.width
+		run = p.ids.of(l.Run)
 	}
 	who := cmp.Or(l.Agent, l.Source, unknown)
 	if l.Role != "" {
 		who += "/" + l.Role
 	}
+	run = cmp.Or(run, unknown)
 	if p.several {
 		run = l.Tenant + " " + run
 	}
@@ -136,7 +137,7 @@ var tailParts = map[events.Kind]func(tail.Line) []string{
 		return []string{"sub-agent" + spaced(l.Name) + " stopped", l.Detail, lasting(l)}
 	},
 	events.CompactBefore:  func(l tail.Line) []string { return []string{"compaction" + spaced(l.Detail)} },
-	events.Custom:         func(l tail.Line) []string { return []string{"custom" + spaced(l.Name)} },
+	events.Custom:         func(l tail.Line) []string { return []string{"custom" + spaced(l.Name), l.Detail} },
 	events.MessageCreate:  messageParts,
 	events.MessageCreated: messageParts,
 	events.MessageUpdate:  messageParts,

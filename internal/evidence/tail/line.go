@@ -131,11 +131,27 @@ var details = map[events.Kind]func(*Line, events.Event){
 		l.Name, l.Detail, l.DurationMS, l.Tokens = p.Subagent, p.Name, p.DurationMS, p.TokensUsed
 	}),
 	events.CompactBefore:  decoded(func(l *Line, p events.CompactBeforeData) { l.Detail = p.Trigger }),
-	events.Custom:         decoded(func(l *Line, p events.CustomData) { l.Name = runtree.OneLine(p.Name) }),
+	events.Custom:         customDetails,
 	events.MessageCreate:  decoded((*Line).message),
 	events.MessageCreated: decoded((*Line).message),
 	events.MessageUpdate:  decoded((*Line).message),
 	events.MessageUpdated: decoded((*Line).message),
+}
+
+func customDetails(l *Line, e events.Event) {
+	if p, err := events.Payload[events.CustomData](e); err == nil {
+		l.Name = runtree.OneLine(p.Name)
+	}
+	if l.Name != events.HookProblem {
+		return
+	}
+	if p, err := events.Payload[hookProblem](e); err == nil {
+		l.Detail = runtree.OneLine(strings.Join(p.Problems, "; "))
+	}
+}
+
+type hookProblem struct {
+	Problems []string `json:"problems"`
 }
 
 func (l *Line) decided(o events.Outcome) {

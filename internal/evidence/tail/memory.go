@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"time"
@@ -68,10 +69,12 @@ func (s statement) repeats(earlier *statement) bool {
 func newMemory(r *ledger.Reader) *memory { return &memory{ledger: r, runs: make(map[string]*run)} }
 
 func (m *memory) line(ctx context.Context, entry ledger.Entry, altered error) (Line, bool, error) {
-	if entry.Class != ledger.ClassEvent || entry.Run == "" || isSilent(entry.Kind) {
+	if entry.Class != ledger.ClassEvent || entry.Run == "" && !isProblem(entry) || isSilent(entry.Kind) {
 		return Line{}, false, nil
 	}
-	if m.runs[entry.Run] == nil {
+	if entry.Run == "" { // nothing is known about it from other records
+		m.runs[""] = newRun()
+	} else if m.runs[entry.Run] == nil {
 		if err := m.recall(ctx, entry); err != nil {
 			return Line{}, false, err
 		}
@@ -79,6 +82,16 @@ func (m *memory) line(ctx context.Context, entry ledger.Entry, altered error) (L
 	l := m.add(entry, altered)
 	l.Tenant = m.ledger.Tenant()
 	return l, true, nil
+}
+
+// isProblem reports whether the entry is probably about a hook call without a readable payload,
+// which is in no run.
+func isProblem(entry ledger.Entry) bool {
+	return entry.Kind == events.Custom && bytes.Contains(entry.Bytes, []byte(events.HookProblem))
+}
+
+func newRun() *run {
+	return &run{calls: make(map[string]*call), denied: make(map[string]bool), prompts: make(map[string]statement)}
 }
 
 func isSilent(k events.Kind) bool {
@@ -92,7 +105,7 @@ func (m *memory) recall(ctx context.Context, entry ledger.Entry) error {
 			break
 		}
 	}
-	m.runs[entry.Run] = &run{calls: make(map[string]*call), denied: make(map[string]bool), prompts: make(map[string]statement)}
+	m.runs[entry.Run] = newRun()
 	if entry.Leaf == 0 {
 		return nil
 	}

@@ -343,3 +343,27 @@ func pathOf(t *testing.T, dir string) string {
 	}
 	return path
 }
+
+// A hook call whose payload nobody can read is in no run, and has a line. A line without a stated
+// time is not since any time.
+func TestTail_ProblemWithoutRun(t *testing.T) {
+	l := newLive(t)
+	l.call("r1", "c1", "Bash", "ls", "")
+	l.event("", "", events.Custom, map[string]any{"name": events.HookProblem, "problems": []string{"parse payload", "record: disk full"}})
+	l.event("", "", events.Custom, map[string]any{"name": events.HookProblem, "problems": "none", "untimed": true})
+	l.event("", "", events.Custom, map[string]any{"name": "other"})
+	l.feed.Manifest("p")
+	l.write()
+	past := func(run string, since time.Time) []string {
+		t.Helper()
+		lines, err := l.tail(run, tail.Filter{Telling: true}).Past(t.Context(), since, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sayAll(lines)
+	}
+	all := []string{"r1 tool.before Bash ls ", " custom hook.problem parse payload; record: disk full ", " custom hook.problem  "}
+	want(t, "all", all, past("", time.Time{}))
+	want(t, "since a time", all[:2], past("", l.feed.Now.AddDate(-1, 0, 0)))
+	want(t, "one run", all[:1], past("r1", time.Time{}))
+}

@@ -177,7 +177,9 @@ func unprovenLines(r verifier.Report) []string {
 		texts = append(texts, "events that no manifest lists: "+list(behind))
 	}
 	if len(unchecked) > 0 {
-		texts = append(texts, "too many events before their manifest to compare them with it: "+list(unchecked))
+		texts = append(texts, "too many events before their manifest, or too many manifests, to compare them: "+list(unchecked),
+			"  the events are there: compare them with their source, and record with auditor acknowledge that they are known;"+
+				" a sender with publisher or the Go package publish sends a manifest with each batch")
 	}
 	return texts
 }

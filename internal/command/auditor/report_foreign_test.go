@@ -35,3 +35,17 @@ func TestPrintReport_Foreign(t *testing.T) {
 		t.Errorf("nothing is foreign:\n%s", &out)
 	}
 }
+
+// A producer with too many events before a manifest gets a remedy in words.
+func TestPrintReport_Unchecked(t *testing.T) {
+	r := verifier.NewReport("ledger.db")
+	r.Checkpoint, r.Completeness = &verifier.Signed{}, verifier.Unproven
+	r.Producers = []verifier.Producer{{Name: "coder-1", Manifests: 1, Unchecked: true}}
+	var out strings.Builder
+	PrintReport(&out, r)
+	for _, want := range []string{"to compare them: coder-1\n", "compare them with their source, and record with auditor acknowledge that they are known"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &out)
+		}
+	}
+}

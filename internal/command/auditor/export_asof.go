@@ -27,16 +27,16 @@ func (x exportFlags) asOf(cmd *cobra.Command, shared *cli.Shared, r *ledger.Read
 	if err != nil {
 		return nil, err
 	}
-	var open []string
+	var unsealed []string
 	for _, run := range runs {
 		if !run.Sealed {
-			open = append(open, run.Run)
+			unsealed = append(unsealed, run.Run)
 		}
 	}
 	at := q.at(cmd.Context(), c)
 	return func(err error) {
 		if err == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "as of %s\n", termtext.Printable(oneLine(asOfText(at, runsText(open, "not sealed")))))
+			fmt.Fprintf(cmd.ErrOrStderr(), "as of %s\n", termtext.Printable(oneLine(asOfText(at, runsText(unsealed, "unsealed")))))
 		}
 	}, nil
 }

@@ -139,7 +139,7 @@ func runLines(r verifier.Report) (texts []string) {
 		texts = append(texts, "ended without a seal: "+list(r.Unsealed))
 	}
 	if len(r.Open) > 0 {
-		texts = append(texts, fmt.Sprintf("%s open: %s", plural(int64(len(r.Open)), "run", "runs"), list(r.Open)))
+		texts = append(texts, runsText(r.Open, "open"))
 	}
 	if r.SeenAgain > 0 {
 		texts = append(texts, plural(r.SeenAgain, "event", "events")+" seen again")

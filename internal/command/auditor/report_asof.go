@@ -10,7 +10,7 @@ import (
 
 func (l lines) asOf(r verifier.Report) {
 	if r.AsOf != nil {
-		facts := append(inFlightTexts(r), plural(int64(len(r.Open)), "run", "runs")+" open")
+		facts := append(inFlightTexts(r), numberOfRuns(r.Open, "open"))
 		l.print("As of", "", asOfText(*r.AsOf, strings.Join(facts, ", ")))
 	}
 }
@@ -29,10 +29,17 @@ func inFlightTexts(r verifier.Report) (texts []string) {
 	return texts
 }
 
-func runsText(open []string, word string) string {
-	text := plural(int64(len(open)), "run", "runs") + " " + word
-	if len(open) > 0 {
-		text += ": " + list(open)
+func numberOfRuns(runs []string, state string) string {
+	if len(runs) == 0 {
+		return "no " + state + " run"
+	}
+	return plural(int64(len(runs)), state+" run", state+" runs")
+}
+
+func runsText(runs []string, state string) string {
+	text := numberOfRuns(runs, state)
+	if len(runs) > 0 {
+		text += ": " + list(runs)
 	}
 	return text
 }

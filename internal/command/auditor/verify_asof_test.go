@@ -80,7 +80,7 @@ func TestVerify_StreamHasLaterEvents(t *testing.T) {
 	_, text := command(t, append([]string{"verify"}, at...)...)
 	for _, want := range []string{
 		"UNPROVEN     not in the ledger yet: 13 later events in the stream, up to position ",
-		"\nAs of:        " + r.AsOf.Time.Format(time.RFC3339) + " (", "s ago), stream position " + thousands(int64(r.AsOf.Position)) + ", 13 later events in the stream, 0 runs open\n",
+		"\nAs of:        " + r.AsOf.Time.Format(time.RFC3339) + " (", "s ago), stream position " + thousands(int64(r.AsOf.Position)) + ", 13 later events in the stream, no open run\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("want %q in\n%s", want, text)
@@ -263,7 +263,7 @@ func TestVerify_EventsInAnOutbox(t *testing.T) {
 	if !strings.Contains(errs, "3 events wait in outbox shared") {
 		t.Errorf("export says:\n%s", errs)
 	}
-	if status, text := command(t, "verify", bundle, "--data-dir", dir); status != 0 || !strings.Contains(text, ", stream not asked, 0 runs open\n") {
+	if status, text := command(t, "verify", bundle, "--data-dir", dir); status != 0 || !strings.Contains(text, ", stream not asked, no open run\n") {
 		t.Errorf("bundle: got status %d:\n%s", status, text)
 	}
 }

@@ -3,6 +3,7 @@ package auditor
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -110,7 +111,9 @@ func printBundle(out io.Writer, r bundle.Report) {
 		}
 	}
 	l.integrity(r.Report)
-	printRest(l, r.Report)
+	rest := r.Report
+	rest.Run = cmp.Or(rest.Run, r.Bundle.Run) // so that the events of producers are not taken for those of the run
+	printRest(l, rest)
 }
 
 func bundleText(r bundle.Report) string {
@@ -118,7 +121,7 @@ func bundleText(r bundle.Report) string {
 	text := "all of tenant " + b.Tenant
 	switch {
 	case !b.From.IsZero() || !b.To.IsZero():
-		text = "a range of time of tenant " + b.Tenant + ", which cuts runs in two"
+		text = "a range of time of tenant " + b.Tenant
 	case b.Run != "":
 		text = "run " + b.Run + " of tenant " + b.Tenant
 	}
@@ -133,5 +136,9 @@ func bundleText(r bundle.Report) string {
 			text += ", " + at.word + " " + at.time.Format(time.RFC3339)
 		}
 	}
-	return fmt.Sprintf("%s: %s of %s", text, thousands(b.Leaves), plural(b.Size, "leaf", "leaves"))
+	text = fmt.Sprintf("%s: %s of the ledger's %s", text, thousands(b.Leaves), plural(b.Size, "leaf", "leaves"))
+	if text[0] == 'a' && b.Leaves < b.Size {
+		text += "; of a run that reaches beyond that time, a part is here"
+	}
+	return text
 }

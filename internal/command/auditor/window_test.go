@@ -59,7 +59,12 @@ func TestExport_StoredTime(t *testing.T) {
 	zip := filepath.Join(t.TempDir(), "day.zip")
 	checkStatus(t, 0, append(at, "--out", zip))
 	checkStatus(t, verifier.ExitVerified, []string{"verify", "--data-dir", dir, zip},
-		": "+strconv.FormatInt(leaves, 10)+" of "+strconv.FormatInt(leaves, 10)+" leaves", "Completeness: COMPLETE", "Enrolled:     0 of 1")
+		": "+strconv.FormatInt(leaves, 10)+" of the ledger's "+strconv.FormatInt(leaves, 10)+" leaves", "Completeness: COMPLETE", "Enrolled:     0 of 1")
+	// The events of a producer are those of all runs, so they are not in the line about one run.
+	of := filepath.Join(t.TempDir(), "run.zip")
+	checkStatus(t, 0, []string{"export", "--data-dir", dir, "--tenant", "acme", "--run", "new", "--out", of})
+	checkStatus(t, verifier.ExitVerified, []string{"verify", "--data-dir", dir, of},
+		" of the ledger's "+strconv.FormatInt(leaves, 10)+" leaves\n", "Completeness: COMPLETE     1 producer, 1 run sealed\n")
 	unsigned := filepath.Join(t.TempDir(), "unsigned.zip")
 	checkStatus(t, 0, append(at, "--unsigned", "--out", unsigned))
 	checkStatus(t, verifier.ExitIncomplete, []string{"verify", "--data-dir", dir, unsigned}, "UNPROVEN     the ledger's key did not sign a verdict about that time")

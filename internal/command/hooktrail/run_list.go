@@ -45,8 +45,9 @@ A terminal shows as many columns as fit, and the start of each id, which run sho
 accepts. Without a terminal, ids are whole. --json prints all fields.
 
 The state of a run is ` + joined(stateWords()) + `.
-A run is open until an event tells its end, and erased or pruned if the record of its
-end was removed. If it continues after an end by silence, it is open again. Calls that
+A run is open until an event tells its end, unknown if that event does not say how it
+ended, and erased or pruned if the record of its end was removed. If it continues after
+an end by silence, it is open again. Calls that
 hooks denied or the tool refused count as denied. An unknown value is "–", also for a
 run whose source states no times. --from and --to leave such a run out, because nothing
 shows when it started.

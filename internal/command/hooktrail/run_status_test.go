@@ -18,7 +18,7 @@ import (
 //guarantee:one-reading
 //guarantee:text-hostile
 func TestRunShow_InventedStatuses(t *testing.T) {
-	for _, status := range []string{"\x1b[2J\u202eX", "a\nFOREIGN", "finished", "finished, sealed", "going on"} {
+	for _, status := range []string{"\x1b[2J\u202eX", "a\nFOREIGN", "completed ", "completed, sealed", "open"} {
 		fold := runtree.Fold{Tenant: "acme"}
 		var last events.RunFinishedData
 		for id, one := range map[string]struct {
@@ -44,7 +44,7 @@ func TestRunShow_InventedStatuses(t *testing.T) {
 		waterfall(&show, fold.Trace("r1"), cli.Palette{})
 		writeRuns(&list, ledger.RunList{Runs: []ledger.RunSummary{{Run: "r1", State: ledger.RunState(last.Status())}}}, 0, nil)
 		for name, text := range map[string]string{"run show": show.String(), "run list": list.String()} {
-			for _, bad := range []string{"\x1b", "\u202e", "FOREIGN", "finished", "sealed", "going on"} {
+			for _, bad := range []string{"\x1b", "\u202e", "FOREIGN", "completed", "sealed", "open"} {
 				if strings.Contains(text, bad) || !strings.Contains(text, "unknown") {
 					t.Errorf("%s with %q:\n%s", name, status, text)
 				}

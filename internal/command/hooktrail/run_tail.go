@@ -38,7 +38,7 @@ func runTailCommand(shared *cli.Shared) *cobra.Command {
 		Long: `Print one line per event as events reach the ledger, until Ctrl-C. With RUN, print only
 this run and its sub-agents, and exit once the run has ended. Without RUN, print all
 runs of the tenant, or of all tenants with --tenant '*'. The start of a run's id is
-enough if it matches one run. First the command prints the newest lines of the past.
+enough if it matches one run. First the command prints the newest lines that the ledger already has.
 
 A line has the time, the run, the agent and the event: a call with its most telling
 argument, a decision with who made it and why, a failure with its cause, the first
@@ -66,8 +66,8 @@ end. Without RUN it ends only at Ctrl-C.`,
 	flags.StringVar(&f.agent, "agent", "", "only runs of this `agent`, such as claude-code")
 	flags.StringVar(&f.tool, "tool", "", "only calls of this `tool`")
 	flags.StringSliceVar(&f.states, "state", nil, "only events in these `states`: "+joined(tailStates))
-	flags.StringVar(&f.since, "since", "", "also print the past since this `time`: 2026-11-20T09:14:07Z, 2026-11-20 (UTC), or 2h or 7d ago")
-	flags.IntVar(&f.lines, "lines", defaultLines, "print the newest `N` lines of the past; -1 prints all, and is the default with --since")
+	flags.StringVar(&f.since, "since", "", "first print the events since this `time`: 2026-11-20T09:14:07Z, 2026-11-20 (UTC), or 2h or 7d ago")
+	flags.IntVar(&f.lines, "lines", defaultLines, "first print the newest `N` lines that the ledger has; -1 prints all of them, and is the default with --since")
 	flags.BoolVar(&f.all, "all", false, "also print lines that repeat earlier ones, or from which a person learns nothing")
 	cli.LineOnly(cmd, "agent", "tool", "state", "since", "lines", "all")
 	cli.SeveralTenants(cmd)

@@ -145,7 +145,7 @@ func TestRunTail_Turns(t *testing.T) {
 	}
 	f.Manifest("p")
 	_, out, _ := runTail(t, ledgerOf(t, f), "r", "--lines", "-1")
-	if !strings.Contains(out, "• turn ended\n") || strings.Contains(out, "end unknown") {
+	if !strings.Contains(out, "• turn ended\n") || strings.Contains(out, "state unknown") {
 		t.Errorf("got:\n%s", out)
 	}
 }

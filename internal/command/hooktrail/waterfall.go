@@ -97,14 +97,12 @@ func heading(t runtree.Trace) []string {
 func endOf(status events.RunStatus) string {
 	switch status {
 	case "":
-		return "going on"
-	case events.RunCompleted:
-		return "finished"
-	case events.RunFailed, events.RunInterrupted:
+		return "open"
+	case events.RunCompleted, events.RunFailed, events.RunInterrupted:
 		return string(status)
 	case events.RunUnknown:
 	}
-	return "end unknown"
+	return "state unknown"
 }
 
 func traceTotals(t runtree.Trace) []string {

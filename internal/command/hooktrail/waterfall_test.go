@@ -148,7 +148,7 @@ func TestWaterfall_Untimed(t *testing.T) {
 	l.add(events.ToolResult, "s", "c1", events.ToolResultData{Status: events.ToolSuccess, Common: events.Common{Untimed: true}})
 	l.add(events.ToolBefore, "s", "c2", events.ToolBeforeData{Tool: "Read", Common: events.Common{Untimed: true}})
 	text := l.waterfall()
-	wantLines(t, text, "2026-01-02 03:04:06 UTC · – · going on", strings.Repeat("·", barWidth)+"       –")
+	wantLines(t, text, "2026-01-02 03:04:06 UTC · – · open", strings.Repeat("·", barWidth)+"       –")
 	if strings.Count(text, strings.Repeat("·", barWidth)+"       –\n") != 2 {
 		t.Errorf("got\n%s", text)
 	}

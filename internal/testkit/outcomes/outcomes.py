@@ -138,6 +138,11 @@ class Session(Run):
         super().__init__()
         self.names, self.hooked, self.spent = {}, set(), {}
 
+    def add_up(self):
+        for used in self.spent.values():
+            self.spend(**dict(zip(self.tokens, used)))
+        return self
+
 
 def claude(lines):
     runs = {}
@@ -158,7 +163,7 @@ def claude(lines):
             claude_answer(run, message, blocks)
         if line.get("type") == "user":
             claude_user(run, line, blocks)
-    return merged(runs.values())
+    return merged(run.add_up() for run in runs.values())
 
 
 def claude_answer(run, message, blocks):
@@ -214,10 +219,97 @@ def merged(runs):
     for number, run in enumerate(runs):
         states.add(run.status)
         total.calls.update({(number, call): state for call, state in run.calls.items()})
-        for used in run.spent.values():
-            total.spend(**dict(zip(total.tokens, used)))
+        total.spend(**run.tokens)
     total.status = states.pop() if len(states) == 1 else ""
     return total
+
+
+def codex(lines):
+    """Reads a rollout, or the output of `codex exec --json`, which has no payloads."""
+    run, turns = Run(), 0
+    for number, line in enumerate(lines):
+        item = line.get("payload") or line.get("item") or {}
+        kind, key = item.get("type") or line.get("type"), item.get("call_id") or number
+        if line.get("type") in ("item.started", "item.completed"):
+            codex_item(run, turns, line["type"], item)
+        elif kind in ("task_started", "turn.started"):
+            run.status, turns = "unknown", turns + 1
+        elif kind in ("task_complete", "turn.completed"):
+            run.status = "completed"
+        elif kind in ("turn_aborted", "turn.failed"):
+            run.status = "interrupted" if kind == "turn_aborted" else "failed"
+        elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
+            run.calls.setdefault(key, None)
+        elif kind == "web_search_call":
+            run.calls[key] = {"failed": "error", "in_progress": None, "searching": None}.get(item.get("status"), "success")
+        elif kind in ("function_call_output", "custom_tool_call_output") and key in run.calls:
+            run.calls[key] = codex_result(texts(item.get("output")))
+        used = (item.get("info") or {}).get("total_token_usage") or line.get("usage")
+        if used:  # totals of the session so far
+            run.tokens = {"input": used["input_tokens"] - used["cached_input_tokens"], "output": used["output_tokens"], "cache_creation": 0, "cache_read": used["cached_input_tokens"]}
+    return run
+
+
+def codex_item(run, turn, event, item):
+    if item["type"] not in ("command_execution", "file_change", "web_search", "mcp_tool_call", "collab_tool_call"):
+        return
+    key = (turn, item["id"])
+    run.calls.setdefault(key, None)
+    if event == "item.completed":
+        failed = item.get("status") == "failed" or item.get("exit_code") not in (None, 0)
+        run.calls[key] = "denied" if item.get("status") == "declined" else "error" if failed else "success"
+
+
+def codex_result(text):
+    head = text.partition("\nOutput:\n")[0]
+    code = re.search(r"^(?:Exit code:|Process exited with code) (-?\d+)$", head, re.M) or re.search(r'"exit_code": ?(-?\d+)', text)
+    if code:
+        return "success" if code.group(1) == "0" else "error"
+    if text.startswith("aborted"):
+        return "interrupted"
+    if re.match(r"(exec command |command |patch )?rejected by user|patch rejected|approval policy is |Command denied by sandbox", text):
+        return "denied"
+    return "error" if re.match(r"exec_command failed|write_stdin failed|apply_patch verification failed|failed ", text) else "success"
+
+
+def amplifier(lines):
+    runs = {}
+    for line in lines:
+        session, event, data = line.get("session_id"), line.get("event"), line.get("data") or line
+        if not session:
+            continue
+        run = runs.setdefault(session, Run())
+        key = data.get("tool_call_id") or (data.get("tool_name"), len(run.calls))
+        if event == "tool:pre":
+            run.calls[key] = None
+        elif event in ("tool:post", "tool:error"):
+            run.calls[key] = "success" if event == "tool:post" else "error"
+        elif event in ("session:start", "session:end"):
+            run.status = "completed" if event == "session:end" else "unknown"
+        used = data.get("usage") or {}
+        run.spend(input=used.get("input_tokens", used.get("input")), output=used.get("output_tokens", used.get("output")))
+    return merged(runs.values())
+
+
+def hook_log(payloads):
+    """Reads payloads of Claude Code. Logs of older versions have no ids of calls."""
+    runs = {}
+    for number, hook in enumerate(payloads):
+        name, session = hook["hook_event_name"], runs.setdefault((hook["session_id"], None), Run())
+        own = ("PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "SubagentStart", "SubagentStop")
+        run = runs.setdefault((hook["session_id"], hook.get("agent_id")), Run()) if name in own else session
+        call = hook.get("tool_use_id", number)
+        if name == "PreToolUse":
+            run.calls.setdefault(call, None)
+        if name in ("PostToolUse", "PostToolUseFailure"):
+            response = hook.get("tool_response")
+            interrupted = hook.get("is_interrupt") or isinstance(response, dict) and response.get("interrupted")
+            run.calls[call] = "interrupted" if interrupted else "success" if name == "PostToolUse" else "error"
+        if name == "SubagentStop":
+            run.status = "completed" if None not in run.calls.values() else "unknown"
+        if name == "SessionEnd":
+            session.status = "completed"
+    return merged(runs.values())
 
 
 def documents(text):
@@ -230,10 +322,12 @@ def documents(text):
             yield value
 
 
-READERS = {"gemini-cli": gemini, "openhands": openhands, "swe-agent": swe_agent}
+READERS = {"gemini-cli": gemini, "openhands": openhands, "swe-agent": swe_agent, "hook-log": hook_log}
+LINE_READERS = {"claude-code": claude, "codex": codex, "amplifier": amplifier}
 
 for path in sys.argv[2:]:
     with open(path, encoding="utf-8") as f:
         text = f.read()
-    run = claude(documents(text)) if sys.argv[1] == "claude-code" else READERS[sys.argv[1]](json.loads(text))
+    by_line = LINE_READERS.get(sys.argv[1])
+    run = by_line(documents(text)) if by_line else READERS[sys.argv[1]](json.loads(text))
     print(json.dumps(run.report()))

@@ -69,7 +69,7 @@ func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 		if err == nil || ctx.Err() != nil || errors.Is(err, errDiverged) {
 			return err
 		}
-		d.status.fail(err)
+		d.failed(groups, err)
 		if isClosed(lost) {
 			failures = 0
 		}
@@ -81,6 +81,14 @@ func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 			return err
 		}
 		pause.Pause(ctx, d.link.Lost())
+	}
+}
+
+// failed does not end flushes if events of other tenants can still be sent.
+func (d *delivery) failed(groups []*group, err error) {
+	d.status.fail(err)
+	if errors.Is(err, ErrPermission) && len(groups) == 1 && !d.outbox.hasOtherTenants(groups[0].tenant) {
+		d.status.endFlushes(err)
 	}
 }
 

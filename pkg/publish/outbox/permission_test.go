@@ -80,6 +80,22 @@ func openAs(t *testing.T, u natstest.User) (*Publisher, *nats.Conn) {
 	return p, nc
 }
 
+// Close does not wait for a right that is missing. The events stay.
+//
+//guarantee:right-missing
+func TestPermission_Close(t *testing.T) {
+	p, _ := openAs(t, natstest.User{
+		Publish:   append([]string{"hooktrail.ev.*.*.*.gap=2Erecorded"}, rights[1:]...),
+		Subscribe: []string{"_INBOX.>"},
+	})
+	mustAppend(t, p, newEvent(0))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := p.Close(ctx); !errors.Is(err, ErrPermission) || ctx.Err() != nil || !strings.Contains(err.Error(), "flush: 1 events wait") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // wantRefusal checks that Flush names the missing permission before any timeout.
 func wantRefusal(t *testing.T, p *Publisher, what string) {
 	t.Helper()

@@ -145,7 +145,8 @@ func (p *Publisher) append(ctx context.Context, e events.Event, again bool) (eve
 }
 
 // Flush waits until the stream has all earlier events, including the seals of finished runs.
-// Without a stream, it returns [ErrNoStream].
+// Without a stream, it returns [ErrNoStream]. If all waiting events are of one tenant and the user may
+// not write one of them, it returns [ErrPermission].
 func (p *Publisher) Flush(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
 		return fmt.Errorf("flush: %d events wait: %w", p.outbox.stats().Pending, withCause(err, p.fwd.status.lastError()))
@@ -161,9 +162,9 @@ func withCause(err, cause error) error {
 }
 
 func (p *Publisher) flush(ctx context.Context) (err error) {
-	waiting, stop := p.fwd.status.untilNoStream(ctx)
+	waiting, stop := p.fwd.status.untilHopeless(ctx)
 	defer stop()
-	if err = p.flushUntil(waiting); err != nil && ctx.Err() == nil && errors.Is(context.Cause(waiting), ErrNoStream) {
+	if err = p.flushUntil(waiting); err != nil && ctx.Err() == nil && waiting.Err() != nil {
 		err = context.Cause(waiting)
 	}
 	return err

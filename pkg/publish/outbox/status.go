@@ -18,7 +18,7 @@ type status struct {
 	foreign      uint64
 	lastAck      time.Time
 	err          error                             // why forwarding is paused
-	flushes      map[*context.CancelCauseFunc]bool // end if there is no stream
+	flushes      map[*context.CancelCauseFunc]bool // end if waiting is hopeless
 	suspended    int
 	suspendedErr error // error of one of the suspended tenants
 }
@@ -47,18 +47,24 @@ func (s *status) fail(err error) {
 	s.mu.Lock()
 	first := s.err == nil || isNews(err, s.err, ErrPermission) || isNews(err, s.err, ErrNoStream)
 	s.err = err
-	if errors.Is(err, ErrNoStream) {
-		for end := range s.flushes {
-			(*end)(err)
-		}
-	}
 	s.mu.Unlock()
+	if errors.Is(err, ErrNoStream) {
+		s.endFlushes(err)
+	}
 	if first {
 		s.logger.Warn("forwarding paused", "error", err)
 	}
 }
 
-func (s *status) untilNoStream(ctx context.Context) (context.Context, func()) {
+func (s *status) endFlushes(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for end := range s.flushes {
+		(*end)(cause)
+	}
+}
+
+func (s *status) untilHopeless(ctx context.Context) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()

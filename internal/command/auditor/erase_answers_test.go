@@ -65,6 +65,32 @@ func TestTrackerAnswers_OnlySignedOnes(t *testing.T) {
 			say(f, first, answered)
 			f.Manifest(first)
 		}, first, TrackerErased},
+		{"NumberTaken", true, nil, func(f *ledgertest.Feed) {
+			sayAs(f, first, decided, 2)
+			say(f, first, answered)
+			f.Manifest(first)
+		}, first, TrackerErased},
+		{"NumberTakenByAnAnswer", true, nil, func(f *ledgertest.Feed) {
+			sayAs(f, first, answered, 2)
+			say(f, first, kept)
+			sayAs(f, first, answered, 2)
+			f.Manifest(first)
+		}, first, TrackerKept},
+		{"NumberTakenNotYetSigned", true, nil, func(f *ledgertest.Feed) {
+			sayAs(f, first, decided, 2)
+			say(f, first, answered)
+		}, first, TrackerMissing},
+		{"NumberTakenAndForged", true, nil, func(f *ledgertest.Feed) {
+			sayAs(f, first, decided, 2)
+			sayAs(f, first, answered, 2)
+			say(f, first, decided)
+			f.Manifest(first)
+		}, first, TrackerMissing},
+		{"ForgedLate", true, nil, func(f *ledgertest.Feed) {
+			say(f, first, decided)
+			f.Manifest(first)
+			sayAs(f, first, answered, 2)
+		}, first, TrackerMissing},
 		{"NotEnrolled", false, nil, func(f *ledgertest.Feed) { say(f, first, answered); f.Manifest(first) }, first, TrackerUnproved},
 		{"OtherProducer", true, nil, func(f *ledgertest.Feed) { say(f, "coder", answered); f.Manifest("coder") }, first, TrackerMissing},
 		{"OtherTracker", true, nil, func(f *ledgertest.Feed) {

@@ -9,14 +9,23 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
+// maxDoubted is below the number of second records with which the verifier may leave some out.
+const maxDoubted = 1 << 13
+
 type signedRecords struct {
 	enrolled map[string]bool
 	listed   map[string]uint64 // highest number in a manifest, by producer
 	foreign  map[int64]bool    // leaves
+	taken    map[number]bool   // somebody else used the number before its producer
+}
+
+type number struct {
+	producer string
+	sequence uint64
 }
 
 func readSigned(ctx context.Context, dataDir string, r *ledger.Reader) (signedRecords, error) {
-	s := signedRecords{enrolled: make(map[string]bool), listed: make(map[string]uint64), foreign: make(map[int64]bool)}
+	s := signedRecords{enrolled: make(map[string]bool), listed: make(map[string]uint64), foreign: make(map[int64]bool), taken: make(map[number]bool)}
 	key, _, err := ledger.ReadVerifier(auditor.KeyDir(dataDir))
 	if err != nil {
 		return s, err
@@ -36,12 +45,21 @@ func readSigned(ctx context.Context, dataDir string, r *ledger.Reader) (signedRe
 	}
 	for _, f := range report.Doubts.Foreign {
 		s.foreign[f.Leaf] = true
+		if f.Class == ledger.ClassEvent && len(report.Doubts.Foreign) < maxDoubted {
+			s.taken[number{f.Producer, f.Sequence}] = true
+		}
 	}
 	return s, nil
 }
 
 func (s signedRecords) covers(p ledger.Sent) bool {
 	return s.enrolled[p.Producer] && p.Sequence <= s.listed[p.Producer] && !s.foreign[p.Leaf]
+}
+
+// coversSecond reports whether the producer signed the record, and the first record with its number
+// is of somebody else. Then all other records with this number are foreign.
+func (s signedRecords) coversSecond(p ledger.Sent) bool {
+	return s.covers(p) && s.taken[number{p.Producer, p.Sequence}]
 }
 
 func (s signedRecords) mayDecide(p ledger.Sent) bool {

@@ -116,8 +116,9 @@ type trackerAnswers struct {
 }
 
 type sentAnswer struct {
-	place ledger.Sent
-	rule  string
+	place  ledger.Sent
+	rule   string
+	second bool // another record has the same number
 }
 
 func (t *trackerAnswers) to(ctx context.Context, r *ledger.Reader, done []ledger.Outcome) (TrackerAnswer, error) {
@@ -158,6 +159,7 @@ func (t *trackerAnswers) about(order string) (answer TrackerAnswer) {
 	for _, a := range t.read[order] {
 		switch {
 		case a.rule != events.RuleErased && a.rule != events.RuleHeld && a.rule != events.RuleWaits:
+		case a.second && !t.signed.coversSecond(a.place):
 		case !t.signed.covers(a.place):
 			if answer == TrackerMissing {
 				answer = TrackerUnproved
@@ -172,7 +174,8 @@ func (t *trackerAnswers) about(order string) (answer TrackerAnswer) {
 }
 
 func (t *trackerAnswers) take(entry ledger.Entry) error {
-	if entry.Kind != events.IssueDecided || entry.Producer != t.producer || entry.Class != ledger.ClassEvent ||
+	second := entry.Class == ledger.ClassConflict
+	if entry.Kind != events.IssueDecided || entry.Producer != t.producer || entry.Class != ledger.ClassEvent && !second ||
 		!bytes.Contains(entry.Bytes, []byte("order")) {
 		return nil
 	}
@@ -188,6 +191,6 @@ func (t *trackerAnswers) take(entry ledger.Entry) error {
 		t.read = make(map[string][]sentAnswer)
 	}
 	place := ledger.Sent{Leaf: entry.Leaf, Producer: entry.Producer, Sequence: entry.Sequence}
-	t.read[d.Event] = append(t.read[d.Event], sentAnswer{place, d.Rule})
+	t.read[d.Event] = append(t.read[d.Event], sentAnswer{place, d.Rule, second})
 	return nil
 }

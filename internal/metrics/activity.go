@@ -31,6 +31,10 @@ const (
 
 	interrupted = "interrupted"
 
+	// paused means that a run ended by silence and is active again with its next event. Its label is
+	// "unknown".
+	paused = "paused"
+
 	// refused means that the tool itself refused the call, while denied means that a hook denied
 	// it. Both have the label "denied".
 	refused = "refused"
@@ -98,6 +102,8 @@ func statusLabel(status string) string {
 		return string(events.ToolError)
 	case refused:
 		return denied
+	case paused:
+		return string(events.RunUnknown)
 	}
 	return status
 }
@@ -115,6 +121,23 @@ type activity struct {
 	started  time.Time
 	ended    time.Time
 	measured time.Duration // duration that the event reported
+}
+
+func (a *activity) endRun(e events.Event, p events.RunFinishedData) {
+	if p.IsEndOfLog() && a.status != "" && a.status != active || e.Time.Before(a.ended) && statusLabel(a.status) != string(events.RunUnknown) {
+		return
+	}
+	same := toMicroseconds(e.Time) == toMicroseconds(a.ended)
+	if before := events.RunStatus(statusLabel(a.status)); same && p.Status().Stronger(before) == before {
+		if before == p.Status() {
+			a.measured = max(a.measured, milliseconds(p.DurationMS))
+		}
+		return
+	}
+	a.status, a.ended, a.measured = string(p.Status()), e.Time, milliseconds(p.DurationMS)
+	if p.IsPause() && !(events.RunEnd{Source: e.Source, Data: p}).EndsTurn() {
+		a.status = paused
+	}
 }
 
 func (a activity) duration() (time.Duration, bool) {

@@ -17,6 +17,7 @@ const maxDuration = 10 * 366 * 24 * time.Hour
 type fold struct {
 	conn   *sqlite.Conn
 	series *seriesSet
+	active activityKey // of the latest event, if its run is not paused
 }
 
 type payloadError struct{ err error }
@@ -50,10 +51,14 @@ func decoded[T any](apply func(*fold, events.Event, T) error) func(*fold, events
 
 func (f *fold) apply(e events.Event) error {
 	for _, p := range projections {
-		if p.kind == e.Kind() {
-			if err := p.apply(f, e); err != nil {
-				return err
-			}
+		if p.kind != e.Kind() {
+			continue
+		}
+		if err := f.reopen(e); err != nil {
+			return err
+		}
+		if err := p.apply(f, e); err != nil {
+			return err
 		}
 	}
 	return f.executions(e)
@@ -72,20 +77,33 @@ func (f *fold) runStarted(e events.Event, p events.RunStartedData) error {
 	return err
 }
 
+// reopen makes a run active again if e shows that it continued after an end by silence.
+func (f *fold) reopen(e events.Event) error {
+	k := activityKey{runActivity, e.Tenant, e.Run, ""}
+	if e.Kind() == events.RunFinished {
+		f.active = activityKey{}
+	}
+	if e.Run == "" || e.Kind() == events.RunFinished || f.active == k {
+		return nil
+	}
+	f.active = activityKey{}
+	a, err := f.load(k)
+	if err == nil && a.status != paused {
+		f.active = k
+	}
+	if err != nil || a.status != paused || toMicroseconds(e.Time) <= toMicroseconds(a.ended) {
+		return err
+	}
+	a.count(f.series, k, -1)
+	a.status, a.ended, a.measured = active, time.Time{}, 0
+	a.count(f.series, k, 1)
+	return f.store(a)
+}
+
 func (f *fold) runFinished(e events.Event, p events.RunFinishedData) error {
 	isNew, err := f.change(activityKey{runActivity, e.Tenant, e.Run, ""}, e, func(a *activity) {
 		a.label = upper(p.RunType, e.RunType, a.label)
-		if p.IsEndOfLog() && a.status != "" && a.status != active || e.Time.Before(a.ended) && a.status != string(events.RunUnknown) {
-			return
-		}
-		same := toMicroseconds(e.Time) == toMicroseconds(a.ended)
-		if before := events.RunStatus(a.status); same && p.Status().Stronger(before) == before {
-			if before == p.Status() {
-				a.measured = max(a.measured, milliseconds(p.DurationMS))
-			}
-			return
-		}
-		a.status, a.ended, a.measured = string(p.Status()), e.Time, milliseconds(p.DurationMS)
+		a.endRun(e, p)
 	})
 	if err != nil || !isNew {
 		return err

@@ -161,6 +161,35 @@ func TestState_EndsAtTheSameTime(t *testing.T) {
 	}
 }
 
+// A call after an end by silence makes the run active until its next end.
+//
+//guarantee:idle-sealed
+func TestState_ContinuesAfterSilence(t *testing.T) {
+	idle := events.RunFinishedData{RunStatus: events.RunUnknown, Reason: events.ReasonIdle}
+	all := []events.Event{
+		event(t, 0, events.RunStarted, events.RunStartedData{}),
+		event(t, 1, events.RunFinished, idle),
+		event(t, 2, events.ToolBefore, events.ToolBeforeData{Tool: "bash"}),
+		event(t, 3, events.RunFinished, idle),
+		event(t, 4, events.ResponseCompleted, events.ResponseCompletedData{}),
+		event(t, 5, events.RunFinished, events.RunFinishedData{RunStatus: events.RunCompleted}),
+		event(t, 6, events.ToolBefore, events.ToolBeforeData{Tool: "bash"}),
+	}
+	for n, want := range map[int][3]string{
+		2: {"", "1", ""}, 3: {"1", "", ""}, 4: {"", "1", ""}, 5: {"1", "", ""}, 6: {"", "", "1"}, 7: {"", "", "1"},
+	} {
+		dir := t.TempDir()
+		if err := apply(t, dir, 100, messages(1, all[:n]...)...); err != nil {
+			t.Fatal(err)
+		}
+		v := values(t, dir)
+		got := [3]string{v[`runs_active["acme","unknown"]`], v[`runs_total["acme","unknown","unknown"]`], v[`runs_total["acme","unknown","completed"]`]}
+		if got != want {
+			t.Errorf("after %d events: got active, unknown and completed %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestState_LabelsAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	var all []events.Event

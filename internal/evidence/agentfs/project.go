@@ -49,6 +49,9 @@ func (p *projector) project(leaf int64, e events.Event) error {
 		if known.kind != e.Kind() {
 			continue
 		}
+		if err := p.reopen(e); err != nil {
+			return fmt.Errorf("leaf %d: %w", leaf, err)
+		}
 		if err := known.project(p, e); err != nil {
 			return fmt.Errorf("leaf %d: %w", leaf, err)
 		}
@@ -118,7 +121,24 @@ func (p *projector) runFinished(e events.Event, data events.RunFinishedData) err
 		return err
 	}
 	context["status"], context["finished_at"] = state, e.Time
+	if data.IsPause() && !(events.RunEnd{Source: e.Source, Data: data}).EndsTurn() {
+		context["reason"] = data.Reason
+	}
 	return p.mergeMeta(e, func(s *sources) { s.finished, s.finishedBy = object(context), originOf(e) })
+}
+
+// reopen removes an end by silence if e shows that the run continued.
+func (p *projector) reopen(e events.Event) error {
+	if e.Kind() == events.RunFinished || e.Kind() == events.BlobChunk {
+		return nil
+	}
+	if s, err := p.values.sources(metaKey(e.Run)); err != nil || !s.pausedBefore(e.Time) {
+		return err
+	}
+	if err := p.calls.remove(rowKey("end", e.Run, "")); err != nil {
+		return err
+	}
+	return p.mergeMeta(e, func(s *sources) { s.finished = nil })
 }
 
 func metaKey(run string) string       { return "runs:" + keyPart(run) + ":meta" }

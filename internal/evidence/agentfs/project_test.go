@@ -135,6 +135,36 @@ func TestProject_EndsAtTheSameTime(t *testing.T) {
 	}
 }
 
+// A call after an end by silence shows that the run continued, until its next end.
+//
+//guarantee:idle-sealed
+func TestProject_ContinuesAfterSilence(t *testing.T) {
+	idle := events.RunFinishedData{RunStatus: events.RunUnknown, Reason: events.ReasonIdle}
+	call := func(id string) func(*events.Event) { return func(e *events.Event) { e.ToolCall = id } }
+	l := ledger{
+		event(t, 0, events.RunStarted, events.RunStartedData{}),
+		event(t, 1, events.ToolBefore, events.ToolBeforeData{Tool: "bash"}, call("c1")),
+		event(t, 2, events.RunFinished, idle, func(e *events.Event) { e.Time = t0.Add(time.Second) }),
+		event(t, 3, events.ToolResult, events.ToolResultData{Tool: "bash", Status: events.ToolSuccess}, call("c1"), func(e *events.Event) { e.Time = t0.Add(time.Second) }),
+		event(t, 4, events.ToolBefore, events.ToolBeforeData{Tool: "bash"}, call("c2")),
+		event(t, 5, events.RunFinished, idle),
+		event(t, 6, events.ToolBefore, events.ToolBeforeData{Tool: "bash"}, call("c3")),
+		event(t, 7, events.RunFinished, events.RunFinishedData{RunStatus: events.RunCompleted}),
+		event(t, 8, events.ToolBefore, events.ToolBeforeData{Tool: "bash"}, call("c4")),
+	}
+	for n, want := range map[int][]string{
+		3: {"unknown", "1"}, 4: {"unknown", "1"}, 5: {"running", "0"}, 6: {"unknown", "1"}, 7: {"running", "0"}, 8: {"completed", "1"}, 9: {"completed", "1"},
+	} {
+		dir := t.TempDir()
+		project(t, dir, l[:n])
+		got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT json_extract(value, '$.status'),
+			(SELECT count(*) FROM tool_calls WHERE name IN ('gwi:run:end', 'gwi:run:complete')) FROM kv_store WHERE key LIKE 'runs:%'`)
+		if diff := cmp.Diff([][]string{want}, got); diff != "" {
+			t.Errorf("after %d events (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
 func TestProject_CallAfterItsResult(t *testing.T) {
 	dir := t.TempDir()
 	project(t, dir, ledger{

@@ -125,6 +125,18 @@ func (t *toolCalls) freeID() (int64, error) {
 	}
 }
 
+func (t *toolCalls) remove(key string) error {
+	for _, query := range []string{
+		`DELETE FROM tool_calls WHERE id = (SELECT id FROM hooktrail_rows WHERE key = ?)`,
+		`DELETE FROM hooktrail_rows WHERE key = ?`,
+	} {
+		if err := execute(t.conn, query, key); err != nil {
+			return fmt.Errorf("remove row: %w", err)
+		}
+	}
+	return nil
+}
+
 func (t *toolCalls) removeRun(run string) error {
 	for _, kind := range rowKinds {
 		from, to := prefixed(rowKey(kind, run, ""))

@@ -33,6 +33,14 @@ func (s sources) keepsEnd(e events.Event, data events.RunFinishedData) bool {
 	return data.IsEndOfLog() || s.finishedBy.isNewer(originOf(e))
 }
 
+func (s sources) pausedBefore(t time.Time) bool {
+	var end struct {
+		At     time.Time `json:"finished_at"`
+		Reason string    `json:"reason"` // only of an end by silence
+	}
+	return len(s.finished) > 0 && json.Unmarshal(s.finished, &end) == nil && end.Reason != "" && t.After(end.At)
+}
+
 type origin struct {
 	producer string
 	sequence uint64

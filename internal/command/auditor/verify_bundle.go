@@ -118,14 +118,14 @@ func printBundle(out io.Writer, r bundle.Report) {
 
 func bundleText(r bundle.Report) string {
 	b := r.Bundle
-	text := "all of tenant " + b.Tenant
+	text, isRange := "all of tenant "+b.Tenant, !b.From.IsZero() || !b.To.IsZero()
 	switch {
-	case !b.From.IsZero() || !b.To.IsZero():
+	case isRange:
 		text = "a range of time of tenant " + b.Tenant
 	case b.Run != "":
 		text = "run " + b.Run + " of tenant " + b.Tenant
 	}
-	if b.Run != "" && text[0] == 'a' {
+	if b.Run != "" && isRange {
 		text += ", of run " + b.Run
 	}
 	for _, at := range []struct {
@@ -137,8 +137,8 @@ func bundleText(r bundle.Report) string {
 		}
 	}
 	text = fmt.Sprintf("%s: %s of the ledger's %s", text, thousands(b.Leaves), plural(b.Size, "leaf", "leaves"))
-	if text[0] == 'a' && b.Leaves < b.Size {
-		text += "; of a run that reaches beyond that time, a part is here"
+	if isRange && b.Leaves < b.Size {
+		text += "; a run that reaches beyond that time is here only in part"
 	}
 	return text
 }

@@ -31,6 +31,8 @@
 // continues as if the hook had no opinion. The exceptions are:
 //
 //   - If a hook of [MessageCreate] or [MessageUpdate] fails, the message is not stored.
+//   - If a hook of these points or of [StepOutput] fails and blocks, the event does not have the value,
+//     because the hook may be the one that removes secrets from it.
 //   - If a hook of [ToolResultStore] fails, [RedactionFailed] is stored instead of the result.
 //   - If a hook of [ToolResult] fails and its mode is Block, neither the agent nor the event
 //     gets the result.

@@ -74,7 +74,11 @@ var messageCreateRules = transformRules[NoSubject, JSON]{
 	check: checkObject,
 	same:  sameJSON,
 	payload: func(_ NoSubject, _ JSON, out *Transformed[JSON]) any {
-		return messagePayload(out.Value, transformedOf(out))
+		data := messagePayload(out.Value, transformedOf(out))
+		if out.Prevented {
+			data.Content, data.Raw = nil, nil
+		}
+		return data
 	},
 	read:  func(d Document) (NoSubject, JSON, error) { return NoSubject{}, d.Payload, nil },
 	write: func(_ NoSubject, v JSON, d *Document) error { d.Payload = v; return nil },
@@ -86,7 +90,7 @@ var messageUpdateRules = transformRules[MessageID, JSON]{
 	check: checkObject,
 	same:  sameJSON,
 	payload: func(id MessageID, _ JSON, out *Transformed[JSON]) any {
-		return events.MessageData{Message: string(id), Updates: rawOf(out.Value), Outcome: transformedOf(out)}
+		return events.MessageData{Message: string(id), Updates: recordable(out), Outcome: transformedOf(out)}
 	},
 	read: func(d Document) (MessageID, JSON, error) {
 		u, err := payloadAs[messageUpdate](d)
@@ -98,6 +102,15 @@ var messageUpdateRules = transformRules[MessageID, JSON]{
 	},
 	reply: replyJSON,
 	show:  showJSON,
+}
+
+// recordable returns nothing if a hook failed and blocks, because the hook may be the one that removes
+// secrets from the value.
+func recordable(out *Transformed[JSON]) json.RawMessage {
+	if out.Prevented {
+		return nil
+	}
+	return rawOf(out.Value)
 }
 
 func messagePayload(message JSON, outcome events.Outcome) events.MessageData {
@@ -126,7 +139,7 @@ var stepOutputRules = transformRules[StepState, JSON]{
 	check: checkObject,
 	same:  sameJSON,
 	payload: func(s StepState, _ JSON, out *Transformed[JSON]) any {
-		return events.StepOutputData{State: rawOf(s.State), Output: rawOf(out.Value), Outcome: transformedOf(out)}
+		return events.StepOutputData{State: rawOf(s.State), Output: recordable(out), Outcome: transformedOf(out)}
 	},
 	read: func(d Document) (StepState, JSON, error) {
 		o, err := payloadAs[stepOutput](d)

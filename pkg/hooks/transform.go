@@ -146,8 +146,8 @@ func (t *transform[S, V]) count(value V) (bool, error) {
 	return modified, nil
 }
 
-// block skips hooks, because a partly transformed value must not be used. It is recorded, so hooks
-// with Last still see it.
+// block skips hooks, because a partly transformed value must not be used. A replacement is recorded,
+// so hooks with Last still see it.
 func (t *transform[S, V]) block(h *hook, err error) chainState {
 	if t.out.because == "" {
 		t.out.because = "hook " + h.label() + " failed: " + faultOf(err)

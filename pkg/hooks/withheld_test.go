@@ -11,6 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+//guarantee:withheld-value
 func TestWithheld_Result(t *testing.T) {
 	r, k := recorded(t)
 	ToolResult.On(r, func(context.Context, Meta, ToolDone, ToolOutcome) (*ToolOutcome, error) { return nil, errTest },
@@ -26,6 +27,40 @@ func TestWithheld_Result(t *testing.T) {
 	shown, err := r.DispatchDocument(t.Context(), Document{Point: events.ToolResult, Meta: somewhere, Tool: "Bash", Result: `"hunter2"`})
 	if err != nil || shown.Verdict != Deny || strings.Contains(string(shown.Value)+shown.Context, "hunter2") {
 		t.Errorf("shown %+v, %v", shown, err)
+	}
+}
+
+// A hook that fails and blocks may be the one that removes secrets, so its value is in no record.
+//
+//guarantee:withheld-value
+func TestWithheld_Value(t *testing.T) {
+	const secret = `{"id":"m","role":"user","content":"hunter2","more":"hunter2"}`
+	for name, options := range map[string][]Option{"Last": {OnFailure(Block), Last()}, "Anywhere": {OnFailure(Block)}} {
+		t.Run(name, func(t *testing.T) {
+			r, k := recorded(t)
+			MessageCreate.On(r, func(context.Context, Meta, NoSubject, JSON) (*JSON, error) { return nil, errTest }, options...)
+			MessageUpdate.On(r, func(context.Context, Meta, MessageID, JSON) (*JSON, error) { return nil, errTest }, options...)
+			StepOutput.On(r, func(context.Context, Meta, StepState, JSON) (*JSON, error) { return nil, errTest }, options...)
+			if out := MessageCreate.Dispatch(t.Context(), r, somewhere, NoSubject{}, secret); !out.Prevented {
+				t.Errorf("create: %+v", out)
+			}
+			if out := MessageUpdate.Dispatch(t.Context(), r, somewhere, "m", secret); !out.Prevented {
+				t.Errorf("update: %+v", out)
+			}
+			if out := StepOutput.Dispatch(t.Context(), r, somewhere, StepState{}, secret); !out.Prevented {
+				t.Errorf("output: %+v", out)
+			}
+			for _, e := range k.events() {
+				data, err := events.Payload[events.MessageData](e)
+				ofMessage := e.Kind() != events.StepOutput
+				if err != nil || strings.Contains(string(e.Data), "hunter2") || data.Verdict != Deny || len(data.Executions) != 1 || ofMessage && data.Message != "m" {
+					t.Errorf("recorded %s %s", e.Kind(), e.Data)
+				}
+			}
+			if n := len(k.events()); n != 3 {
+				t.Errorf("%d events, want 3", n)
+			}
+		})
 	}
 }
 

@@ -48,14 +48,19 @@ func newMachine(t *testing.T) *machine {
 	if err := os.Chmod(filepath.Dir(m.dir), 0o755); err != nil { // private to root
 		t.Fatal(err)
 	}
-	for name, owner := range map[string]int{"run": serviceID, "service": serviceID, "agent": agentID} {
-		path := filepath.Join(m.dir, name)
+	for _, name := range []string{"run", "service", "service/data", "agent"} {
+		path, owner := filepath.Join(m.dir, name), serviceID
+		if name == "agent" {
+			owner = agentID
+		}
 		if err := errors.Join(os.Mkdir(path, 0o700), os.Chown(path, owner, groupID)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(filepath.Join(m.dir, "run"), 0o750); err != nil {
-		t.Fatal(err)
+	for name, mode := range map[string]os.FileMode{"run": 0o750, "service": 0o755, "service/data": 0o755} { // as an operator makes them
+		if err := os.Chmod(filepath.Join(m.dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
 	}
 	m.copyProgram(t)
 	hooks := filepath.Join(m.dir, "service", "hooks.yaml")
@@ -239,15 +244,22 @@ func (m *machine) claim(t *testing.T) {
 	}
 }
 
-// trespass lets the agent try to read and change files of the publisher.
+// trespass lets the agent try to read and change files of the publisher. Its folders are open for all
+// users, but what is in them is not.
 func (m *machine) trespass(t *testing.T) {
 	t.Helper()
 	data := m.data()
+	if out, err := shell(m.agent, "find "+data+" -mindepth 1 \\( -readable -o -writable \\) 2>/dev/null"); out != "" {
+		t.Errorf("the agent's user may use %s, %v", out, err)
+	}
 	for _, file := range []string{
 		filepath.Join(m.dir, "service", "hooks.yaml"), filepath.Join(data, "hook-ids.key"),
 		filepath.Join(data, "outbox", "serve"), filepath.Join(data, "nats", "secret"), filepath.Join(data, "nats", "keys", "publisher.nk"),
 		filepath.Join(data, "keys"), filepath.Join(data, "ledger"), filepath.Join(data, "publisher.sock"),
 	} {
+		if _, err := os.Lstat(file); err != nil { // without an auditor there is no ledger
+			continue
+		}
 		for _, attempt := range []string{"cat %s", "ls %s/.", "echo x >> %s", "touch %s/x", "rm -rf %s", "mv %s /tmp/", "chmod 777 %s"} {
 			if out, err := shell(m.agent, fmt.Sprintf(attempt, file)); err == nil {
 				t.Errorf("%s worked: %s", fmt.Sprintf(attempt, file), out)

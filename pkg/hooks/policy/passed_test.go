@@ -39,6 +39,10 @@ func TestPolicies_WaysAround(t *testing.T) {
 		`find . -name '*.go' -exec cat {} \;`:   true,
 		`find . -name '.env*' -exec ls {} \;`:   true,
 		`ln -s ../app/.env .env`:                true,
+
+		// docs/hooks-policies.md lists these calls as not covered.
+		`perl -e 'exec qw(git reset --hard)'`:                                                 true,
+		`GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.x GIT_CONFIG_VALUE_0='reset --hard' git x`: true,
 	} {
 		args, err := json.Marshal(map[string]string{"command": command})
 		if err != nil {
@@ -50,6 +54,7 @@ func TestPolicies_WaysAround(t *testing.T) {
 	judge("read_many_files", `{"include":["src/*.go"]}`, true)
 	judge("Grep", `{"pattern":".","glob":".env*","output_mode":"content"}`, false)
 	judge("Grep", `{"pattern":".","glob":"*.ts"}`, true)
+	judge("mcp__x__execute", `{"code":"git reset --hard"}`, true) // listed there too
 	judge("mcp__x__run", `{"cmdline":"git reset --hard"}`, false)
 	judge("Bash", `{"command":"git reset --hard","command":"ls"}`, false)
 	judge("Write", `{"file_path":"/etc/passwd","file_path":"src/a"}`, false)

@@ -33,7 +33,7 @@ func TestImportPage(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("formats (-import +page):\n%s", diff)
 	}
-	others := []string{"json"} // flags of every command, or of other programs
+	others := []string{"json", "from", "to"} // flags of every command, or of other commands
 	command := importCommand(&cli.Shared{})
 	for _, flag := range docFlag.FindAllSubmatch(page, -1) {
 		if name := string(flag[1]); command.Flag(name) == nil && !slices.Contains(others, name) {

@@ -81,10 +81,13 @@ func writeOutcome(w io.Writer, out *tried) {
 	writeTable(w, rows)
 }
 
+// maxSaid limits the text of a failure in the table. The log and --json have the whole text.
+const maxSaid = 60
+
 func said(x hooks.Execution) string {
 	switch {
 	case !x.Success:
-		return "failed: " + termtext.Printable(x.Error)
+		return "failed: " + shown(x.Error, maxSaid)
 	case x.Modified && (x.Verdict == "" || x.Verdict == hooks.None):
 		return "modified it"
 	case x.Modified:

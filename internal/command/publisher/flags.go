@@ -82,10 +82,14 @@ func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.Fil
 	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookfile.Options{Requester: client, Own: client.Own}); err != nil {
 		return nil, err
 	}
+	warn(ctx, logger, file)
+	return file, nil
+}
+
+func warn(ctx context.Context, logger *slog.Logger, file *hookfile.File) {
 	for _, p := range file.Warnings {
 		logger.WarnContext(ctx, "hooks file has a questionable entry", "file", p.File, "line", p.Line, "column", p.Column, "problem", p.Message)
 	}
-	return file, nil
 }
 
 type fullPolicy struct{ to **publish.FullPolicy }

@@ -73,7 +73,7 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-func (f *installFlags) validate() error {
+func (f *installFlags) validate(cmd *cobra.Command, shared *cli.Shared) error {
 	if f.uninstall {
 		return nil
 	}
@@ -87,6 +87,7 @@ func (f *installFlags) validate() error {
 	if err != nil {
 		return err
 	}
+	warn(cmd.Context(), shared.Logger(cmd), file)
 	return file.CheckPrograms()
 }
 
@@ -102,7 +103,7 @@ type installed struct {
 }
 
 func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, tool string) error {
-	if err := flags.validate(); err != nil {
+	if err := flags.validate(cmd, shared); err != nil {
 		return err
 	}
 	opts, err := installOptions(flags)

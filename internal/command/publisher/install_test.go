@@ -112,6 +112,18 @@ func TestInstall_Refuses(t *testing.T) {
 	}
 }
 
+// A pattern that cannot match any tool is not a silent guard.
+func TestInstall_Warns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "hooks.yaml")
+	if err := os.WriteFile(file, []byte("hooks:\n  PreToolUse:\n    - {type: matcher, action: block, match: {tool: Wrtie}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr := installs(t, "codex", "--project", t.TempDir(), "--hooks", file, "--dry-run")
+	if !strings.Contains(stderr, "did you mean") || strings.Count(stderr, "questionable") != 1 {
+		t.Errorf("got %s", stderr)
+	}
+}
+
 func TestIsGoRun(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/tmp/go-build1550836143/b001/exe/publisher":      true,

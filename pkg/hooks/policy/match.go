@@ -112,11 +112,17 @@ type argMatcher struct {
 
 // Match implements [hooks.Matcher].
 func (m argMatcher) Match(meta hooks.Meta, s hooks.Subject) bool {
-	return slices.ContainsFunc(m.values(s.Args), func(value string) bool { return m.matches(value, meta.TeamRoot) })
+	return slices.ContainsFunc(m.values(s), func(value string) bool { return m.matches(value, meta.TeamRoot) })
 }
 
-func (m argMatcher) values(args hooks.JSON) []string {
-	return args.Texts(func(name string) bool { return name == m.key || m.group != nil && m.group[squash(name)] })
+func (m argMatcher) values(s hooks.Subject) []string {
+	values := s.Args.Texts(func(name string) bool { return name == m.key || m.group != nil && m.group[squash(name)] })
+	if m.glob != "" && pathKeys[squash(m.key)] && writes(hooks.ToolCall{Tool: s.Tool, Args: s.Args}) {
+		for _, patch := range s.Args.Texts(func(name string) bool { return patchKeys[squash(name)] }) {
+			values = append(values, patchedFiles(patch)...)
+		}
+	}
+	return values
 }
 
 func (m argMatcher) matches(value, root string) bool {

@@ -76,6 +76,27 @@ func TestForArg(t *testing.T) {
 	}
 }
 
+// The argument path also stands for the files of a patch.
+func TestForArg_Patch(t *testing.T) {
+	m := must(policy.ForArg("path", "**/.env*"))(t)
+	meta := hooks.Meta{TeamRoot: "/src/app"}
+	for file, want := range map[string]bool{".env": true, "a/b/.env.local": true, "/src/app/.env": true, "env.go": false} {
+		patch := "*** Begin Patch\n*** Add File: README.md\n+see .env\n*** Update File: " + file + "\n+A=1\n*** End Patch"
+		for _, args := range []map[string]string{{"input": patch}, {"command": patch}} {
+			text, err := hooks.Marshal(args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Match(meta, hooks.Subject{Tool: "apply_patch", Args: text}); got != want {
+				t.Errorf("%s: got %t, want %t", text, got, want)
+			}
+		}
+	}
+	if m.Match(meta, hooks.Subject{Tool: "Bash", Args: `{"command":"echo '*** Add File: .env'"}`}) {
+		t.Error("a command that only prints a patch matches")
+	}
+}
+
 func TestMatch(t *testing.T) {
 	m := must(policy.Match("Bash", map[string]string{"command": "rm *", "description": "*"}))(t)
 	if !m.Match(hooks.Meta{}, hooks.Subject{Tool: "shell", Args: `{"command":"rm x","description":""}`}) {

@@ -27,11 +27,23 @@ func contentOf(key string) []string {
 		if fillers[w] {
 			continue
 		}
-		if s := stem(w); !slices.Contains(words, s) {
+		if s := root(w); !slices.Contains(words, s) {
 			words = append(words, s)
 		}
 	}
 	return words
+}
+
+// root removes all endings, because stem leaves "compres" of "compress" but "compress" of
+// "compressed".
+func root(w string) string {
+	for {
+		s := stem(w)
+		if s == w {
+			return s
+		}
+		w = s
+	}
 }
 
 var fillers = set(`the an to of for in on at by with from into is are was were be been being has have had and now also

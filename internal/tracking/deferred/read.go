@@ -176,7 +176,7 @@ func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool
 		return nil, rest, false
 	}
 	all := wordsOf(name)
-	if isProduct(words) {
+	if isProduct(words) || meansAll(name, words) {
 		return nil, rest, false
 	}
 	i := slices.IndexFunc(r.labels, func(l label) bool { return are(l.say, words) || len(all) > len(words) && are(l.say, all) })
@@ -202,8 +202,15 @@ func isProduct(words []word) bool {
 		!slices.ContainsFunc(words, func(w word) bool { return prepositions[w.text] || w.text == "for" })
 }
 
+// meansAll recognises the Spanish word "todo" (all), as in "Todo listo: las pruebas pasan".
+func meansAll(name string, words []word) bool {
+	return len(words) > 1 && todo[words[0].text] && !strings.HasPrefix(name, "TODO") && allOf[words[1].text]
+}
+
 var (
-	todo = set("todo todos to-do")
+	todo  = set("todo todos to-do")
+	allOf = set(`listo lista listos bien correcto hecho terminado completo completado resuelto en el la lo los está esta es
+		ok verde funciona pasa queda sigue certo pronto feito concluído`)
 	uses = set(`app application screen page view widget board component endpoint form dialog service model table api
 		module demo example project website site store reducer`)
 )

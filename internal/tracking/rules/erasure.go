@@ -98,7 +98,7 @@ func eraseRun(r *Run) {
 
 func (e *Erasure) waiting(w *waiting) {
 	if e.Run != "" && w.Run == e.Run || slices.Contains(e.Events, w.Event) {
-		w.Name, w.Role, w.Step, w.Left = e.Text, "", "", nil
+		w.Name, w.Role, w.Step, w.Text, w.Left = e.Text, "", "", "", nil
 	}
 }
 

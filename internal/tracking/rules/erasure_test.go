@@ -60,3 +60,25 @@ func TestErasure_ToolOfASuccess(t *testing.T) {
 		s, _ = fold(t, h.list)
 	}
 }
+
+// A failure that waits in a tracked run has its error for the reason of the issue.
+func TestErasure_ErrorOfAWaitingFailure(t *testing.T) {
+	h := newHistory(t, "RESOLVE").start(nil).add(events.StepFinished, "s1", events.StepFinishedData{
+		StepStatus: events.StepFailed, AgentRole: "CODER", Error: &events.Failure{Message: "MARKER broke"},
+	})
+	for _, erasure := range []rules.Erasure{{Run: "r1", Text: "erased"}, {Events: []string{h.list[1].ID}, Text: "erased"}} {
+		found := false
+		s := new(rules.State)
+		apply(t, s, h.list...)
+		for _, r := range s.Changes().Records {
+			found = found || strings.Contains(string(r.JSON), "MARKER")
+			data, _, err := erasure.Record(r.Key, r.JSON)
+			if err != nil || strings.Contains(string(data), "MARKER") {
+				t.Errorf("%s %s: %s, %v", r.Kind, r.ID, data, err)
+			}
+		}
+		if !found {
+			t.Error("no record has the error")
+		}
+	}
+}

@@ -88,7 +88,7 @@ type trouble struct {
 func troubleOf(err *events.Failure, summary string, meta map[string]any) trouble {
 	t := trouble{Class: metadata.Name(meta["error_class"])}
 	if err != nil {
-		t.Text = err.Message
+		t.Text = fingerprint.Plain(err.Message)
 		if err.Class != "" {
 			t.Class = err.Class
 		}
@@ -97,6 +97,16 @@ func troubleOf(err *events.Failure, summary string, meta map[string]any) trouble
 		t.Text, _, _ = strings.Cut(strings.TrimSpace(summary), "\n")
 	}
 	return t
+}
+
+// say returns a short form of the error for people.
+func (t trouble) say() string { return clean(cmp.Or(strings.TrimSpace(t.Text), t.Class), 200) }
+
+func failed(name, text string) string {
+	if text != "" {
+		text = ": " + text
+	}
+	return sentence(name + " failed" + text)
 }
 
 func (c *Config) infrastructure(t trouble) string {

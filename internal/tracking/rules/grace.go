@@ -16,6 +16,7 @@ type incident struct {
 	Run     string `json:"run"`
 	Step    string `json:"step,omitempty"` // step key. Empty for the end of a run
 	Name    string `json:"name"`           // displayed name of the step or run
+	Text    string `json:"text,omitempty"` // error, for the reason in an issue
 	At      Stamp  `json:"at"`
 }
 
@@ -78,6 +79,19 @@ func (q *graceQueue) attach(left leftover) {
 
 func (q *graceQueue) has(subject string) bool {
 	return gracePeriods.get(q.draft.records, subject) != nil
+}
+
+// text returns the error of the first incident that waits and still stands.
+func (q *graceQueue) text(lineage string) string {
+	r := q.draft.records
+	g := gracePeriods.get(r, lineage)
+	for n := uint64(0); g != nil && g.From+n < g.To; n++ {
+		w := waitings.get(r, waitingID(lineage, g.From+n))
+		if w != nil && w.Text != "" && (facts{records: r}).blocks(w.incident) {
+			return failed(w.Name, w.Text)
+		}
+	}
+	return ""
 }
 
 func resume(p *pass, w *waiting, now time.Time) *fold {

@@ -2,11 +2,13 @@ package rules_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 const (
@@ -116,6 +118,16 @@ func TestStrangers_Done(t *testing.T) {
 			"Done: the EU bucket was cleaned up.":  rules.Closed,
 			"Done: described the EU bucket fully.": rules.Open,
 		},
+		"compress the meter images": {
+			"Done: the meter images have been compressed.": rules.Closed,
+			"Compressed the meter images.":                 rules.Closed,
+			"Done: compress the meter logs.":               rules.Open,
+		},
+		"process the returns of May": {
+			"Done: the returns of May were processed.": rules.Closed,
+			"Processed the returns of May.":            rules.Closed,
+			"Done: processed the returns of June.":     rules.Open,
+		},
 		"add unit tests for the parser": {
 			"Added unit tests for the parser.":             rules.Closed,
 			"I added unit tests for the parser.":           rules.Closed,
@@ -166,5 +178,36 @@ func TestRelapses_EarlierConfiguration(t *testing.T) {
 	}
 	if got := s.Issues()[0].Status; got != rules.Open {
 		t.Errorf("got %s, want open", got)
+	}
+}
+
+// A blocked issue says why, wherever the error was told.
+func TestStrangers_BlockedSaysWhy(t *testing.T) {
+	for name, test := range map[string]struct {
+		history func(h *history)
+		reason  string
+	}{
+		"the step failed": {func(h *history) {
+			h.start(nil).step("s1", events.StepFailed, "", nil)
+		}, "Step CODER failed: boom"},
+		"the step failed, and the run ended soon": {func(h *history) {
+			h.start(nil).step("s1", events.StepFailed, "", nil).end(false, nil)
+		}, "Run failed: Step CODER failed: boom"},
+		"one of two steps recovered": {func(h *history) {
+			h.start(nil).step("s1", events.StepFailed, "", nil).step("s1", events.StepCompleted, "ok", nil).end(false, nil)
+		}, "Run failed"},
+		"no error is known": {func(h *history) { h.start(nil).end(false, nil) }, "Run failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t, "RESOLVE")
+			test.history(h)
+			s := new(rules.State)
+			apply(t, s, h.list...)
+			release(t, s)
+			i := s.Issues()[0]
+			if i.Status != rules.Blocked || i.Reason != test.reason || !strings.HasSuffix(i.Description, "\n\nLatest failure: "+test.reason) {
+				t.Errorf("got %s, %q, %q, want %q", i.Status, i.Reason, i.Description, test.reason)
+			}
+		})
 	}
 }

@@ -47,7 +47,7 @@ var rows = []struct {
 	{
 		"StepFailedBlocks", all,
 		func(h *history) { h.start(complexity(4)).step("s1", events.StepFailed, "", nil) },
-		one(rules.Tracking, "", rules.Blocked, "Step CODER failed"),
+		one(rules.Tracking, "", rules.Blocked, "Step CODER failed: boom"),
 	},
 	{
 		"StepFailedInSimpleRunIsAFailure", untracked,

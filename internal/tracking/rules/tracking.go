@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,11 @@ import (
 // ReasonCompleted is the reason for closing an issue whose run completed.
 const ReasonCompleted = "Run completed successfully"
 
-const maxPending = 50
+const (
+	maxPending   = 50
+	followsWork  = "Follows the work from its start to its end, through retries, re-runs and child runs."
+	latestReason = "\n\nLatest failure: "
+)
 
 type cause struct {
 	rule     string
@@ -94,9 +99,9 @@ func (t *tracking) create(why cause) {
 	l.Issue = lineageIssue(d.tenant, d.lineageID(), l.Generation)
 	t.journal.create(Issue{
 		ID: l.Issue, Kind: Tracking, Status: status, Title: l.title(d.config, run),
-		Description: "Follows the work from its start to its end, through retries, re-runs and child runs.",
-		Reason:      t.reason(status, why), Created: run.First,
+		Description: followsWork, Reason: t.reason(status, why), Created: run.First,
 	}, course{Lineage: d.lineageID()})
+	t.explainBlock(l.Issue)
 	t.stalls.watch(d.lineageID())
 	for _, id := range l.Followups {
 		t.journal.link(id, Link{DiscoveredFrom, l.Issue})
@@ -119,6 +124,7 @@ func (t *tracking) update(why cause) bool {
 	t.journal.occur(l.Issue)
 	status := t.wanted(l, why)
 	t.transitions.move(l.Issue, status, motive{reason: t.reason(status, why), failure: why.bad(), run: d.run()})
+	t.explainBlock(l.Issue)
 	t.linkRegression(l)
 	if d.isOpen(l.Issue) {
 		t.stalls.watch(d.lineageID())
@@ -144,7 +150,8 @@ func (t *tracking) delay(why cause) bool {
 		return false
 	}
 	in := incident{
-		Lineage: d.lineageID(), Unit: run.unit(), Role: why.role, Run: run.ID, Step: why.step, Name: why.name, At: d.stamp,
+		Lineage: d.lineageID(), Unit: run.unit(), Role: why.role, Run: run.ID, Step: why.step, Name: why.name,
+		Text: why.failure.say(), At: d.stamp,
 	}
 	if !t.facts.blocks(in) {
 		return false
@@ -165,9 +172,20 @@ func (t *tracking) endIncident(in incident) bool {
 		d.recovered()
 		return false
 	}
-	t.transitions.move(l.Issue, Blocked, motive{reason: sentence(in.Name + " failed"), failure: true, run: runs.get(d.records, in.Run)})
+	t.transitions.move(l.Issue, Blocked, motive{reason: failed(in.Name, in.Text), failure: true, run: runs.get(d.records, in.Run)})
+	t.explainBlock(l.Issue)
 	t.linkRegression(l)
 	return true
+}
+
+// explainBlock writes the reason of a blocked issue into its description, because Beads stores no
+// reason for this status.
+func (t *tracking) explainBlock(id string) {
+	issue := issues.get(t.draft.records, id)
+	if issue == nil || issue.Status != Blocked || issue.Reason == "" || !strings.HasPrefix(issue.Description, followsWork) {
+		return
+	}
+	t.journal.describe(id, followsWork+latestReason+issue.Reason)
 }
 
 func (t *tracking) linkRegression(l *Lineage) {
@@ -208,9 +226,9 @@ func (t *tracking) reason(status Status, why cause) string {
 		role, failing := l.failing()
 		switch {
 		case why.end && !why.success, l.ended() && !l.Success, !failing:
-			return "Run failed"
+			return failed("run", cmp.Or(why.failure.say(), t.grace.text(t.draft.lineageID())))
 		case why.bad():
-			return sentence(why.name + " failed")
+			return failed(why.name, why.failure.say())
 		case role.Name == childRun:
 			return "A child run failed"
 		}

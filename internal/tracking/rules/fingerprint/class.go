@@ -54,14 +54,27 @@ func failedTest(text string) string {
 
 // ByPerson reports whether the error says that a person interrupted or refused the work.
 func ByPerson(class, text string) bool {
-	switch strings.Join(classWords(class), " ") {
+	words := classWords(class)
+	switch strings.Join(words, " ") {
 	case "keyboard interrupt", "user interrupt", "user interrupted", "user aborted", "user abort", "user cancelled", "user canceled",
 		"cancelled by user", "canceled by user", "interrupted by user", "aborted by user":
 		return true
 	}
 	text = cut(text, 500)
+	if slices.ContainsFunc(refusals, func(phrase string) bool { return contains(words, phrase) }) && !machine.MatchString(text) {
+		return true
+	}
 	return byPerson.MatchString(text) || strings.Contains(text, " by ") && noApproval.MatchString(text)
 }
+
+// refusals lists error classes of a refused approval. Their texts can have any language, so a person
+// refused it unless the text names a policy or a program.
+var refusals = []string{
+	"approval denied", "approval rejected", "approval refused", "approval declined", "user rejected", "user denied", "user refused", "user declined",
+}
+
+var machine = regexp.MustCompile(`(?i)polic|pol[ií]ti[ck]|politique|richtlinie|\brules?\b|\br[eè]gles?\b|\breglas?\b|\bregeln?\b|guardrail|webhook|admission|` +
+	`\bhooks?\b|\bbots?\b|automat|time[d-]? ?out|expired`)
 
 // noApproval matches only if a person follows "by", because a policy can deny an approval too.
 var noApproval = regexp.MustCompile(`(?i)^\W{0,3}(?:error: |the )?(?:\w+ ){0,2}(?:approval|permission|confirmation|consent|sign-?off|authori[sz]ation|` +

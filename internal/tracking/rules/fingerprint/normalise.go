@@ -112,6 +112,40 @@ func btoi(b bool) int {
 	return 0
 }
 
+// tail matches the last part of a name such as "web-x2x9z".
+var tail = regexp.MustCompile(`\b[a-z][a-z0-9]*(?:-[a-z0-9]+)*-[a-z0-9]{5,12}\b`)
+
+var (
+	digitBeforeLetter = regexp.MustCompile(`\d[a-z]`)
+	technical         = regexp.MustCompile(`^(?:k8s|s3|ec2|i18n|l10n|a11y|e2e|b2b|p2p|x86|h2|oauth2|v\d+(?:alpha|beta|rc)|\d+(?:bit|gb|mb|kb|ms|px)$)`)
+)
+
+// hideTail replaces the random last part of the name of a container, pod or job.
+func hideTail(name string) string {
+	at := strings.LastIndexByte(name, '-') + 1
+	part := name[at:]
+	if technical.MatchString(part) || !digitBeforeLetter.MatchString(part) && oddPairs(part) < 2 {
+		return name
+	}
+	return name[:at] + "#"
+}
+
+// oddPairs counts the pairs of consonants that English words rarely have. A compound word such as
+// "checkpoint" has one such pair.
+func oddPairs(word string) int {
+	n := 0
+	for i := range len(word) - 1 {
+		if pair := word[i : i+2]; !strings.ContainsAny(pair, "aeiouy0123456789") && !strings.Contains(pairs, pair) {
+			n++
+		}
+	}
+	return n
+}
+
+const pairs = "bb bl br bs bt cc ch ck cl cr cs ct dd dg dl dm dr ds dw ff fl fr fs ft gg gh gl gm gn gr gs ht kl kn ks kt kw " +
+	"lb lc ld lf lg lk ll lm ln lp ls lt lv mb ml mm mn mp ms nb nc nd nf ng nk nl nm nn ns nt nv nw nz ph pl pp pr ps pt ql " +
+	"rb rc rd rf rg rk rl rm rn rp rr rs rt rv rw sc sh sk sl sm sn sp sq ss st sv sw tc th tl tm tr ts tt tw wd wh wl wn wr ws xc xp xt zz"
+
 // hideRelease protects the digits of versions, which have three numbers. An address has four
 // numbers, and a date ends with a year.
 func hideRelease(number string) string {
@@ -122,11 +156,19 @@ func hideRelease(number string) string {
 	return hide.Replace(number)
 }
 
+// Plain returns a text without the control sequences that set colours in a terminal.
+func Plain(text string) string {
+	if !strings.Contains(text, "\x1b") {
+		return text
+	}
+	return colour.ReplaceAllString(text, "")
+}
+
 // Normalise returns a text that is equal for repetitions of the same error. It replaces the parts
 // that vary, such as ids and times, with "#". It keeps numbers that tell errors apart, such as exit
 // codes. The text has one line of at most 300 characters.
 func Normalise(text string) string {
-	s := deferred.Clean(colour.ReplaceAllString(cut(text, maxRaw), ""), maxRaw)
+	s := deferred.Clean(Plain(cut(text, maxRaw)), maxRaw)
 	if strings.ContainsAny(s, `/\`) {
 		s = temporary.ReplaceAllStringFunc(s, hideRandom)
 	}
@@ -137,6 +179,9 @@ func Normalise(text string) string {
 	}
 	for _, n := range names {
 		s = n.form.ReplaceAllString(s, n.with)
+	}
+	if strings.Contains(s, "-") {
+		s = tail.ReplaceAllStringFunc(s, hideTail)
 	}
 	s = word.ReplaceAllStringFunc(s, func(w string) string {
 		if low := strings.ToLower(w); hexWord.MatchString(low) || len(w) >= 12 && mixed.MatchString(low) {

@@ -83,12 +83,13 @@ var wordings = []struct {
 	kind string
 	form *regexp.Regexp
 }{
-	{Limited, regexp.MustCompile(`(?i)\bcredit balance is too low|\binsufficient_quota\b|exceeded your current quota|\bresource_exhausted\b|` +
+	{Limited, regexp.MustCompile(`(?i)\bcredit balance (?:is )?too low|\binsufficient_quota\b|exceeded your current quota|\bresource_exhausted\b|` +
 		`\brate_limit_error\b|\brate limit (?:reached|exceeded) for|tokens per (?:min|day)|\b(?:usage|session|weekly|5-hour) limit (?:reached|exceeded)|` +
 		`(?:reached|hit|exceeded) your (?:\w+ ){0,2}(?:usage |rate |session |weekly )?limit|organization's rate limit|` +
 		`(?:\b429\b|too many requests).{0,80}` + who + `|` + who + `.{0,80}(?:\b429\b|too many requests|rate.?limit|quota)|` + host + `.{0,120}\b429\b`)},
 	{Login, regexp.MustCompile(`(?i)\boauth (?:access )?token (?:has )?(?:expired|been revoked|is invalid)|\binvalid (?:x-)?api.key\b|\bincorrect api key\b|` +
-		`"?type"?: ?"?authentication_error|please run /login|` + who + `.{0,60}(?:token (?:has )?expired|\b401\b)|` + host + `.{0,120}\b401\b`)},
+		`"?type"?: ?"?authentication_error|please run /login|` +
+		`\b(?:access|refresh|oauth|login|session) token\b.{0,120}\b(?:log|sign) ?in again\b|` + who + `.{0,60}(?:token (?:has )?expired|\b401\b)|` + host + `.{0,120}\b401\b`)},
 	{Unavailable, regexp.MustCompile(`(?i)\boverloaded_error\b|\bmodel (?:is )?(?:currently |temporarily )?(?:overloaded|unavailable)\b|^\W{0,3}overloaded\W{0,3}$|` +
 		`\b(?:http|status|code|error)\W{0,2}(?:code\W{1,2})?529\b|\b529\b.{0,20}overloaded|overloaded.{0,20}\b529\b|` +
 		host + `.{0,200}?` + down + `|` + down + `.{0,200}?` + host + `|` + who + `.{0,60}` + down + `|` + down + `.{0,60}` + who)},

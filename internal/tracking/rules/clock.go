@@ -73,7 +73,7 @@ func isRecord(k events.Kind) bool {
 }
 
 func passes(e events.Event, ahead time.Duration) bool {
-	return e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom && ahead <= maxAhead
+	return ahead <= maxAhead && (e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom)
 }
 
 func (f far) confirmed(e events.Event, leap time.Duration) bool {

@@ -169,7 +169,7 @@ func TestClock_LongGaps(t *testing.T) {
 	}
 }
 
-// A clock.ticked needs no confirmation, nor does a plausible custom event without a run.
+// A plausible clock.ticked needs no confirmation, nor does a plausible custom event without a run.
 func TestClock_TimePasses(t *testing.T) {
 	for _, tt := range []struct {
 		kind events.Kind
@@ -177,7 +177,9 @@ func TestClock_TimePasses(t *testing.T) {
 		want bool
 	}{
 		{events.ClockTicked, 20, true},
-		{events.ClockTicked, 5000, true},
+		{events.ClockTicked, 700, true},
+		{events.ClockTicked, 5000, false}, // forged
+		{events.ClockTicked, 26600, false},
 		{events.Custom, 20, true},
 		{events.Custom, 5000, false},
 		{events.ToolBefore, 20, false},

@@ -18,14 +18,14 @@ import (
 // ErrOtherKey is [statement.ErrOtherKey].
 var ErrOtherKey = statement.ErrOtherKey
 
-// ErrInvalid means that the ledger was changed after it was signed. No signed statement is
-// written, because it would confirm the changes.
+// ErrInvalid means that the ledger was changed after it was signed. [WriteBundle] does not sign a
+// bundle of such a ledger.
 var ErrInvalid = errors.New("the ledger is INVALID: auditor verify shows the problems")
 
 const maxGaps = 1000
 
-// Seal identifies a run.sealed event. With it, a producer declares that it has sent all its events
-// of a run.
+// Seal identifies the event with which a producer declares that it has sent all its events of a
+// run.
 type Seal struct {
 	Producer string `json:"producer"`
 	Sequence uint64 `json:"sequence"`
@@ -44,8 +44,8 @@ func (s seals) list() []Seal {
 	return slices.SortedFunc(maps.Values(s), func(a, b Seal) int { return cmp.Compare(a.Producer, b.Producer) })
 }
 
-// verify checks the whole ledger before the bundle is signed. Otherwise, the signature would
-// confirm an altered ledger.
+// verify checks the whole ledger, because the signature of the bundle must not confirm an altered
+// ledger.
 func (b *bundle) verify(ctx context.Context, signed []byte) error {
 	if err := statement.InCharge(b.opts.Signer, b.opts.Key, signed); err != nil {
 		return err
@@ -180,7 +180,6 @@ func (c *checker) compareStatement(s Statement) {
 	}
 }
 
-// Call agrees after the last leaf.
 func (w *walk) agrees() error {
 	a := w.report.Bundle
 	if a.Format != formatV1 && !slices.Equal(w.seals.list(), a.Seals) {
@@ -193,8 +192,7 @@ func (w *walk) agrees() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", pageFile, err)
 	}
-	// Another version of Hooktrail may have rendered the page differently. If the statement is
-	// signed, it confirms the page.
+	// A signed page may differ, because another version of Hooktrail may have rendered it.
 	if w.digests[pageFile] != page && w.signed == nil {
 		w.report.AddProblem("%s shows something else than the records", pageFile)
 	}

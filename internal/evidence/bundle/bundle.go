@@ -20,28 +20,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrNothing means that the selection is empty.
+// ErrNothing means that no record of the ledger matches the selection.
 var ErrNothing = errors.New("the ledger has no records of that run and time")
 
 // Options are the settings of [WriteBundle] and [WriteTable].
 type Options struct {
 	Selection ledger.Selection // only Run, From, To and Stored are used
 	Key       string           // verifier key to include
-	// Signer signs the [Statement] with the private half of Key. [Check] never reports an unsigned
-	// bundle as complete.
+	// Signer signs the bundle with the private half of Key. If Signer is nil, the bundle is
+	// unsigned, and [Check] does not report it as complete.
 	Signer note.Signer
-	// Changes are the key changes in the key folder. The ledger may not have recorded all of them
-	// yet.
+	// Changes are the replacements of the ledger's signing key. The ledger may not have recorded
+	// the latest ones yet.
 	Changes  []ledger.KeyRotation
 	Progress func(done, total int64)
 }
 
-// WriteBundle writes a bundle of the selected records up to the newest checkpoint. Errors wrap
-// [ErrNothing] if there are none. After an error the output is not a valid bundle.
+// WriteBundle writes the selected records, up to the newest checkpoint, as a zip file. If no record
+// matches, the error wraps [ErrNothing]. After an error, the output is not a valid bundle.
 //
-// With a signer, it first verifies the whole ledger. It writes nothing and returns [ErrInvalid] if
-// the ledger was changed after it was signed, or an error that wraps [ErrOtherKey] if the signer
-// does not have the ledger's current key.
+// With a signer, WriteBundle first verifies the whole ledger. If the ledger was changed after it
+// was signed, WriteBundle writes nothing and returns [ErrInvalid]. If the signer does not have the
+// ledger's current key, the error wraps [ErrOtherKey].
 func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Options) error {
 	signed, c, err := r.Signed(ctx)
 	if err != nil {
@@ -91,8 +91,8 @@ type bundle struct {
 	done      int64
 }
 
-// ErrErasedMeanwhile means that an order erased a record while the bundle was written. A new bundle
-// can be written.
+// ErrErasedMeanwhile means that a record was erased while the bundle was written. The caller can
+// write a new bundle.
 var ErrErasedMeanwhile = errors.New("records were erased while it was written: export again")
 
 const passes = 5 // verify, count, leaves, records and page

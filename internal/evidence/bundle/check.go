@@ -21,35 +21,38 @@ import (
 
 // CheckOptions are the settings of [Check].
 type CheckOptions struct {
-	// Key is the key that must have signed the bundle. nil means the key in the bundle, which does
-	// not prove who made the bundle.
+	// Key is the key that must have signed the bundle. If Key is nil, Check uses the key in the
+	// bundle, which does not prove who made the bundle.
 	Key     note.Verifier
 	Anchor  *verifier.Anchoring // why the key can be trusted; nil if the caller trusts it
 	Tenant  string              // required tenant; empty accepts any
 	Silence time.Duration
-	// Trusted is a signed checkpoint from another source that the caller trusts, or nil.
+	// Trusted is a signed checkpoint that the caller trusts because it comes from another source.
+	// nil means that the caller has none.
 	Trusted        []byte
 	RequireTrusted bool
-	// RequireEnrolled makes [Check] report a bundle as incomplete if a producer is not enrolled.
+	// RequireEnrolled makes [Check] report a bundle as incomplete unless a trusted issuer has
+	// confirmed the signing key of each producer.
 	RequireEnrolled bool
-	// AllowAcknowledged leaves acknowledged findings out of the exit status.
+	// AllowAcknowledged makes the exit status ignore findings that a person has acknowledged.
 	AllowAcknowledged bool
-	// Witnesses is the required witness policy, or nil.
+	// Witnesses says which witnesses must have cosigned the checkpoint. nil means that none must.
 	Witnesses *transparency.Policy
-	// TSA has the user's trusted certificates for time stamps. nil leaves the issuers unchecked.
+	// TSA contains the certificates of trusted time stamp authorities. If TSA is nil, the
+	// authorities are not checked.
 	TSA      *x509.CertPool
 	Progress func(done, total int64)
 }
 
-// Report is the result of [Check]. Fields that only apply to a ledger are empty.
+// Report is the result of [Check]. Fields that only make sense for a whole ledger are empty.
 type Report struct {
 	verifier.Report
 
 	Bundle About `json:"bundle"`
 	OwnKey bool  `json:"own_key"` // checked with the key in the bundle
 
-	// Attested means that the ledger's key signed the selection. Otherwise records may have been
-	// left out.
+	// Attested means that the ledger's key signed the list of records in the bundle. Otherwise,
+	// records may have been left out.
 	Attested    bool   `json:"attested"`
 	NotAttested string `json:"not_attested,omitempty"`
 
@@ -73,7 +76,7 @@ const (
 	maxAboutFile = 16 << 20
 )
 
-// Check verifies the bundle at path, and checks completeness. It works offline.
+// Check verifies the bundle at path without access to the ledger or a network.
 //
 // The report lists the problems of the bundle. Check returns an error only if it cannot read the
 // file or compare it with the trusted checkpoint.
@@ -100,7 +103,8 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 		return report, fmt.Errorf("check bundle %s: %w", path, err)
 	}
 	for readings := 1; !c.found.IsEmpty() && readings < maxReadings; readings++ {
-		// Foreign events must not affect the verdict, so read the bundle again without them.
+		// Events sent under the name of another producer must not affect the verdict, so check the
+		// bundle again without them.
 		c = &checker{
 			opts: opts, report: Report{Report: verifier.NewReport(path)}, trusted: c.trusted, trustedNote: c.trustedNote,
 			foreign: c.foreign.With(c.found),

@@ -33,8 +33,7 @@ func (w *walk) complete() error {
 		w.runAlone()
 	}
 	r.doubt(!r.Attested, "the selection is not attested, so records may be missing: verify the ledger, or export it again")
-	// An unsigned bundle could contain forged acknowledgements, so they only count if the bundle
-	// is attested.
+	// Acknowledgements in an unsigned bundle could be forged, so they do not count.
 	for _, o := range r.Bundle.Acknowledged {
 		if extent == verifier.WholeRun && r.Attested {
 			w.export.Acknowledge(o.Leaf, o.Order)
@@ -45,8 +44,8 @@ func (w *walk) complete() error {
 	return nil
 }
 
-// runAlone judges the run by its records alone, because the verdict in an unsigned bundle could be
-// forged.
+// runAlone sets the verdict on a run without the ledger's verdict, because an unsigned bundle could
+// contain a forged one.
 func (w *walk) runAlone() {
 	r := &w.report
 	if w.silent(r.Bundle.SilentProducers); r.Attested {
@@ -61,8 +60,8 @@ func (w *walk) runAlone() {
 	r.doubt(r.Runs.Sealed+len(r.Unsealed) == 0 || r.Bundle.Unsealed && len(r.Unsealed) == 0, withoutEnd)
 }
 
-// Gaps that seals reveal are added to the ledger's verdict, because a thief of the ledger's key
-// could forge the verdict, but not the producers' seals.
+// runOfLedger takes the signed verdict of the ledger, and adds the gaps that the producers' seals
+// reveal. A thief of the ledger's key could forge the verdict, but not the seals.
 func (w *walk) runOfLedger() {
 	r := &w.report
 	own := r.Gaps

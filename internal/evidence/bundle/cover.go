@@ -58,7 +58,8 @@ func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	return t, hash, nil
 }
 
-// Subtrees and leaves must be added to a fold from left to right.
+// A fold computes the root hash of a Merkle tree from the hashes of its leaves and subtrees, which
+// must be added from left to right.
 type fold struct {
 	size  int64
 	roots []node

@@ -35,12 +35,12 @@ var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
 	aboutFile, checkpointFile, keyFile, witnessedFile, stampFile, leavesFile, recordsFile, againFile, treeFile, pageFile, selectionFile, sumsFile,
 }
 
-// storedTimes means that From and To are times at which the ledger stored events. Without it, From
-// and To are times in the events.
+// storedTimes is the value of Times if From and To are the times when the ledger stored the events.
+// Otherwise, From and To are the times in the events.
 const storedTimes = "stored"
 
-// About is the content of bundle.json. [Check] compares About with the other files of the bundle.
-// The signed [Statement] contains the SHA-256 of bundle.json.
+// About is the content of bundle.json, which describes the bundle. [Check] compares it with the
+// other files of the bundle.
 type About struct {
 	Format string    `json:"format"`
 	Tenant string    `json:"tenant"`
@@ -50,37 +50,40 @@ type About struct {
 	Times  string    `json:"times,omitempty"` // "stored" if From and To are storage times
 	Leaves int64     `json:"leaves"`          // number of leaves in the bundle
 	Size   int64     `json:"size"`            // number of leaves in the ledger
-	// Stamped means that the bundle contains timestamp.txt. Versions before 5 do not set Stamped.
+	// Stamped means that the bundle contains the file timestamp.txt. Bundles in an earlier format
+	// than version 5 do not set Stamped.
 	Stamped bool `json:"stamped,omitempty"`
-	// SilentProducers are producers that sent nothing after a break of the stream. A bundle of a
-	// run lists only producers of that run.
+	// SilentProducers are producers that sent nothing after the stream lost messages or was
+	// replaced. A bundle of a run lists only producers of that run.
 	SilentProducers []string `json:"unheard,omitempty"`
-	// Seals are the newest seals of a run, one per producer.
+	// Seals are the newest events, one for each producer, with which the producers declared that
+	// they had sent all events of the run.
 	Seals []Seal `json:"seals,omitempty"`
-	// Gaps are missing sequence numbers that may belong to the run.
+	// Gaps are ranges of missing sequence numbers. The missing events may belong to the run.
 	Gaps []verifier.Gap `json:"gaps,omitempty"`
-	// Acknowledged are the orders that acknowledge findings about the run of this bundle. Other
-	// bundles contain such orders among the records.
+	// Acknowledged are signed orders by which a person acknowledged findings about the run. A
+	// bundle of a time range or of the whole ledger has these orders among its records.
 	Acknowledged []AcknowledgeOrder `json:"acknowledged,omitempty"`
-	// Absent lists producers of the run that went silent or lost their outboxes.
+	// Absent lists producers of the run from which events may be missing.
 	Absent []Absent `json:"absent,omitempty"`
-	// Unsealed means that the ledger does not count the run of this bundle as sealed.
+	// Unsealed means that the ledger has no proof that the run has ended.
 	Unsealed bool `json:"unsealed,omitempty"`
-	// Pending are changes of the key that the ledger had not recorded at its checkpoint.
+	// Pending are replacements of the ledger's signing key that the ledger has not recorded yet.
 	Pending []ledger.PendingChange `json:"pending,omitempty"`
-	// Window is the ledger's verdict on the bundle's time range or run. nil means that there is
-	// none.
+	// Window is the ledger's verdict on the bundle's time range or run. It is nil if the bundle has
+	// no verdict.
 	Window *Window `json:"window,omitempty"`
 }
 
-// AcknowledgeOrder is a signed order and the leaf of its event, which may be outside the bundle.
+// AcknowledgeOrder is a signed order by which a person acknowledged findings. Leaf is the number of
+// the order's record in the ledger. The bundle may lack this record.
 type AcknowledgeOrder struct {
 	Leaf  int64  `json:"leaf"`
 	Order string `json:"order"`
 }
 
-// Absent is a producer that may have sent more events than the ledger has, because the producer is
-// silent or its outbox is lost.
+// Absent is a producer from which events may be missing in the ledger, because the producer went
+// silent, or because its local queue of unsent events is lost.
 type Absent struct {
 	Producer string         `json:"producer"`
 	Heard    time.Time      `json:"heard,omitzero"`
@@ -104,10 +107,9 @@ type leafLine struct {
 	Epoch  uint64    `json:"epoch"`
 	Stream uint64    `json:"stream"`
 	Stored time.Time `json:"stored,omitzero"`
-	// Removed says how the payload was destroyed, and Order is the leaf of the order to do so.
-	// Both are zero if the payload exists.
+	// Removed says how the payload was destroyed. It is empty if the payload exists.
 	Removed ledger.Word `json:"removed,omitempty"`
-	Order   int64       `json:"order,omitempty"`
+	Order   int64       `json:"order,omitempty"` // leaf of the order that destroyed the payload
 }
 
 func lineOfLeaf(e ledger.Entry) leafLine {
@@ -196,8 +198,8 @@ var (
 func parseLeafLine(line []byte) (leafLine, error)   { return parseLine[leafLine](line, leafNames) }
 func parseAgainLine(line []byte) (againLine, error) { return parseLine[againLine](line, againNames) }
 
-// Readers of JSON disagree about unknown or repeated names, null and invalid text, so parseLine
-// rejects them.
+// parseLine rejects JSON with unknown or repeated names, null or invalid text, because JSON
+// libraries read such JSON differently.
 func parseLine[T any](line []byte, known map[string]*shape) (v T, err error) {
 	if !events.IsData(line) || bytes.TrimSpace(line)[0] != '{' {
 		return v, errors.New("not a line of it: not a JSON object")

@@ -18,7 +18,7 @@ type lineReader struct {
 
 func newLineReader(in io.Reader) *lineReader { return &lineReader{in: bufio.NewReaderSize(in, 64<<10)} }
 
-// The line is only valid until the next call.
+// The returned line is only valid until the next call.
 func (l *lineReader) next() (line []byte, ok bool, err error) {
 	l.line = l.line[:0]
 	for {

@@ -26,7 +26,7 @@ const (
 //go:embed page.html
 var pageText string
 
-// pageTemplate is an HTML template, so it escapes all text of records.
+// The package html/template escapes the text of records.
 var pageTemplate = template.Must(template.New("page").Parse(pageText)) //nolint:gochecknoglobals // a constant
 
 var errPageFull = errors.New("the page is full")

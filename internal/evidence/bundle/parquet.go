@@ -23,8 +23,8 @@ const (
 
 const maxDictionary = 1 << 20
 
-// parquetRow has times in microseconds, which every reader supports. The column "record" has the
-// original times.
+// parquetRow has times in microseconds, because every reader supports this unit. The column
+// "record" contains the original times.
 type parquetRow struct {
 	Leaf     int64  `parquet:"leaf"`
 	Class    string `parquet:"class,dict"`
@@ -63,7 +63,7 @@ type parquetTable struct {
 
 func newParquetTable(w io.Writer) *parquetTable {
 	return &parquetTable{w: parquet.NewGenericWriter[parquetRow](w,
-		// Constant, so that every build writes the same bytes.
+		// This name is constant, so that every build writes the same bytes.
 		parquet.CreatedBy("hooktrail", "1", "none"),
 		parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),

@@ -32,8 +32,9 @@ func (b *bundle) pending(ctx context.Context) error {
 	return nil
 }
 
-// The bundle must continue the checkpoint of each pending key change. Otherwise, a thief of the old
-// key could sign another history.
+// withPending accepts a key change that the ledger has not recorded only if the bundle continues
+// the checkpoint that the new key signed. Otherwise, a thief of the old key could sign another
+// history.
 func (r *Report) withPending(recorded []ledger.KeyOrder, said ledger.Checkpoint) []ledger.KeyOrder {
 	var pending []ledger.KeyOrder
 	for i, p := range r.Bundle.Pending {

@@ -15,8 +15,9 @@ import (
 
 var errPath = errors.New("leaves and hashes do not lead to the root of the checkpoint: auditor verify shows the problem")
 
-// Prove returns the proof that an event is in the ledger, from the bundle at path. It checks no
-// signature. Errors wrap [ledger.ErrNoLeaf] if the event is not in the bundle.
+// Prove reads the bundle at path and returns the proof that the event with the given id is in the
+// ledger. It checks no signature. If the event is not in the bundle, the error wraps
+// [ledger.ErrNoLeaf].
 func Prove(ctx context.Context, path, event string) (p ledger.Proof, err error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {

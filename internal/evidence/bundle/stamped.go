@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// Only time stamps of checkpoints that the ledger signed count, because any user who can write to
-// the folder could add others.
+// stamped ignores time stamps of checkpoints that the ledger did not sign, because any user who can
+// write to the folder could add them.
 func (b *bundle) stamped(ctx context.Context) ([]byte, error) {
 	names, err := timestamp.Names(b.reader.Path())
 	if err != nil || len(names) == 0 {

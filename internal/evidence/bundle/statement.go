@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// statementHeader differs from the first line of checkpoints and orders, so no signature is valid
-// for both.
+// statementHeader differs from the first line of checkpoints and orders, so that a signature of one
+// is never valid for another.
 const statementHeader = "hooktrail/selection/v1\n"
 
 // Statement describes the contents of a bundle. The ledger's key signs it, because the tree does
@@ -81,7 +81,7 @@ func (s Statement) Text() string {
 
 var errStatement = errors.New("it is not a statement about a selection")
 
-// ParseStatement parses the text of [Statement.Text] and rejects every other text.
+// ParseStatement parses the output of [Statement.Text]. Any other text is an error.
 func ParseStatement(text string) (Statement, error) {
 	var s Statement
 	rest, ok := strings.CutPrefix(text, statementHeader)
@@ -91,8 +91,8 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(rest, s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// Only the canonical text is valid. This rejects reordered fields, repeated fields and
-	// needless escapes.
+	// Compare with the encoded statement, to reject reordered fields, repeated fields and needless
+	// escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}

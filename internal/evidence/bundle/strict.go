@@ -20,7 +20,7 @@ const maxEntries = 100_000
 
 var aboutShape = sync.OnceValue(func() *shape { return shapeOf(reflect.TypeFor[About]()) })
 
-// parseAbout rejects JSON that readers interpret differently, such as JSON with unknown or
+// parseAbout rejects JSON that libraries read differently, such as an object with unknown or
 // repeated names.
 func parseAbout(text []byte) (a About, err error) {
 	switch {

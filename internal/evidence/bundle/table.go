@@ -29,8 +29,9 @@ const (
 	OCSF    Format = "ocsf"    // Open Cybersecurity Schema Framework, as JSON lines
 )
 
-// WriteTable writes the selected records up to the newest checkpoint. Errors wrap [ErrNothing] if
-// there are none, and [ledger.ErrDamaged] if a record is missing in the file.
+// WriteTable writes the selected records, up to the newest checkpoint, in the given format. If no
+// record matches, the error wraps [ErrNothing]. If a record is missing from the ledger, the error
+// wraps [ledger.ErrDamaged].
 func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
 	if err := r.CheckLeaves(ctx); err != nil {
 		return err
@@ -66,7 +67,7 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	return nil
 }
 
-// below yields nothing if s.Before is 0, because Select would treat 0 as no limit.
+// below is like Select, but yields nothing if s.Before is 0. Select would treat 0 as no limit.
 func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
 	if s.Before == 0 {
 		return func(func(ledger.Entry, error) bool) {}
@@ -109,7 +110,8 @@ func (t *lineTable) write(e ledger.Entry) (err error) {
 
 func (t *lineTable) end() error { return nil }
 
-// AppendLine appends the line of an entry in the format [JSONL] or [OCSF], without a line feed.
+// AppendLine appends the record e to line as JSON in the format [JSONL] or [OCSF], without a line
+// feed.
 func AppendLine(line []byte, format Format, tenant string, e ledger.Entry) ([]byte, error) {
 	if format != OCSF {
 		return appendJSON(line, e)
@@ -129,7 +131,8 @@ type jsonLine struct {
 	Removed ledger.Word    `json:"removed,omitempty"`
 	Order   int64          `json:"order,omitempty"`
 
-	// The fields below are copied from the leaf if the record lacks them.
+	// The next fields are only set for a destroyed record or a record in quarantine. Other records
+	// contain their values.
 	Producer string      `json:"producer,omitempty"`
 	Sequence uint64      `json:"sequence,omitempty"`
 	Kind     events.Kind `json:"kind,omitempty"`
@@ -151,7 +154,7 @@ func appendJSON(dst []byte, e ledger.Entry) ([]byte, error) {
 		return nil, err
 	}
 	dst = append(dst, head[:len(head)-1]...)
-	// Write a record with its original bytes, so that readers can check its hash.
+	// Write the original bytes, so that readers can check the hash of the record.
 	if e.Removal.Done() {
 		dst = append(dst, `,"record":null`...)
 	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
@@ -211,8 +214,8 @@ func (t *csvTable) end() error {
 // because a spreadsheet may remove it first.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
-// A spreadsheet would execute a cell that begins like a formula, so harmless puts an apostrophe
-// before it.
+// harmless puts an apostrophe before a cell that begins like a formula, because a spreadsheet would
+// execute the formula.
 func harmless(cell string) string {
 	cell = strings.ToValidUTF8(cell, "\ufffd")
 	cell = strings.ReplaceAll(cell, "\x00", "\ufffd")

@@ -8,17 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// Versions of the bundle format. Earlier versions of Hooktrail reject a bundle with a newer
-// version.
-//
-// Version 2 added selection.txt, and version 3 timestamp.txt. Version 4 selects by the time of
-// storage. Version 5 has the ledger's verdict on a run or on a range of storage times.
+// Versions of the bundle format. Earlier versions of Hooktrail reject a bundle in a newer format.
 const (
 	formatV1 = "hooktrail/bundle/v1"
-	formatV2 = "hooktrail/bundle/v2"
-	formatV3 = "hooktrail/bundle/v3"
-	formatV4 = "hooktrail/bundle/v4"
-	formatV5 = "hooktrail/bundle/v5"
+	formatV2 = "hooktrail/bundle/v2" // with selection.txt
+	formatV3 = "hooktrail/bundle/v3" // with timestamp.txt
+	formatV4 = "hooktrail/bundle/v4" // of a range of storage times
+	formatV5 = "hooktrail/bundle/v5" // with the ledger's verdict on a run or a range of storage times
 )
 
 func filesOf(format string) []string {

@@ -8,9 +8,8 @@ import (
 
 const maxProducers = 10_000
 
-// Window is the verdict of the ledger on the time range or run of a bundle. The records in the
-// bundle alone are not enough for the verdict, because a run can have records outside the time
-// range.
+// Window is the ledger's verdict on the time range or run of a bundle. Records outside the bundle
+// can affect the verdict, so [Check] cannot compute it.
 type Window struct {
 	Completeness verifier.Completeness `json:"completeness"`
 	Producers    []verifier.Producer   `json:"producers"`
@@ -20,17 +19,16 @@ type Window struct {
 	Unsealed     []string              `json:"unsealed_runs,omitempty"` // the first ones
 	Unproven     []string              `json:"unproven_because,omitempty"`
 
-	// Acknowledged is only set for a time range. A bundle of a run contains the orders instead.
+	// Acknowledged is nil in a bundle of a run, which has [About.Acknowledged] instead.
 	Acknowledged *Acknowledged `json:"acknowledged,omitempty"`
 
-	// RecordFindings are the ledger's findings about records. Bundles of version 4 have only
-	// foreign records.
+	// RecordFindings are the ledger's findings about single records. Bundles in the format of
+	// version 4 only have its fields Foreign and ForeignCount.
 	verifier.RecordFindings
 }
 
 // Acknowledged lists the findings about a time range that a person has acknowledged or can
-// acknowledge. The ledger computes the list, because some findings need records outside the
-// bundle.
+// acknowledge. Some findings need records outside the bundle, so the ledger computes the list.
 type Acknowledged struct {
 	Matters []verifier.Matter `json:"findings"` // the first ones
 	Known   int64             `json:"acknowledged_count"`

@@ -9,13 +9,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Compared is the result of comparing a report with a ledger.
+// Compared says whether a ledger still agrees with an earlier report.
 type Compared string
 
 // The results of [Statement.Compare].
 const (
 	Same Compared = "SAME" // same ledger state and same bytes
-	// Grown means that the ledger has grown, and that the lasting facts are the same.
+	// Grown means that the ledger has new records, and that nothing contradicts the report.
 	Grown    Compared = "GROWN"
 	Diverged Compared = "DIVERGED" // the ledger lacks the state of the report
 	Differs  Compared = "DIFFERS"  // the ledger has that state but gives another report
@@ -23,8 +23,8 @@ const (
 
 const maxLastingOrders = 1000
 
-// Compare reports whether a ledger still agrees with the signed statement of a daily report.
-// verified is the result of [verifier.Verify] with the time range and silence of the statement.
+// Compare reports whether a ledger still agrees with the daily report that s describes. verified is
+// the result of [verifier.Verify] for the time range and the silence in s.
 func (s Statement) Compare(ctx context.Context, r *ledger.Reader, verified verifier.Report) (Compared, error) {
 	origin, err := ledger.Origin(r.Tenant())
 	if err != nil {
@@ -58,7 +58,8 @@ func (s Statement) compareSame(now Report) (Compared, error) {
 	if now.Facts != nil { // a later cosignature does not change the ledger
 		now.Facts.Witnessed, now.Facts.Cosignatures = s.Witnessed, s.Cosignatures
 	}
-	// Earlier versions exited with ExitIncomplete for a time range without events.
+	// Earlier versions wrote ExitIncomplete into reports of a time range without events, so this is
+	// no difference.
 	if now.Verdict.Completeness == verifier.Empty && s.Exit == verifier.ExitIncomplete && now.Exit == verifier.ExitVerified {
 		now.Exit, now.Verdict.Exit = s.Exit, s.Exit
 	}

@@ -14,22 +14,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// UnsignedEnd is the end of a text report without a signature. A signed report has the signature
-// there.
+// UnsignedEnd is the last line of an unsigned report. A signed report has its signature at this
+// place.
 const UnsignedEnd = "\nNot signed: the private key of the ledger was not at hand.\n"
 
-// Made is a report in both forms, for programs and for people.
+// Made is a finished report, as JSON for programs and as text for people.
 type Made struct {
 	Report Report
-	// Note is the statement followed by the report as text. Note has a signature if Signed is
-	// true.
+	// Note contains the fields of the [Statement], the report as text and, if Signed is true, the
+	// signature.
 	Note   []byte
 	Signed bool
 }
 
-// Make returns a report as JSON and as text. The function text renders the text. If signer is nil,
-// the report is unsigned. Errors wrap [statement.ErrOtherKey] if the key public did not sign the
-// newest checkpoint.
+// Make renders the report rep with the given function, and signs the resulting text. Without a
+// signer, the report is unsigned. If the verifier key public did not sign the newest checkpoint,
+// the error wraps [statement.ErrOtherKey].
 func Make(rep Report, text func(Report) string, signer note.Signer, public string) (Made, error) {
 	s, err := StatementOf(rep, text(rep))
 	if err != nil {
@@ -54,7 +54,7 @@ type document struct {
 	Signed bool            `json:"signed"`
 }
 
-// JSON returns the form for programs.
+// JSON returns the report and its signed text in one JSON document.
 func (m Made) JSON() ([]byte, error) {
 	data, err := m.Report.JSON()
 	if err != nil {
@@ -72,7 +72,7 @@ func (d document) encode() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// File is a report file from an unknown source, as text or as JSON.
+// File is the content of a report file from an unknown source, as text or as JSON.
 type File struct {
 	note   []byte
 	report json.RawMessage // nil in the form for people
@@ -83,7 +83,7 @@ var (
 	errChanged = errors.New("its members are not the ones that `auditor report --json` writes")
 )
 
-// Parse parses a report file in either form.
+// Parse parses a report file, which is either text or JSON.
 func Parse(data []byte) (File, error) {
 	if bytes.HasPrefix(data, []byte(statementHeader)) {
 		return File{note: data}, nil
@@ -93,7 +93,7 @@ func Parse(data []byte) (File, error) {
 		return File{}, errFile
 	}
 	f := File{note: []byte(d.Note), report: d.Report}
-	// Decoding and encoding must give the same JSON. This rejects repeated names, which readers
+	// Encode the document again and compare, to reject repeated names, which JSON libraries
 	// interpret differently.
 	written, err := d.encode()
 	if _, signed := f.split(); err != nil || d.Signed != signed || !isSameJSON(written, data) {
@@ -108,8 +108,8 @@ func isSameJSON(a, b []byte) bool {
 	return err == nil && bytes.Equal(first.Bytes(), second.Bytes())
 }
 
-// Claims returns the tenant and the number of leaves that the report file states, and whether the
-// file has a signature. It verifies neither.
+// Claims returns the tenant and the number of records in the ledger, as the report file states
+// them, and whether the file has a signature. It verifies nothing.
 func (f File) Claims() (tenant string, size int64, signed bool) {
 	text, signed := f.split()
 	s, err := ParseStatement(text)
@@ -149,17 +149,17 @@ func (f File) IsSignedBy(keys note.Verifiers) bool {
 	return err == nil
 }
 
-// Unchecked is like Check, but without a key. It does not check the signature.
+// Unchecked is like [File.Check], but does not check the signature.
 func (f File) Unchecked(text func(Report) string) (Statement, error) {
 	content, signed := f.split()
 	return f.agrees(content, signed, text)
 }
 
-// Check returns the statement in the report file. signed is true if one of keys signed the file. A
-// file with JSON must match the statement.
+// Check returns the statement in the report file. signed is true if one of the given keys signed
+// the file. In a JSON file, the report must match the statement.
 //
-// A file without a signature could contain any text. Its text must therefore be the text that the
-// function text renders from the report.
+// A file without a signature could contain any text. Its text must therefore be equal to the text
+// that the given function renders from the report.
 func (f File) Check(keys note.Verifiers, text func(Report) string) (s Statement, signed bool, err error) {
 	content, signed := f.split()
 	if signed {
@@ -186,8 +186,7 @@ func (f File) agrees(content string, signed bool, text func(Report) string) (s S
 	if err := json.Unmarshal(f.report, &rep); err != nil {
 		return s, errFile
 	}
-	// Another version of Hooktrail may have rendered a signed text differently. The signature
-	// confirms that text.
+	// A signed text may differ, because another version of Hooktrail may have rendered it.
 	if !signed && text(rep) != s.Body {
 		return s, errors.New("its text says something else than its JSON")
 	}

@@ -18,8 +18,8 @@ import (
 // Format is the name and version of the report format.
 const Format = "hooktrail/report/v1"
 
-// Maximum lengths of the lists in a report, because agents control how many entries there are. The
-// counts include all entries.
+// Maximum lengths of the lists in a report, because agents could make the lists very long. The
+// counts in the report have no limit.
 const (
 	maxGaps  = 1000
 	maxUses  = 1000
@@ -28,8 +28,8 @@ const (
 	maxKinds = 100
 )
 
-// Report describes the records that a ledger received in a time range. The range refers to the
-// time of storage, because producers can choose any time in an event.
+// Report describes the records that a ledger stored in a time range. The times in the events do not
+// matter, because producers can choose them.
 type Report struct {
 	Format  string        `json:"format"`
 	Tenant  string        `json:"tenant"`
@@ -37,13 +37,14 @@ type Report struct {
 	To      time.Time     `json:"to"`
 	Silence time.Duration `json:"silence_ns"` // a run that is silent for this long counts as ended
 
-	// Ended means that the checkpoint was signed at the end of the range or later.
+	// Ended means that the time range was over when the checkpoint was signed.
 	Ended bool `json:"ended"`
 
-	// Verdict is the verifier's report, without anything that differs between readers.
+	// Verdict is the verifier's report, without the fields that depend on who runs the verifier.
 	Verdict  verifier.Report `json:"verdict"`
 	GapCount int             `json:"gap_count"`
-	// OpenCount and UnsealedCount count all runs. The lists in Verdict may be shorter.
+	// OpenCount and UnsealedCount are the numbers of all open and unsealed runs. The lists in
+	// Verdict may be shorter.
 	OpenCount     int `json:"open_count"`
 	UnsealedCount int `json:"unsealed_count"`
 
@@ -65,18 +66,18 @@ type Facts struct {
 
 	Uses     []access.Use `json:"uses"` // the first uses of evidence
 	UseCount int          `json:"use_count"`
-	// Orders in the range, such as erasures, holds and key changes.
+	// Orders are the signed orders in the range, such as erasures, legal holds and key changes.
 	Orders  []Order `json:"orders"`
 	InForce int     `json:"holds"` // holds in force at the checkpoint
 
-	// Erased, Pruned and Held are numbers of records in the range.
-	Erased int64 `json:"erased"`
-	Pruned int64 `json:"pruned"`
-	Held   int64 `json:"held"`
+	Erased int64 `json:"erased"` // records of the range that were erased
+	Pruned int64 `json:"pruned"` // records of the range that were deleted after their retention
+	Held   int64 `json:"held"`   // records of the range under a legal hold
 
 	Checkpoints int64 `json:"checkpoints"` // signed in the range
 	Witnessed   int64 `json:"witnessed"`   // leaves that the newest cosigned checkpoint covers
-	// Cosignatures is the number of unverified cosignatures on the newest cosigned checkpoint.
+	// Cosignatures is the number of witnesses' signatures on the newest cosigned checkpoint. They
+	// are not verified.
 	Cosignatures int `json:"cosignatures"`
 }
 
@@ -85,11 +86,12 @@ type Finished struct {
 	Succeeded int64 `json:"succeeded"`
 	Failed    int64 `json:"failed"`
 	CutOff    int64 `json:"cut_off,omitempty"` // interrupted, or with an unknown end
-	// NotCounted events have no status, because they were erased or pruned, or are unreadable.
+	// NotCounted is the number of events without a known status, because they were erased or
+	// pruned, or are unreadable.
 	NotCounted int64 `json:"not_counted,omitempty"`
 }
 
-// Denied is an action, such as a call, that a hook or a person refused.
+// Denied is an action, such as a tool call, that a hook or a person refused.
 type Denied struct {
 	Leaf     int64       `json:"leaf"`
 	Time     time.Time   `json:"time"`
@@ -113,13 +115,14 @@ type Order struct {
 	Time    time.Time          `json:"time"`
 	Effect  ledger.Effect      `json:"effect"`
 	Records int64              `json:"records,omitempty"` // destroyed by the order
-	// Approver is the second person if the order needed approval.
+	// Approver is the second person who approved the order. It is empty if the order needed no
+	// approval.
 	Approver string `json:"approver,omitempty"`
 }
 
-// Of returns the daily report of a ledger. verified is the result of [verifier.Verify] for the
-// same time range and silence. verified.AsOf must be nil, because the stream changes and the same
-// report must always give the same bytes.
+// Of returns the report of a ledger. verified is the result of [verifier.Verify] for the same time
+// range and silence. verified.AsOf must be nil, because it depends on the stream, and the same
+// ledger must always give the same report.
 func Of(ctx context.Context, r *ledger.Reader, verified verifier.Report, silence time.Duration) (Report, error) {
 	c, err := checkpointOf(verified)
 	rep := Report{

@@ -21,7 +21,8 @@ const (
 	allowAcknowledged = "acknowledged"
 )
 
-// AllowsAcknowledged reports whether s.Exit ignores findings that a person has acknowledged.
+// AllowsAcknowledged reports whether the exit status in s ignores findings that a person has
+// acknowledged.
 func (s Statement) AllowsAcknowledged() bool { return s.Allow == allowAcknowledged }
 
 // Statement is a text about a report, signed with the ledger's key. Its format is:
@@ -67,8 +68,8 @@ type Statement struct {
 	Body string // for people
 }
 
-// StatementOf returns the statement that is signed for a report. body is the report as text, and
-// the statement contains body.
+// StatementOf returns the statement about the report rep, which the caller then signs. body is the
+// report as text, and becomes a part of the statement.
 func StatementOf(rep Report, body string) (Statement, error) {
 	c, err := checkpointOf(rep.Verdict)
 	if err != nil {
@@ -134,7 +135,7 @@ func (s Statement) Text() string {
 
 var errStatement = errors.New("it is not a report")
 
-// ParseStatement parses the text of [Statement.Text] and rejects every other text.
+// ParseStatement parses the output of [Statement.Text]. Any other text is an error.
 func ParseStatement(text string) (Statement, error) {
 	var s Statement
 	rest, ok := strings.CutPrefix(text, statementHeader)
@@ -149,8 +150,8 @@ func ParseStatement(text string) (Statement, error) {
 	if err := statement.EachField(fields+"\n", s.set); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", errStatement, err)
 	}
-	// Only the canonical text is valid. This rejects reordered fields, repeated fields and
-	// needless escapes.
+	// Compare with the encoded statement, to reject reordered fields, repeated fields and needless
+	// escapes.
 	if s.Text() != text {
 		return Statement{}, fmt.Errorf("%w: not in canonical form", errStatement)
 	}

@@ -29,8 +29,8 @@ type Hour struct {
 	Last        int64     `json:"-"`    // index of the last leaf, -1 if there is none
 }
 
-// RunEnd says when the server stored the last event of a run, and whether the run is sealed.
-// Events of Hooktrail's services are ignored, see [IsServiceRecord].
+// RunEnd says when the server stored the last event of a run, and whether a producer has declared
+// the end of the run.
 type RunEnd struct {
 	Run    string
 	Last   time.Time
@@ -40,8 +40,8 @@ type RunEnd struct {
 // Activity reports when records were stored in a ledger, and how many.
 type Activity struct{ source *source }
 
-// Hours returns the counts of each hour by [HourOf]. from is inclusive, to is exclusive, and zero
-// means no limit.
+// Hours counts the records of each hour. The keys of the map come from [HourOf]. from is inclusive
+// and to is exclusive. A zero time means no limit.
 func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
 	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -145,7 +145,8 @@ func (c *hourCount) held(conn *sqlite.Conn) error {
 	return nil
 }
 
-// RunEnds returns when the last event of each run was stored, and whether the run was sealed.
+// RunEnds returns, for each run, when its last event was stored and whether a producer has declared
+// its end. It ignores other events that Hooktrail itself writes, see [IsServiceRecord].
 func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, max(l.stored), max(l.kind = 'run.sealed') FROM leaves l JOIN runs r ON r.run = l.run
@@ -161,8 +162,8 @@ func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	return runs, err
 }
 
-// GapsNoticed returns when each gap in a producer's numbers became visible. lasts are the last
-// numbers of the gaps.
+// GapsNoticed returns, for each gap in the sequence numbers of a producer, when the first event
+// after the gap was stored. lasts are the last missing numbers of the gaps.
 func (a Activity) GapsNoticed(ctx context.Context, producer string, lasts []uint64) ([]time.Time, error) {
 	times := make([]time.Time, len(lasts))
 	descending := make([]int, len(lasts))
@@ -198,8 +199,8 @@ func (a Activity) GapsNoticed(ctx context.Context, producer string, lasts []uint
 	return times, err
 }
 
-// SilentProducers looks at the newest break, which is a point where the stream lost messages or
-// was replaced. It returns the producers that sent events before the break and none afterwards.
+// SilentProducers returns the producers that sent events before the stream last lost messages or
+// was replaced, and none afterwards. c is the newest checkpoint.
 func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
 		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')
@@ -224,7 +225,8 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 	return names, nil
 }
 
-// At a break of the stream, the position moves forward although no message arrived.
+// lastBreak finds the newest point at which the position in the stream moved forward although no
+// message arrived. There, the stream lost messages or was replaced.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecordError reports a record that is missing or altered. It counts as [ErrDamaged].
+// RecordError reports a record that is missing or altered. [errors.Is] treats it as [ErrDamaged].
 type RecordError struct {
 	Leaf int64
 	ID   string // empty for a manifest
@@ -28,13 +28,13 @@ func (e *RecordError) Error() string {
 // Unwrap returns the difference.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// Is returns true for [ErrDamaged].
+// Is makes [errors.Is] treat a RecordError as [ErrDamaged].
 func (e *RecordError) Is(target error) bool { return target == ErrDamaged }
 
 // ExitStatus returns 40, the exit status of commands that find an invalid ledger.
 func (e *RecordError) ExitStatus() int { return 40 }
 
-// MissingLeaf returns the error about a leaf that has no row.
+// MissingLeaf returns a [RecordError] about a leaf number that has no row in the ledger.
 func MissingLeaf(leaf int64) error { return &RecordError{Leaf: leaf, Err: errNoRow} }
 
 var (

@@ -16,9 +16,9 @@ import (
 // sends none counts as silent.
 const SilentIntervals = 3
 
-// AwaitedUntil returns the time at which the last open producer will count as silent, if no
-// producer sends another manifest. The time is zero if no producer is open. Signatures are not
-// checked.
+// AwaitedUntil returns when the last of the producers that promised regular manifests will count as
+// silent, if none of them sends another manifest. It returns the zero time if there is no such
+// producer. It checks no signatures.
 func (a Activity) AwaitedUntil(ctx context.Context) (until time.Time, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT (SELECT leaf FROM leaves l WHERE l.producer = p.producer AND class = 'manifest'

@@ -14,12 +14,13 @@ import (
 // replaces it with the next key.
 type Chain []note.Verifier
 
-// From returns the keys from index position to the newest key.
+// From returns the keys whose index is position or higher.
 func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// Index returns the position of a key in the chain, or -1. It ignores positions before from.
+// Index returns the index of the given key, or -1 if the chain does not contain it. The search
+// starts at index from.
 func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
 		if SameKey(c[i], key) {
@@ -35,15 +36,16 @@ type textKey struct {
 	text string
 }
 
-// SameKey reports whether a and b are the same key. Both must come from [ParseKey], otherwise it
-// returns false.
+// SameKey reports whether a and b are the same key. It returns false if one of them does not come
+// from [ParseKey].
 func SameKey(a, b note.Verifier) bool {
 	x, ok := a.(textKey)
 	y, ok2 := b.(textKey)
 	return ok && ok2 && x.text == y.text
 }
 
-// ParseKey parses the text of a verifier key. [SameKey] only compares verifiers from ParseKey.
+// ParseKey parses a verifier key in the format of package note. [SameKey] works only with the
+// results of ParseKey.
 func ParseKey(text string) (note.Verifier, error) {
 	v, err := note.NewVerifier(text)
 	if err != nil {
@@ -52,14 +54,14 @@ func ParseKey(text string) (note.Verifier, error) {
 	return textKey{v, text}, nil
 }
 
-// SignKeyChange signs an order to replace the key with both the old and the new key. The signature
-// of the new key proves that the order names a key of the same owner.
+// SignKeyChange signs the order o, which replaces the signing key, with the old and the new key.
+// The signature of the new key proves that the author of the order has this key.
 func SignKeyChange(o Order, oldSigner, newSigner note.Signer) ([]byte, error) {
 	return o.sign(oldSigner, newSigner)
 }
 
-// OpenKeyChange reads an order to replace a key, and checks that the old and the new key signed
-// it. The caller checks that the old key was valid in the ledger.
+// OpenKeyChange reads an order to replace a signing key, and checks the signatures of both keys.
+// The caller must check that the old key was valid in the ledger.
 func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
 	o, err = readSignedOrder(signed)
 	if err != nil {
@@ -84,8 +86,8 @@ func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err err
 	return o, before, after, nil
 }
 
-// IsKeyChange reports whether a signed order replaces the ledger's key, without checking its
-// signatures.
+// IsKeyChange reports whether a signed order replaces the signing key of a ledger. It does not
+// check the signatures.
 func IsKeyChange(signed string) bool {
 	o, err := readSignedOrder([]byte(signed))
 	return err == nil && o.Action == events.AuditKey
@@ -99,8 +101,8 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// namedKey replaces key by the verifier of the same key in changes, because [SameKey] can only
-// compare verifiers from [ParseKey].
+// namedKey returns the copy of key in changes, or key itself if there is none, because [SameKey]
+// cannot compare verifiers that do not come from [ParseKey].
 func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {
@@ -122,8 +124,8 @@ func (k keyChange) recordedAt() int64 {
 	return k.leaf
 }
 
-// A replaced key cannot choose another successor later, because a thief may have it. changes must
-// be sorted by leaf.
+// link ignores an order with which a replaced key chooses another successor, because a thief may
+// have this key. changes must be sorted by leaf.
 func link(key note.Verifier, changes []keyChange) Keys {
 	key = namedKey(key, changes)
 	c, since, at := Chain{key}, []int64{-1}, []int64{-1}

@@ -23,7 +23,8 @@ const maxCheckpointBytes = 64 << 10
 
 // Position is the place in the stream up to which a ledger has read.
 type Position struct {
-	// Epoch counts the streams that the ledger has read from, starting at 1.
+	// Epoch is the number of the stream, because a stream can be replaced. The first stream of the
+	// ledger has the number 1.
 	Epoch    uint64
 	Stream   time.Time // when the stream was created, UTC
 	Sequence uint64    // stream sequence of the tenant's last message that changed the ledger; 0 if there is none
@@ -58,7 +59,7 @@ type Checkpoint struct {
 	Position Position
 }
 
-// Origin returns the first line of the tenant's checkpoints.
+// Origin returns the first line of the tenant's checkpoints, such as "hooktrail/acme".
 func Origin(tenant string) (string, error) {
 	token, err := subjects.Token(tenant)
 	if err != nil {
@@ -67,8 +68,8 @@ func Origin(tenant string) (string, error) {
 	return originPrefix + token, nil
 }
 
-// TenantOf returns the tenant in an origin, which is the first line of a checkpoint, such as
-// "hooktrail/acme". It is the inverse of [Origin].
+// TenantOf returns the tenant in the first line of a checkpoint, such as "acme" for
+// "hooktrail/acme".
 func TenantOf(origin string) (string, error) {
 	token, ok := strings.CutPrefix(origin, originPrefix)
 	if !ok {
@@ -81,7 +82,7 @@ func TenantOf(origin string) (string, error) {
 	return tenant, nil
 }
 
-// Text returns the text that the key signs.
+// Text encodes the checkpoint as the text that is signed.
 func (c Checkpoint) Text() (string, error) {
 	origin, err := Origin(c.Tenant)
 	if err != nil {
@@ -93,7 +94,7 @@ func (c Checkpoint) Text() (string, error) {
 		p.Epoch, p.Stream.UTC().Format(timeLayout), p.Sequence, p.Hash), nil
 }
 
-// Sign returns c as a signed note.
+// Sign encodes the checkpoint and returns it as a signed note.
 func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 	text, err := c.Text()
 	if err != nil {
@@ -106,8 +107,8 @@ func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenCheckpoint returns the checkpoint in a note that one of the keys signed. The error names
-// other signers.
+// OpenCheckpoint returns the checkpoint in a note that one of the given keys signed. If another key
+// signed the note, the error names that key.
 func OpenCheckpoint(signed []byte, keys note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(signed, keys)
 	if unverified, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
@@ -147,8 +148,8 @@ func TrimNote(signed []byte) []byte {
 
 var errCheckpoint = errors.New("not a checkpoint")
 
-// ParseCheckpoint parses the output of [Checkpoint.Text]. It rejects any other way to write a
-// checkpoint.
+// ParseCheckpoint parses the output of [Checkpoint.Text]. Any other text is an error, even if it
+// describes the same checkpoint.
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	var c Checkpoint
 	lines := strings.Split(text, "\n")
@@ -233,8 +234,8 @@ func parseTreeHash(s string) (tlog.Hash, error) {
 	return h, nil
 }
 
-// IsOnlySigned reports whether a note has exactly one signature and is in canonical form. n is the
-// result of [note.Open], which also accepts notes with additional signatures or in other forms.
+// IsOnlySigned reports whether a note has exactly one signature and the encoding that Sign of
+// package note gives. n is the result of [note.Open], which also accepts other notes.
 func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }

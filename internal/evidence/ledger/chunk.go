@@ -13,10 +13,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrNoPayload means that the payload of a record is missing in the ledger.
+// ErrNoPayload means that the ledger does not have the bytes of a record.
 var ErrNoPayload = errors.New("it is missing")
 
-// Chunk is the content of a blob.chunk event.
+// Chunk is a part of a large object, such as a file, which a producer sends as several blob.chunk
+// events.
 type Chunk struct {
 	Whole   events.Hash
 	Part    int64
@@ -26,8 +27,8 @@ type Chunk struct {
 
 const contentField = `"content":"`
 
-// CutChunk finds the base64 content in data, the JSON of the blob.chunk event e. It returns false
-// if the content has an unusual form, from which [InsertContent] could not restore data.
+// CutChunk decodes the content of the blob.chunk event e. data is the JSON of the event. CutChunk
+// returns false if [InsertContent] could not restore this JSON byte for byte.
 func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 	d, err := events.Payload[events.BlobChunkData](e)
 	if err != nil || d.Index < 0 {
@@ -48,8 +49,8 @@ func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 
 const payloadColumns = `p.bytes, p.cut, b.content FROM payloads p LEFT JOIN blobs b ON b.blob = p.blob`
 
-// ReadPayload returns the bytes of the record at leaf. If the payload is missing, the error is
-// [ErrNoPayload].
+// ReadPayload returns the bytes of the record with the given leaf number. If the ledger does not
+// have them, the error is [ErrNoPayload].
 func ReadPayload(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	found := false
 	err = sqlitex.Execute(conn, "SELECT "+payloadColumns+" WHERE p.leaf = ?", &sqlitex.ExecOptions{
@@ -74,8 +75,8 @@ func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
 	return InsertContent(data, int(cut), sqlitetx.Bytes(stmt, column+2)), nil
 }
 
-// InsertContent restores the JSON of a blob.chunk event. It inserts content as base64 at the
-// offset cut of data.
+// InsertContent restores the JSON of a blob.chunk event after [CutChunk]. It inserts content as
+// base64 at offset cut of data.
 func InsertContent(data []byte, cut int, content []byte) []byte {
 	whole := make([]byte, 0, len(data)+base64.StdEncoding.EncodedLen(len(content)))
 	whole = append(whole, data[:cut]...)

@@ -12,9 +12,9 @@ import (
 
 const endorsementHeader = "hooktrail/issuer/v1\n"
 
-// Endorsement is a statement, signed with the ledger's key, that ledgers accept the grants of an
-// issuer. A grant contains the endorsement, so that even a new ledger accepts the grant. The text
-// of an endorsement:
+// Endorsement is a statement, signed with the ledger's key, that an issuer may confirm the signing
+// keys of producers. The issuer puts its endorsement into each grant, so that even a new ledger
+// accepts the grant. The text of an endorsement is:
 //
 //	hooktrail/issuer/v1
 //	issuer UA5WUJ54Z23KILLCUOUNAKTPBVZWKMQVO4O6EQ5GHLAERIMLLHNCTYM5
@@ -49,7 +49,8 @@ func (e Endorsement) Sign(signer note.Signer) (string, error) {
 	return string(signed), nil
 }
 
-// OpenEndorsement returns the endorsement in a note with exactly one signature, by one of the keys.
+// OpenEndorsement checks that a note has exactly one signature, by one of the given keys, and
+// returns the endorsement in the note.
 func OpenEndorsement(signed string, keys note.Verifiers) (Endorsement, error) {
 	n, err := note.Open([]byte(signed), keys)
 	if err != nil {
@@ -61,7 +62,8 @@ func OpenEndorsement(signed string, keys note.Verifiers) (Endorsement, error) {
 	return ParseEndorsement(n.Text)
 }
 
-// ParseEndorsement rejects any text that [Endorsement.Sign] would not write.
+// ParseEndorsement parses the text of an endorsement. Any text that [Endorsement.Sign] would not
+// write is an error.
 func ParseEndorsement(text string) (e Endorsement, err error) {
 	rest, ok := strings.CutPrefix(text, endorsementHeader)
 	if !ok {
@@ -85,7 +87,7 @@ func ParseEndorsement(text string) (e Endorsement, err error) {
 			return Endorsement{}, fmt.Errorf("%w: %q: %w", errEndorsement, name, err)
 		}
 	}
-	// Only the canonical text is valid. This rejects reordered fields, repeated fields and
+	// Compare with the encoded endorsement, to reject reordered fields, repeated fields and
 	// needless escapes.
 	if e.text() != text || !nkeys.IsValidPublicUserKey(e.Issuer) {
 		return Endorsement{}, fmt.Errorf("%w: not in canonical form", errEndorsement)
@@ -93,7 +95,7 @@ func ParseEndorsement(text string) (e Endorsement, err error) {
 	return e, nil
 }
 
-// Covers reports whether e endorses the issuer's grants for the tenant.
+// Covers reports whether the endorsement is for the given issuer and tenant.
 func (e Endorsement) Covers(issuer, tenant string) bool {
 	return e.Issuer == issuer && (e.Tenant == "" || e.Tenant == tenant)
 }

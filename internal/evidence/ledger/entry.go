@@ -41,7 +41,8 @@ type Entry struct {
 	altered *RecordError
 }
 
-// Manifest reports whether the record is a manifest.
+// Manifest reports whether the record is a manifest, in which a producer lists the events that it
+// has sent.
 func (e Entry) Manifest() bool { return e.Class == ClassManifest }
 
 // LeafOf returns the Merkle tree leaf of the entry.
@@ -52,7 +53,8 @@ func (e Entry) LeafOf() Leaf {
 	}
 }
 
-// where is an SQL condition, and args are its parameters from ?3 on.
+// entries yields the records after the given leaf that satisfy the SQL condition where. args are
+// the parameters of the condition, from ?3 on.
 func (s *source) entries(ctx context.Context, after int64, where string, args ...any) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {

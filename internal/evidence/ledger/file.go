@@ -31,9 +31,9 @@ type File struct {
 	log    bool        // there was an SQLite log
 }
 
-// OpenFile opens the ledger file at path. If SQLite cannot read the write-ahead log, such as on a
-// read-only disk, OpenFile opens a temporary copy of the file. SQLite does not notice changes of
-// the original file then. Use [File.Changed] to notice them.
+// OpenFile opens the ledger file at path. If SQLite cannot read the write-ahead log, for example on
+// a read-only disk, OpenFile opens a temporary copy of the file. The copy does not show later
+// changes of the file, but [File.Changed] does.
 func OpenFile(path string) (*File, error) {
 	// SQLite puts the log next to the file, not next to a link to it.
 	path, err := filepath.EvalSymlinks(path)
@@ -81,7 +81,7 @@ func (f *File) Connect() (*sqlite.Conn, error) {
 		return nil, err
 	}
 	conn.SetBusyTimeout(BusyTimeout)
-	// If SQLite cannot use the write-ahead log, this first read fails.
+	// This first read fails if SQLite cannot use the write-ahead log.
 	if _, err = pragma(conn, "schema_version"); err == nil {
 		err = errors.Join(sqlitetx.Exec(conn, "PRAGMA query_only=1"), sqlitetx.Exec(conn, "PRAGMA trusted_schema=0"))
 	}
@@ -143,9 +143,8 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// Changed reports whether a writer or a rebuild changed the file in a way that open connections
-// cannot follow. The caller must then open the file again. Otherwise reads miss new data, or mix
-// old and new data.
+// Changed reports whether the file was changed in a way that open connections cannot follow. The
+// caller must then open the file again, because reads could miss new data, or mix it with old data.
 func (f *File) Changed() bool {
 	info, err := os.Stat(f.path)
 	if f.log {
@@ -155,7 +154,7 @@ func (f *File) Changed() bool {
 		info.Size() != f.opened.Size() || !info.ModTime().Equal(f.opened.ModTime()) || !os.SameFile(info, f.opened)
 }
 
-// Close closes the file and removes the temporary copy.
+// Close closes the file, and removes the temporary copy if [OpenFile] made one.
 func (f *File) Close() error {
 	var err error
 	if f.Conn != nil {
@@ -167,8 +166,8 @@ func (f *File) Close() error {
 	return err
 }
 
-// Copy copies the ledger at path to the new file out. A writer may run. After an error there is no
-// copy.
+// Copy copies the ledger at path to the new file out, also while a writer runs. After an error, the
+// new file does not exist.
 func Copy(ctx context.Context, path, out string) (err error) {
 	s, err := openSource(path)
 	if err != nil {

@@ -11,14 +11,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Reasons why a grant of an issuer does not count.
+// Reasons why a ledger rejects a grant, with which an issuer confirms the signing key of a
+// producer.
 const (
 	IssuerUnknown = "its issuer is unknown"
 	IssuerRevoked = "its issuer was revoked before"
 )
 
-// Issuers decides which grants count. It uses the orders in the ledger that add or revoke an
-// issuer. The zero value has no orders.
+// Issuers contains the orders in a ledger that add or revoke an issuer, which is a key that may
+// confirm the signing keys of producers. The zero value has no orders.
 type Issuers struct{ orders []issuerOrder }
 
 type issuerOrder struct {
@@ -26,21 +27,24 @@ type issuerOrder struct {
 	Order
 }
 
-// IsIssuerOrder reports whether an order with this action adds or revokes an issuer.
+// IsIssuerOrder reports whether an order with this action adds an issuer, which confirms the keys
+// of producers, or revokes one.
 func IsIssuerOrder(action events.AuditAction) bool {
 	return action == events.AuditIssuer || action == events.AuditRevoke
 }
 
-// Add adds the order in the event at leaf, if the order adds or revokes an issuer. The caller must
-// check the signature, and add orders by ascending leaf.
+// Add adds the order in the record with the given leaf number. It ignores an order that does not
+// add or revoke an issuer. The caller must check the signature, and add the orders by ascending
+// leaf.
 func (s *Issuers) Add(leaf int64, o Order) {
 	if IsIssuerOrder(o.Action) {
 		s.orders = append(s.orders, issuerOrder{leaf, o})
 	}
 }
 
-// SignedIssuers returns the orders that add or revoke an issuer. An order counts only if its
-// signing key was valid at its leaf. orders must be in the ledger and sorted by leaf.
+// SignedIssuers returns those of the given orders that add or revoke an issuer, and whose signing
+// key was valid when the ledger recorded the order. The orders must be in the ledger and sorted by
+// leaf.
 func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	seen := make(map[string]bool)
 	for _, k := range orders {
@@ -54,14 +58,14 @@ func SignedIssuers(keys Keys, tenant string, orders []KeyOrder) (s Issuers) {
 	return s
 }
 
-// Has reports whether s contains the order in the event at leaf.
+// Has reports whether the record with this leaf number contains one of the orders in s.
 func (s *Issuers) Has(leaf int64) bool {
 	return slices.ContainsFunc(s.orders, func(o issuerOrder) bool { return o.leaf == leaf })
 }
 
-// Fault returns why a grant of the issuer key is rejected, or "" if the grant is accepted. An
-// order that adds the issuer also counts if its leaf comes after the grant, because producers do
-// not wait for the order.
+// Fault returns why the ledger rejects a grant by the issuer with the given key, or "" if it
+// accepts the grant. leaf and stored are the place and time of the grant. The order that adds the
+// issuer may come after the grant, because producers do not wait for the order.
 func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64, stored time.Time) string {
 	fault := IssuerUnknown
 	if isEndorsed {
@@ -81,8 +85,8 @@ func (s *Issuers) Fault(key string, isEndorsed bool, leaf int64, stored time.Tim
 	return fault
 }
 
-// Trusted returns the public keys of the issuers that an order added and no later order revoked.
-// The keys are sorted.
+// Trusted returns the sorted public keys of the issuers that an order added and no later order
+// revoked.
 func (s *Issuers) Trusted() (keys []string) {
 	now := make(map[string]bool)
 	for _, o := range s.orders {
@@ -97,7 +101,7 @@ func (s *Issuers) Trusted() (keys []string) {
 	return keys
 }
 
-// Orders returns the orders, the oldest first.
+// Orders returns the orders that add or revoke an issuer, the oldest first.
 func (s *Issuers) Orders() []Order {
 	list := make([]Order, len(s.orders))
 	for i, o := range s.orders {
@@ -106,13 +110,13 @@ func (s *Issuers) Orders() []Order {
 	return list
 }
 
-// IssuerLeaves returns the leaves of all orders that add or revoke an issuer. Their signatures are
-// not checked.
+// IssuerLeaves returns the leaf numbers of all orders that add or revoke an issuer. It does not
+// check their signatures.
 func IssuerLeaves(conn *sqlite.Conn) ([]int64, error) {
 	return sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action IN ('issuer', 'revoke') ORDER BY leaf")
 }
 
-// Issuers reads the orders about issuers without checking signatures.
+// Issuers reads the orders that add or revoke an issuer, without checking their signatures.
 func (r Orders) Issuers(ctx context.Context) (s Issuers, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		leaves, err := IssuerLeaves(conn)

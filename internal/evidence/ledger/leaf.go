@@ -11,12 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// MaxLeafBytes is the maximum size of a leaf. The tlog-tiles format stores it in two bytes.
+// MaxLeafBytes is the maximum size of a leaf, because the tlog-tiles format stores this size in two
+// bytes.
 const MaxLeafBytes = 64<<10 - 1
 
 const leafHeader = "hooktrail/leaf/v1\n"
 
-// timeLayout has a literal Z, so only format times in UTC.
+// timeLayout ends with a literal Z, so convert times to UTC before formatting.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
 // Class is the category of a record in the ledger, such as event or manifest.
@@ -87,13 +88,15 @@ func (l Leaf) Append(dst []byte) []byte {
 	return AppendLeaf(dst, f, l.Hash[:])
 }
 
-// LeafFields are the fields of a leaf as text, in the form in which the database stores them.
+// LeafFields are the values in a leaf, in the types in which the database returns them. They need
+// no conversion before [AppendLeaf].
 type LeafFields[T string | []byte] struct {
 	Class, ID, Producer, Run, Kind, Time, Finding T
 	Sequence                                      uint64
 }
 
-// AppendLeaf appends the text of a leaf to dst. hash is the SHA-256 of the record.
+// AppendLeaf appends the text of the leaf with the fields f to dst. hash is the SHA-256 of the
+// record.
 func AppendLeaf[T string | []byte](dst []byte, f LeafFields[T], hash []byte) []byte {
 	dst = append(dst, leafHeader...)
 	dst = appendField(dst, "class ", f.Class)
@@ -131,8 +134,8 @@ const upperHex = "0123456789ABCDEF"
 
 func mustEscape(c byte) bool { return c < ' ' || c == '%' || c == 0x7f }
 
-// FormatTime formats t in UTC, as leaves and orders contain it. The zero time becomes "", and a
-// field with the value "" is omitted.
+// FormatTime formats t as in leaves and orders, which contain times in UTC with nanoseconds. It
+// returns "" for the zero time.
 func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -142,7 +145,8 @@ func FormatTime(t time.Time) string {
 
 var errLeaf = errors.New("not a leaf")
 
-// ParseLeaf parses the output of [Leaf.Encode]. It rejects any other way to write a leaf.
+// ParseLeaf parses the output of [Leaf.Encode]. Any other text is an error, even if it has the same
+// fields.
 func ParseLeaf(data []byte) (Leaf, error) {
 	if len(data) > MaxLeafBytes {
 		return Leaf{}, fmt.Errorf("%w: larger than %d bytes", errLeaf, MaxLeafBytes)
@@ -169,7 +173,8 @@ func ParseLeaf(data []byte) (Leaf, error) {
 	return l, nil
 }
 
-// set accepts fields in any order, because ParseLeaf compares the result with the canonical form.
+// set accepts the fields in any order, because ParseLeaf encodes the result again and compares it
+// with the input.
 func (l *Leaf) set(name string, raw []byte) (err error) {
 	value, err := unescape(raw)
 	if err != nil {

@@ -14,7 +14,8 @@ type LeafRange struct{ First, Last int64 }
 // LeafRanges is an ascending list of ranges that neither overlap nor touch.
 type LeafRanges []LeafRange
 
-// Add adds a leaf. It must be called in ascending order, and ignores other leaves.
+// Add adds a leaf number. Callers must add numbers in ascending order, because Add ignores a number
+// that is lower than an earlier one.
 func (r *LeafRanges) Add(leaf int64) {
 	last := len(*r) - 1
 	switch {
@@ -26,12 +27,12 @@ func (r *LeafRanges) Add(leaf int64) {
 	}
 }
 
-// Has reports whether leaf is in one of the ranges.
+// Has reports whether one of the ranges contains the given leaf number.
 func (r LeafRanges) Has(leaf int64) bool {
 	return r.HasAll(LeafRange{leaf, leaf})
 }
 
-// HasAll reports whether one of the ranges contains all leaves of s.
+// HasAll reports whether one of the ranges contains all leaf numbers of s.
 func (r LeafRanges) HasAll(s LeafRange) bool {
 	i, _ := slices.BinarySearchFunc(r, s.First, func(o LeafRange, first int64) int { return cmp.Compare(o.Last, first) })
 	return i < len(r) && r[i].First <= s.First && s.Last <= r[i].Last
@@ -64,7 +65,7 @@ func (r LeafRanges) coarse(n int) LeafRanges {
 	return r
 }
 
-// Count returns the number of leaves.
+// Count returns the number of leaves in all ranges.
 func (r LeafRanges) Count() (n int64) {
 	for _, s := range r {
 		n += s.Last - s.First + 1
@@ -100,8 +101,8 @@ func (r LeafRanges) valid(size int64) bool {
 
 var errRanges = errors.New("not ranges of leaves")
 
-// parseRanges accepts ranges in any order. [ParseOrder] rejects a wrong order later, because the
-// text is not canonical.
+// parseRanges accepts the ranges in any order, because [ParseOrder] encodes the result again and
+// compares it with the input.
 func parseRanges(text string) (list LeafRanges, err error) {
 	for part := range strings.SplitSeq(text, " ") {
 		first, last, isRange := strings.Cut(part, "-")

@@ -25,20 +25,22 @@ type Stream struct {
 	Created time.Time
 }
 
-// MarshalJSON also writes the capitalised names of earlier versions, which programs may still read.
+// MarshalJSON also writes the fields Epoch and Created of earlier versions, because programs may
+// still read them.
 func (s Stream) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"epoch": s.Epoch, "created": s.Created, "Epoch": s.Epoch, "Created": s.Created})
 }
 
 // Arrival is one message that changed the ledger. The message added a leaf, or it repeated an
-// event that the ledger already had. Producer, Sequence and Hash are only set for a repeated
-// event.
+// event that the ledger already had.
 type Arrival struct {
 	Leaf   int64 // new leaf; for a repetition, the leaf of the repeated event
 	Epoch  int64
 	Stream int64
 	Stored int64 // when the server stored it, in nanoseconds since 1970
 
+	// Repeated means that the ledger already had the event. Only then, Producer, Sequence and Hash
+	// are set.
 	Repeated bool
 	Producer string
 	Sequence int64
@@ -60,7 +62,7 @@ type Arrivals struct {
 	buf    []byte
 }
 
-// Add updates the digest and the count with the next message that the ledger received.
+// Add includes r, the next message that changed the ledger, in the digest and the count.
 func (a *Arrivals) Add(r Arrival) {
 	b := append(a.buf[:0], a.Digest[:]...)
 	if r.Repeated {

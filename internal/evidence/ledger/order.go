@@ -12,14 +12,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orderHeader is the first line of every order. A checkpoint begins differently, so the signature
-// of a checkpoint is never valid for an order.
+// orderHeader is the first line of every order. It differs from the first line of a checkpoint, so
+// that a signature of one is never valid for the other.
 const orderHeader = "hooktrail/order/v1\n"
 
 // MaxOrderBytes is the maximum size of a signed order, which must fit into an event.
 const MaxOrderBytes = 512 << 10
 
-// MaxOrderRanges is the maximum number of leaf ranges in an order from [Order.Split].
+// MaxOrderRanges is the maximum number of ranges of leaf numbers in one order from [Order.Split].
 const MaxOrderRanges = 10_000
 
 // Order is a signed instruction to a ledger, such as to destroy payloads, to set a hold, or to
@@ -57,14 +57,14 @@ type Order struct {
 	Second    SecondPerson  // the zero value removes the rule
 	Findings  []string      // ids of acknowledged findings
 
-	// Size and Root identify the tree whose leaves are in Leaves. For any other tree, only
-	// Selection counts.
+	// Size and Root identify the ledger to which the numbers in Leaves refer. In any other ledger,
+	// only Selection counts.
 	Size   int64
 	Root   tlog.Hash
 	Leaves LeafRanges // for a hold, the leaves that existed when it was ordered
 }
 
-// OrderSelection selects the records that match all fields that are set.
+// OrderSelection selects the records that match all of its fields that are not empty.
 type OrderSelection struct {
 	Run   string    `json:"run,omitempty"`
 	Event string    `json:"event,omitempty"`
@@ -79,7 +79,7 @@ func (s OrderSelection) IsAll() bool { return s == OrderSelection{} }
 
 func (s OrderSelection) namesSubject() bool { return s.Run == "" && s.Event == "" && s.User == "" }
 
-// Sign returns o as a signed note.
+// Sign encodes the order and returns it as a signed note.
 func (o Order) Sign(signer note.Signer) ([]byte, error) { return o.sign(signer) }
 
 func (o Order) sign(signers ...note.Signer) ([]byte, error) {
@@ -97,7 +97,8 @@ func (o Order) sign(signers ...note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenOrder returns the order in a note with exactly one signature, by one of the keys.
+// OpenOrder checks that a note has exactly one signature, by one of the given keys, and returns the
+// order in the note.
 func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	if len(signed) > MaxOrderBytes {
 		return Order{}, fmt.Errorf("%w: larger than %d bytes", errOrder, MaxOrderBytes)
@@ -116,8 +117,8 @@ func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	return o, err
 }
 
-// PeekOrder returns the order in a note, and the hash of its signer, such as "8f3c1a2b". Both may
-// be forged.
+// PeekOrder returns the order in a signed note, and the key hash of the signer, such as "8f3c1a2b".
+// It checks no signature, so both may be forged.
 func PeekOrder(signed string) (o Order, signer string, err error) {
 	if o, err = readSignedOrder([]byte(signed)); err != nil {
 		return o, "", err
@@ -140,7 +141,7 @@ func readSignedOrder(signed []byte) (Order, error) {
 
 var errOrder = errors.New("not an order")
 
-// Effect is the result of an order, such as done, void or held.
+// Effect says whether a ledger executed an order, or why it did not.
 type Effect string
 
 // The effects.
@@ -154,7 +155,7 @@ const (
 	EffectExpired  Effect = "expired"  // the second person signed too late
 )
 
-// Outcome is a recorded order with the result of its execution.
+// Outcome is an order that a ledger has recorded, and its effect.
 type Outcome struct {
 	Leaf    int64
 	Order   Order

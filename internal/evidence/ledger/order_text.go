@@ -13,7 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Text returns the text that the key signs. A missing or invalid field is an error.
+// Text encodes the order as the text that is signed. It returns an error if a field is missing or
+// invalid.
 func (o Order) Text() (string, error) {
 	if err := o.validate(); err != nil {
 		return "", fmt.Errorf("%w: %w", errOrder, err)
@@ -116,7 +117,7 @@ func (o Order) namesWhatItChanges() bool {
 		(o.Action == events.AuditLift) == (o.Hold != "") && changes == (o.Key != o.Old) && changes == (o.Key != "" && o.Old != "")
 }
 
-// MaxOrderFindings is the maximum number of findings in one acknowledgement.
+// MaxOrderFindings is the maximum number of findings that one order can acknowledge.
 const MaxOrderFindings = 1000
 
 func (o Order) validateFindings() error {
@@ -133,7 +134,8 @@ func (o Order) validateFindings() error {
 	return nil
 }
 
-// ParseOrder parses the output of [Order.Text]. It rejects any other way to write an order.
+// ParseOrder parses the output of [Order.Text]. Any other text is an error, even if it describes
+// the same order.
 func ParseOrder(text string) (Order, error) {
 	rest, ok := strings.CutPrefix(text, orderHeader)
 	if !ok || len(text) > MaxOrderBytes {
@@ -155,8 +157,8 @@ func ParseOrder(text string) (Order, error) {
 		}
 		rest = next
 	}
-	// Only the canonical text is valid. This rejects reordered fields, repeated fields and
-	// needless escapes.
+	// Compare with the encoded order, to reject reordered fields, repeated fields and needless
+	// escapes.
 	if again, err := o.Text(); err != nil {
 		return Order{}, err
 	} else if again != text {

@@ -12,11 +12,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Orders reads the orders in a ledger. It also resolves which records a new order selects.
+// Orders reads the orders in a ledger, and finds the records that a new order selects.
 type Orders struct{ source *source }
 
-// Resolve completes a new order for this ledger. It sets the tenant, the size and root of the
-// ledger's tree, and the leaves that the order selects.
+// Resolve sets the fields of a new order that depend on the ledger. These are the tenant, the size
+// and root of the tree, and the leaf numbers of the selected records.
 func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
@@ -39,7 +39,8 @@ func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	return o, err
 }
 
-// Split splits an order that has too many leaf ranges for one event. The first part keeps the id.
+// Split divides an order with too many leaf ranges for one event into several orders. The first one
+// keeps the id, and the others get ids from newID.
 func (o Order) Split(newID func() string) []Order {
 	var list []Order
 	for part := range slices.Chunk(o.Leaves, MaxOrderRanges) {
@@ -56,7 +57,7 @@ func (o Order) Split(newID func() string) []Order {
 	return list
 }
 
-// Holds returns the holds in force, the oldest first.
+// Holds returns the orders that currently protect records from erasure, the oldest first.
 func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err = LoadHolds(conn)
@@ -65,8 +66,8 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	return holds, err
 }
 
-// BlockingHolds returns the holds that would block an order. It is stricter than the ledger for a
-// hold of a user, because it also counts the user's records after the hold.
+// BlockingHolds returns the legal holds that would block the order o. For a hold on a user, it also
+// counts the user's records after the hold, which the ledger does not.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)
@@ -110,8 +111,8 @@ func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
 	return covered, nil
 }
 
-// Outcome returns the order with this id and the effect that the order had. ok is false if the
-// ledger has no such order.
+// Outcome returns the order with the given id and its effect. ok is false if the ledger has no such
+// order.
 func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{
@@ -133,7 +134,7 @@ func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, 
 	return done, ok, err
 }
 
-// Done returns the orders with this action and selection that took effect, the oldest first.
+// Done returns the executed orders with the given action and selection, the oldest first.
 func (r Orders) Done(ctx context.Context, action events.AuditAction, what OrderSelection) (list []Outcome, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		leaves, err := sqlitetx.Ints(conn, "SELECT leaf FROM orders WHERE action = ? AND effect = ? ORDER BY leaf", string(action), string(EffectDone))
@@ -152,7 +153,7 @@ func (r Orders) Done(ctx context.Context, action events.AuditAction, what OrderS
 	return list, err
 }
 
-// Signed returns the signed order that the event at leaf contains.
+// Signed returns the signed order in the record with the given leaf number.
 func (r Orders) Signed(ctx context.Context, leaf int64) (signed string, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		_, signed, err = readOrder(conn, leaf)
@@ -161,7 +162,7 @@ func (r Orders) Signed(ctx context.Context, leaf int64) (signed string, err erro
 	return signed, err
 }
 
-// LoadHolds returns the holds in force, the oldest first.
+// LoadHolds returns the orders that currently protect records from erasure, the oldest first.
 func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 	leaves, err := sqlitetx.Ints(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
 		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`)
@@ -176,7 +177,8 @@ func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 	return holds, err
 }
 
-// ReadOrder returns the order that the event at leaf contains, without checking its signature.
+// ReadOrder returns the order in the record with the given leaf number, without checking its
+// signature.
 func ReadOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
 	o, _, err := readOrder(conn, leaf)
 	return o, err

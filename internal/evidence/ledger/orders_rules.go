@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// LoadRules returns the rules for orders that are in force, without checking signatures.
+// LoadRules returns the rules that earlier orders have set for later orders. It does not check
+// signatures.
 func LoadRules(conn *sqlite.Conn) (rules Rules, err error) {
 	leaves, err := sqlitetx.Ints(conn, "SELECT leaf FROM orders WHERE action IN ('floor', 'approvers') AND effect = 'done' ORDER BY leaf")
 	for _, leaf := range leaves {
@@ -23,7 +24,7 @@ func LoadRules(conn *sqlite.Conn) (rules Rules, err error) {
 	return rules, err
 }
 
-// Rules returns the rules for orders that are in force.
+// Rules returns the rules that earlier orders have set for later orders.
 func (r Orders) Rules(ctx context.Context) (rules Rules, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		rules, err = LoadRules(conn)
@@ -40,8 +41,8 @@ type Proposal struct {
 	Expires time.Time // under the rule in force
 }
 
-// Proposals returns the orders that wait for a second person, the oldest first, including expired
-// ones.
+// Proposals returns the orders that wait for the signature of a second person, the oldest first. It
+// also returns expired ones.
 func (r Orders) Proposals(ctx context.Context) (list []Proposal, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		rules, err := LoadRules(conn)

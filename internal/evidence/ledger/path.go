@@ -58,8 +58,8 @@ func Tenants(dir string) (tenants []string, err error) {
 	return tenants, err
 }
 
-// Refusal wraps err with [ErrDamaged] if err means that the ledger file is damaged. It returns
-// other errors unchanged, such as a full disk, because a retry can succeed.
+// Refusal wraps err with [ErrDamaged] if err means that the ledger file is damaged. Other errors,
+// such as a full disk, stay unchanged, because a retry can succeed.
 func Refusal(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err

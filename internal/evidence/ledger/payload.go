@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A payload contains the members of an event's JSON data. Only the strict form of docs/verifier.md
-// counts, because JSON libraries disagree about cases such as repeated names.
+// A payload contains the members of the JSON object in an event. Only the strict form of
+// docs/verifier.md is valid, because JSON libraries disagree about cases such as repeated names.
 type payload struct {
 	members map[string]json.RawMessage
 	failed  bool
@@ -58,29 +58,29 @@ func (p *payload) number(name string) (n uint64) {
 
 func isAbsent(value json.RawMessage) bool { return value == nil || bytes.Equal(value, []byte("null")) }
 
-// SealIn returns the payload of a run.sealed event. ok is false if its form is invalid.
+// SealIn decodes the payload of a run.sealed event. ok is false if the payload is invalid.
 func SealIn(e events.Event) (d events.RunSealedData, ok bool) {
 	p := payloadOf(e)
 	d = events.RunSealedData{Count: p.number("count"), First: p.number("first"), Last: p.number("last"), Digest: p.text("digest")}
 	return d, !p.failed
 }
 
-// GapIn returns the payload of a gap.recorded event. ok is false if its form is invalid.
+// GapIn decodes the payload of a gap.recorded event. ok is false if the payload is invalid.
 func GapIn(e events.Event) (d events.GapRecordedData, ok bool) {
 	p := payloadOf(e)
 	d = events.GapRecordedData{First: p.number("first"), Last: p.number("last"), Reason: p.text("reason")}
 	return d, !p.failed
 }
 
-// LossIn returns the payload of a producer.lost event. ok is false if its form is invalid.
+// LossIn decodes the payload of a producer.lost event. ok is false if the payload is invalid.
 func LossIn(e events.Event) (d events.ProducerLostData, ok bool) {
 	p := payloadOf(e)
 	d = events.ProducerLostData{Producer: p.text("producer"), Outbox: p.text("outbox"), Last: p.number("last"), Key: p.text("key")}
 	return d, !p.failed && d.Producer != ""
 }
 
-// OrderIn returns the signed order in an audit.accessed event, or "" if there is none. OrderIn
-// does not check the signature.
+// OrderIn returns the signed order that an audit.accessed event contains, or "" if it contains
+// none. OrderIn does not check the signature.
 func OrderIn(e events.Event) string {
 	p := payloadOf(e)
 	if signed := p.text("order"); !p.failed {

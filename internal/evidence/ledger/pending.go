@@ -12,9 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// PendingKeys returns the orders to replace the key that the ledger has not recorded yet. The
-// ledger must already have a checkpoint of the new key. Otherwise a thief with the old key could
-// add such an order.
+// PendingKeys returns the orders to replace the signing key that the ledger has not recorded yet.
+// An order counts only if the ledger has the checkpoint that the new key signed. Otherwise, a
+// thief of the old key could add an order.
 func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, recorded []KeyOrder) (pending []KeyOrder, err error) {
 	for _, c := range changes {
 		signed := c.Orders[tenant]
@@ -35,7 +35,8 @@ func PendingKeys(conn *sqlite.Conn, tenant string, changes []KeyRotation, record
 	return pending, nil
 }
 
-// PendingChange is a key change whose order is not yet recorded in the ledger or export.
+// PendingChange is a replacement of the signing key that is not yet recorded in the ledger or
+// export.
 type PendingChange struct {
 	Order      string   `json:"order"`           // signed by the old and the new key
 	Checkpoint string   `json:"checkpoint"`      // newest one at the change, signed by the new key
@@ -57,8 +58,8 @@ func (p PendingChange) Open(tenant string) (at Checkpoint, ok bool) {
 	return at, err == nil && at.Tenant == tenant
 }
 
-// PendingKeys returns the key changes whose orders are not among the first size leaves. It leaves
-// [PendingChange.Proof] empty.
+// PendingKeys returns the key changes that are not recorded in the first size leaves. It does not
+// set [PendingChange.Proof].
 func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRotation, size int64) (list []PendingChange, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		recorded, err := recordedKeys(conn, size)
@@ -76,8 +77,8 @@ func (r Orders) PendingKeys(ctx context.Context, tenant string, changes []KeyRot
 	return list, err
 }
 
-// RecordedKeys returns the orders that replace the key, from the first size leaves of the ledger.
-// It does not check their signatures.
+// RecordedKeys returns the orders in the first size leaves that replace the signing key. It does
+// not check their signatures.
 func (r Orders) RecordedKeys(ctx context.Context, size int64) (recorded []KeyOrder, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		recorded, err = recordedKeys(conn, size)
@@ -108,8 +109,8 @@ func hasCheckpoint(conn *sqlite.Conn, at Checkpoint, signed []byte) (has bool, e
 }
 
 // Countersigned returns the same checkpoint with the signature of a newer key, if a key change
-// stored one. It returns a checkpoint with cosignatures unchanged, because the newer copy has no
-// cosignatures.
+// stored such a copy. A checkpoint that witnesses have cosigned stays unchanged, because the copy
+// lacks their signatures.
 func Countersigned(signed []byte, tenant string, changes []KeyRotation) []byte {
 	if bytes.Count(signed, []byte("\n\u2014 ")) > 1 {
 		return signed

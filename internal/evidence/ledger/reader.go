@@ -67,8 +67,8 @@ func (r *Reader) Newest(ctx context.Context) (Checkpoint, error) {
 	return c, err
 }
 
-// Signed returns the newest checkpoint, and the signed note that contains it. It does not check
-// the signature.
+// Signed returns the newest checkpoint, as a signed note and decoded. It does not check the
+// signature.
 func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		if signed, err = NewestNote(conn); err != nil {
@@ -80,15 +80,15 @@ func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// After yields the records after leaf, or all records if leaf is -1. No transaction is open while
-// the caller handles an entry. The caller may continue after a [RecordError] about an altered
-// record.
+// After yields the records after the given leaf number, or all records if leaf is -1. No
+// transaction is open while the caller handles a record. After a [RecordError] about an altered
+// record, the iteration can continue.
 func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, leaf, "")
 }
 
-// CheckLeaves returns a [RecordError] about the first leaf that is missing in the table of leaves.
-// Callers that read only a part of the records would not notice such a leaf.
+// CheckLeaves returns a [RecordError] about the first missing record. A caller that reads only some
+// of the records would not notice that one is missing.
 func (r *Reader) CheckLeaves(ctx context.Context) error {
 	missing := int64(-1)
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -138,7 +138,8 @@ func (r *Reader) Has(ctx context.Context, run string) (has bool, err error) {
 	return has, err
 }
 
-// RunIDs returns the sorted ids of the runs with events whose ids start with start.
+// RunIDs returns the sorted ids of the runs that have events and whose ids begin with the given
+// text.
 func (r *Reader) RunIDs(ctx context.Context, start string) (ids []string, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT name FROM runs r
@@ -160,7 +161,7 @@ type RunInfo struct {
 	Stored time.Time // time of the last record
 }
 
-// Runs returns the runs of the ledger, the newest record first.
+// Runs returns the runs of the ledger. The run with the newest record comes first.
 func (r *Reader) Runs(ctx context.Context) (runs []RunInfo, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, s.n, s.first, s.last, l.stored FROM

@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// LastNumber returns the highest number of a producer's events and manifests in the ledger, or 0.
+// LastNumber returns the highest sequence number among a producer's events and manifests in the
+// ledger, or 0 if there are none.
 func (a Activity) LastNumber(ctx context.Context, producer string) (last uint64, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT max(coalesce((SELECT max(sequence) FROM leaves WHERE leaves.producer = p.producer), 0),
@@ -22,8 +23,9 @@ func (a Activity) LastNumber(ctx context.Context, producer string) (last uint64,
 	return last, err
 }
 
-// Received reports whether the ledger has an event or a manifest with this hash. sequence is the
-// number of the event, or the last event number that the manifest lists.
+// Received reports whether the ledger has an event or a manifest with this hash. For an event,
+// sequence is its number. For a manifest, sequence is the last event number that the manifest
+// lists.
 func (r *Reader) Received(ctx context.Context, producer string, sequence uint64, hash events.Hash) (ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `WITH sender (number) AS (

@@ -11,13 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Word says why the payload of a record was destroyed. It is [Erased] or [Pruned].
+// Word says how the payload of a record was destroyed. It is [Erased] or [Pruned].
 type Word string
 
-// Ways to destroy the payload of a record, as stored in ledgers.
+// The values of [Word], as stored in ledgers.
 const (
-	Erased Word = "erased"
-	Pruned Word = "pruned"
+	Erased Word = "erased" // by an order to erase
+	Pruned Word = "pruned" // after its retention time
 )
 
 // Removal describes how the payload of a record was destroyed. The leaf remains, so proofs stay
@@ -30,7 +30,8 @@ type Removal struct {
 // Done reports whether an order has destroyed the payload of the record.
 func (r Removal) Done() bool { return r.Word != "" }
 
-// Event returns the event in a record. After a removal, it has only the fields of the leaf.
+// Event decodes the event in a record. If the payload was destroyed, the event has only the fields
+// that the leaf contains.
 func (e Entry) Event() (events.Event, error) {
 	if !e.Removal.Done() {
 		return events.Decode(e.Bytes)
@@ -49,8 +50,8 @@ func WordOf(action events.AuditAction) Word {
 	return Erased
 }
 
-// ScanRemoval reads a Removal from a query result. column is the index of the column "word", and
-// the column "ordered" must follow.
+// ScanRemoval reads a Removal from a query result. The query must return the column "word" at the
+// given index, followed by the column "ordered".
 func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	if stmt.ColumnIsNull(column) {
 		return Removal{}, nil
@@ -62,14 +63,14 @@ func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	return r, nil
 }
 
-// RemovedRun is a run that has lost events to an order.
+// RemovedRun is a run that has events whose payloads an order destroyed.
 type RemovedRun struct {
 	Order int64 // leaf of the event with the order
 	Run   string
 }
 
-// RemovedRuns yields the runs that lost events to orders after the leaf order, without an open
-// transaction.
+// RemovedRuns yields the runs with events whose payloads an order destroyed. It skips the orders up
+// to the given leaf number. No transaction is open while the caller handles a run.
 func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[RemovedRun, error] {
 	return func(yield func(RemovedRun, error) bool) {
 		for {

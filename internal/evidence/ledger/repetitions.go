@@ -26,8 +26,8 @@ type Repetition struct {
 	Stored   time.Time
 }
 
-// Repetitions yields the repeated events of a run in the order of their arrival, up to the
-// position of checkpoint c. An empty run means all runs.
+// Repetitions yields the repeated events of a run in the order of their arrival, up to the stream
+// position in checkpoint c. If run is empty, it yields the repeated events of all runs.
 func (r *Reader) Repetitions(ctx context.Context, run string, c Checkpoint) iter.Seq2[Repetition, error] {
 	return func(yield func(Repetition, error) bool) {
 		after := int64(0)

@@ -37,8 +37,8 @@ func formatAge(d time.Duration) string {
 	return d.String()
 }
 
-// Expired returns orders to prune the records whose retention has ended. For each record, the
-// first matching rule counts. The caller must set the id and the author of each order.
+// Expired returns orders that prune the records whose retention time has ended. For each record,
+// the first matching rule counts. The caller must set the id and the author of each order.
 func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint
@@ -82,10 +82,11 @@ func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Tim
 	return orders, nil
 }
 
-// floorMargin is added to the retention floor, because the clocks of server and auditor differ.
+// floorMargin is added to the retention floor, which is the minimum retention, because the clocks
+// of server and auditor can differ.
 const floorMargin = time.Minute
 
-// least raises the ages in rules to the retention floor, because the ledger refuses to prune
+// least raises the ages in rules to the minimum retention, because the ledger refuses to prune
 // younger records.
 func least(conn *sqlite.Conn, rules []RetentionRule) ([]RetentionRule, error) {
 	in, err := LoadRules(conn)

@@ -15,10 +15,11 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// RotationsFile lists all changes of the key, the oldest first. It contains no secret.
+// RotationsFile is the name of the file that lists all replacements of the signing key, the oldest
+// first. The file contains no secret.
 const RotationsFile = "changes.json"
 
-// KeyRotation is one change of the key in [RotationsFile].
+// KeyRotation is one replacement of the signing key, as listed in [RotationsFile].
 type KeyRotation struct {
 	Old    string            `json:"old"` // verifier keys
 	New    string            `json:"new"`
@@ -32,8 +33,8 @@ type KeyRotation struct {
 	Checkpoints map[string]string `json:"checkpoints,omitempty"`
 }
 
-// ReadChain reads the signing keys up to the key public, and the changes between these keys. It
-// omits later changes, which an interrupted key rotation can leave.
+// ReadChain reads the signing keys in dir up to the given public key, and the changes between these
+// keys. It ignores later changes, which an interrupted replacement of the key can leave.
 func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	if changes, err = readRotations(dir); err != nil {
 		return nil, nil, err
@@ -44,8 +45,8 @@ func ReadChain(dir, public string) (c Chain, changes []KeyRotation, err error) {
 	return c, changes, nil
 }
 
-// ReadRotations returns the key changes that led to the current key in dir. If a file is
-// unreadable, it returns none, so that only the current key is trusted.
+// ReadRotations returns the key changes that led to the current key in dir. If it cannot read a
+// file, it returns none, so that only the current key is trusted.
 func ReadRotations(dir string) []KeyRotation {
 	_, public, err := ReadVerifier(dir)
 	if err != nil {
@@ -72,7 +73,7 @@ func readRotations(dir string) (changes []KeyRotation, err error) {
 	return changes, nil
 }
 
-// Changes after public are removed, because their keys were never installed.
+// chainTo removes the changes after the key public, because their keys were never installed.
 func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c KeyRotation) bool { return c.New == public }) + 1
@@ -95,7 +96,8 @@ func chainTo(public string, changes *[]KeyRotation) (Chain, error) {
 	return append(chain, v), err
 }
 
-// RotationOrders returns the signed orders in changes for the ledger of tenant.
+// RotationOrders returns the signed orders in changes that the ledger of the given tenant must
+// record.
 func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 	for _, c := range changes {
 		if o := c.Orders[tenant]; o != "" {
@@ -105,8 +107,9 @@ func RotationOrders(changes []KeyRotation, tenant string) (signed []string) {
 	return signed
 }
 
-// ReadKeyOrders returns the signed orders in dir that replace the key of the tenant's ledger. This
-// includes an order of an unfinished rotation, whose new key is not in use yet.
+// ReadKeyOrders returns the signed orders in dir that replace the signing key of the tenant's
+// ledger. If a replacement was interrupted, the result includes its order, although the new key is
+// not in use yet.
 func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
 	changes, err := readRotations(dir)
 	return RotationOrders(changes, tenant), err
@@ -144,7 +147,8 @@ func ReadKeyChanges(dir string) (list []KeyChanged, err error) {
 	return list, nil
 }
 
-// VerifierFile is the file with the verifier key, next to the signing key.
+// VerifierFile is the name of the file with the public half of the signing key. It is in the same
+// folder as the private half.
 const VerifierFile = "ledger.pub"
 
 // ReadVerifier returns the verifier key in dir, parsed and as text.
@@ -156,7 +160,8 @@ func ReadVerifier(dir string) (note.Verifier, string, error) {
 	return ParseVerifier(string(text))
 }
 
-// ParseVerifier parses the text of a verifier key, and also returns the trimmed text.
+// ParseVerifier parses a verifier key. It also returns the text of the key without surrounding
+// white space.
 func ParseVerifier(text string) (note.Verifier, string, error) {
 	text = strings.TrimSpace(text)
 	v, err := ParseKey(text)

@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// SecondPerson requires a second signature, so that one person alone cannot destroy payloads. The
-// zero value is no rule.
+// SecondPerson is a rule which requires the signature of a second person, so that one person alone
+// cannot destroy payloads. The zero value requires nothing.
 type SecondPerson struct {
 	// Approvers are the sorted verifier keys of the people who may approve. Each key is named
 	// after its person.
@@ -25,7 +25,7 @@ type SecondPerson struct {
 	Within    time.Duration        // maximum time from order to approval, in whole seconds
 }
 
-// IsOff reports whether the rule is not set.
+// IsOff reports whether the rule requires no second person.
 func (s SecondPerson) IsOff() bool { return len(s.Approvers)+len(s.For) == 0 && s.Within == 0 }
 
 // Validate returns an error if the rule is not valid.
@@ -82,14 +82,14 @@ func rawKey(text string) string {
 	return parts[len(parts)-1]
 }
 
-// Rules are restrictions on later orders, which earlier orders have set. The zero value has no
+// Rules are restrictions that earlier orders have set for later orders. The zero value has no
 // restrictions.
 type Rules struct {
 	Floor  time.Duration // records younger than this cannot be pruned
 	Second SecondPerson
 }
 
-// Apply updates r if the order sets a rule. The caller must only pass orders that take effect.
+// Apply updates r if the order sets a rule. The caller must not pass an order that has no effect.
 func (r *Rules) Apply(o Order) {
 	switch o.Action { //nolint:exhaustive // only these set rules
 	case events.AuditFloor:
@@ -99,7 +99,8 @@ func (r *Rules) Apply(o Order) {
 	}
 }
 
-// Needs reports whether an order needs a second person. Orders that weaken the rules do too.
+// Needs reports whether an order needs the approval of a second person. An order that weakens the
+// rules needs it too.
 func (r Rules) Needs(o Order) bool {
 	switch {
 	case r.Second.IsOff():
@@ -112,19 +113,19 @@ func (r Rules) Needs(o Order) bool {
 	return slices.Contains(r.Second.For, o.Action)
 }
 
-// Expires returns the last time at which an order can be approved.
+// Expires returns the last time at which a second person can approve the order.
 func (r Rules) Expires(o Order) time.Time { return o.Time.Add(r.Second.Within) }
 
-// Protects reports whether the retention floor forbids the order o to prune a record. stored is
-// when the server stored the record, in nanoseconds since 1970. If stored or at is unknown, the
-// record is protected.
+// Protects reports whether the order o must not prune a record, because the record is younger than
+// the minimum retention. stored is when the server stored the record, in nanoseconds since 1970. A
+// record is protected if stored or at is unknown.
 func (r Rules) Protects(stored int64, o Order, at time.Time) bool {
 	return o.Action == events.AuditPrune && r.Floor > 0 && (stored == 0 || at.IsZero() || stored > at.Add(-r.Floor).UnixNano())
 }
 
-// Open reads an order that one of the keys signed, and returns the name of the second person who
-// approved it. The caller must not execute an order with [EffectProposed] or [EffectExpired],
-// because a valid approval is missing.
+// Open reads an order that one of the given keys signed, and returns the name of the second person
+// who approved it. If effect is [EffectProposed] or [EffectExpired], a valid approval is missing,
+// so the caller must not execute the order.
 func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, approver string, effect Effect, err error) {
 	o, err = OpenOrder(signed, keys)
 	if err == nil {
@@ -142,8 +143,8 @@ func (r Rules) Open(signed []byte, keys note.Verifiers, at time.Time) (o Order, 
 	return o, approver, effect, err
 }
 
-// ApprovedOrder returns the order in a signed note that has two signatures, which means that a
-// second person approved the order. ok is false for other notes. The signatures are not checked.
+// ApprovedOrder returns the order in a note with two signatures, of which the second is the
+// approval of another person. ok is false for other notes. The signatures are not checked.
 func ApprovedOrder(signed string) (o Order, ok bool) {
 	o, err := readSignedOrder([]byte(signed))
 	_, signatures, _ := strings.Cut(signed, "\n\n")
@@ -219,7 +220,7 @@ func (e either) Verifier(name string, hash uint32) (note.Verifier, error) {
 	return e.second.Verifier(name, hash)
 }
 
-// Approve appends the approver's signature to an order that one of the keys has signed.
+// Approve appends the approver's signature to an order that one of the given keys has signed.
 func Approve(signed []byte, keys note.Verifiers, approver note.Signer) ([]byte, error) {
 	n, err := note.Open(signed, keys)
 	if err != nil {

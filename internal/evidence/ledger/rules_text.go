@@ -33,7 +33,7 @@ func (o Order) Rule() string {
 	return ""
 }
 
-// String describes the rule and names the approvers, not their keys.
+// String describes the rule, with the names of the approvers instead of their keys.
 func (s SecondPerson) String() string {
 	if s.IsOff() {
 		return "no second person"

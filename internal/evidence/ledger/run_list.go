@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunList contains the first runs of a ledger that match a [RunFilter].
+// RunList is the result of [Reader.List].
 type RunList struct {
 	Runs    []RunSummary // the latest start first
 	Altered error        // about the first altered record, a [RecordError]
@@ -30,8 +30,8 @@ type runStart struct {
 	untimed     bool      // perhaps the source did not state bound; valid if bound is before the filter's From
 }
 
-// List returns the runs that match f, the latest start first. A limit of 0 means all runs. progress
-// gets the number of runs looked at.
+// List returns the runs that match f, the latest start first. It returns at most limit runs, or all
+// of them if limit is 0. progress gets the number of runs checked so far.
 func (r *Reader) List(ctx context.Context, f RunFilter, limit int, progress func(done, total uint64)) (RunList, error) {
 	starts, err := r.source.runStarts(ctx, f.From)
 	if err != nil {
@@ -73,7 +73,8 @@ func sortStarted(runs []RunSummary, rest []runStart) int {
 
 const runsPerChunk = 32
 
-// A run with altered records always matches, because nobody knows what those records said.
+// matching includes the runs with altered records, because the original content of these records is
+// unknown.
 func matching(ctx context.Context, r *Reader, f RunFilter, runs []runStart) (found RunList, err error) {
 	if kinds := f.kinds(); len(kinds) > 0 {
 		if runs, err = r.source.candidates(ctx, f, runs, kinds); err != nil {
@@ -127,11 +128,12 @@ func (s *source) runStarts(ctx context.Context, from time.Time) (starts []runSta
 	return starts, err
 }
 
-// unreadable is the bound of a run whose first time was altered. This late bound makes List read
-// the run and report the problem.
+// unreadable stands for the start time of a run whose first record was altered. This late time
+// makes List read the run and report the problem.
 var unreadable = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// ofAgents is an SQL condition for events that are not service records, see [IsServiceRecord].
+// ofAgents is an SQL condition for events that agents caused, not Hooktrail itself, see
+// [IsServiceRecord].
 const ofAgents = `l.class = 'event' AND l.kind NOT IN ('run.sealed', 'gap.recorded', 'issue.decided', 'issue.edited',
 	'audit.accessed', 'producer.lost', 'clock.ticked')`
 

@@ -7,10 +7,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunState is how a run ended, or why its end is not known.
+// RunState says how a run ended, or why its end is not known.
 type RunState string
 
-// Possible ends of a run, see [RunState].
+// The values of [RunState].
 const (
 	RunOpen        RunState = "open" // it has no run.finished event, or goes on after one
 	RunCompleted   RunState = RunState(events.RunCompleted)

@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunSummary describes a run by its events. Of several run.finished events, the last one counts.
+// RunSummary is a summary of the events of a run. If the run has several run.finished events, the
+// last one counts.
 type RunSummary struct {
 	Run       string `json:"run"`
 	Tenant    string `json:"tenant"`
@@ -26,14 +27,14 @@ type RunSummary struct {
 
 	State RunState `json:"state"`
 
-	// Started and Ended are the first and the last time that the source stated, absent if it stated
-	// none.
+	// Started and Ended are the first and the last time in the source of the run. They are absent
+	// if the source contains no times.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Untimed int       `json:"untimed,omitempty"` // events without a time in the source, see [events.Common]
 
-	// First is the time of the run's first event that is not a service record, see
-	// [IsServiceRecord]. If Started is absent, the import invented this time.
+	// First is the time of the run's first event that Hooktrail did not write itself. If Started is
+	// absent, the import invented this time.
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"` // likewise
 
@@ -93,8 +94,8 @@ func (r *Reader) summary(ctx context.Context, run string) (s RunSummary, altered
 	return f.summary(), altered, nil
 }
 
-// IsServiceRecord reports whether Hooktrail itself writes events of kind k. Such an event does not
-// reopen a sealed run.
+// IsServiceRecord reports whether Hooktrail itself writes events of kind k. After the declared end
+// of a run, such an event does not reopen the run.
 func IsServiceRecord(k events.Kind) bool {
 	switch k { //nolint:exhaustive // all other kinds are of agents
 	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,

@@ -92,8 +92,8 @@ func MakeTables(conn *sqlite.Conn) error {
 	return nil
 }
 
-// CheckFormat returns an error if this version cannot read the database. fresh is true if it is
-// empty.
+// CheckFormat returns an error if this version cannot read the database. fresh is true if the
+// database is empty.
 func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	id, err := pragma(conn, "application_id")
 	if err != nil {

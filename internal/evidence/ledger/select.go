@@ -36,8 +36,8 @@ func (s Selection) IsAll() bool {
 
 type listed struct{ producer, first, last int64 }
 
-// Select yields the selected records in ascending order of their leaves. If s.From or s.To is set,
-// records without a time are omitted, unless s.Stored is set.
+// Select yields the selected records in ascending order of their leaves. A selection by the times
+// of events omits records without a time.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
 	return r.source.entries(ctx, -1, where, args...)
@@ -82,7 +82,7 @@ func (s Selection) where() (where string, args []any) {
 }
 
 func (s Selection) whereTime(add func(condition string, value any)) {
-	// All times are in UTC and of one length, so they compare as text.
+	// Times in the database are in UTC and have the same length, so SQL can compare them as text.
 	from, to, since, before := " AND l.time >= ", " AND l.time <> '' AND l.time < ", any(FormatTime(s.From)), any(FormatTime(s.To))
 	if s.Stored {
 		from, to, since, before = " AND l.stored >= ", " AND l.stored < ", Nanoseconds(s.From), Nanoseconds(s.To)
@@ -97,11 +97,11 @@ func (s Selection) whereTime(add func(condition string, value any)) {
 
 const provingOrders = "action IN ('key', 'floor', 'approvers') AND effect = 'done'"
 
-// maxListed limits the producers in a query, because each takes three parameters.
+// maxListed limits the number of producers in a query, because each of them needs three parameters.
 const maxListed = 1000
 
-// WithManifests extends s to the records that a verifier needs besides the selected records, such
-// as manifests and orders.
+// WithManifests extends s, so that it also selects the manifests and orders that a verifier needs
+// for the selected records.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed, s.enrols = nil, s.Run != ""
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -133,7 +133,7 @@ func (r *Reader) Find(ctx context.Context, id string) (Entry, bool, error) {
 	return Entry{}, false, nil
 }
 
-// Accesses yields all events of kind audit.accessed in the order of the tree.
+// Accesses yields all events of kind audit.accessed in ascending order of their leaves.
 func (r *Reader) Accesses(ctx context.Context) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, -1, ` AND l.kind = ?3 AND l.class = 'event'`, string(events.AuditAccessed))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Sent is the place of an event in the ledger and among the events of its producer.
+// Sent identifies an event by its place in the ledger, and by its producer and sequence number.
 type Sent struct {
 	Leaf     int64
 	Producer string
@@ -21,8 +21,8 @@ const newestOfKind = `SELECT p.name, l.leaf, l.sequence FROM producers p JOIN le
 	WHERE m.producer = p.producer AND m.kind = ?2 AND m.class = 'event' AND m.leaf < ?3)
 	WHERE substr(p.name, 1, length(?1)) = ?1 ORDER BY l.leaf DESC`
 
-// Senders returns the producers with the name prefix that have sent an event of a kind before a
-// leaf, the newest first.
+// Senders returns the producers that have sent an event of the given kind before the given leaf,
+// and whose names begin with prefix. The producer of the newest event comes first.
 func (r Activity) Senders(ctx context.Context, prefix string, kind events.Kind, before int64) (names []string, err error) {
 	err = r.each(ctx, newestOfKind, prefix, kind, before, func(s Sent) error {
 		names = append(names, s.Producer)
@@ -37,8 +37,9 @@ const newestFirst = `SELECT p.name, l.leaf, l.sequence FROM leaves l JOIN produc
 // errFound ends a query early.
 var errFound = errors.New("found")
 
-// LastSender returns the producer of the newest event of a kind before a leaf that counts, among
-// producers with the name prefix, or "". It runs one query, however many events do not count.
+// LastSender returns the producer of the newest event for which counts returns true, or "" if there
+// is none. It looks at events of the given kind before the given leaf, from producers whose names
+// begin with prefix.
 func (r Activity) LastSender(ctx context.Context, prefix string, kind events.Kind, before int64, counts func(Sent) bool) (name string, err error) {
 	err = r.each(ctx, newestFirst, prefix, kind, before, func(s Sent) error {
 		if !counts(s) {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Stored selects the records that the server stored in a period, up to a leaf.
+// Stored selects the records that the server stored in a period of time.
 type Stored struct {
 	From   time.Time // inclusive; zero is no limit
 	To     time.Time // exclusive; zero is no limit
@@ -41,7 +41,7 @@ type KindCount struct {
 	Count int64       `json:"count"`
 }
 
-// Kinds counts the selected records by class and kind, the most frequent ones first.
+// Kinds counts the selected records by class and kind. The most frequent kind comes first.
 func (a Activity) Kinds(ctx context.Context, s Stored) (counts []KindCount, err error) {
 	from, to := s.limits()
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -58,7 +58,7 @@ func (a Activity) Kinds(ctx context.Context, s Stored) (counts []KindCount, err 
 	return counts, err
 }
 
-// Checkpoints counts the checkpoints signed between s.From and s.To, up to number last.
+// Checkpoints counts the checkpoints up to number last that were signed between s.From and s.To.
 func (a Activity) Checkpoints(ctx context.Context, s Stored, last int64) (n int64, err error) {
 	from, to := s.limits()
 	if s.To.IsZero() {

@@ -188,8 +188,7 @@ func (f *runFold) runFinished(e events.Event, d events.RunFinishedData) {
 	}
 }
 
-// toolBefore also counts calls with an invalid payload, so that the count agrees with the command
-// run show.
+// toolBefore also counts calls with an invalid payload, because the command run show lists them.
 func (f *runFold) toolBefore(e events.Event) {
 	d, _ := events.Payload[events.ToolBeforeData](e)
 	key := f.key(e.ToolCall)

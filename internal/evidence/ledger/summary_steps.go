@@ -40,7 +40,7 @@ func (f *runFold) reported(key string, used *events.Tokens) {
 	f.telemetry[key] = tokens
 }
 
-// Several kinds of events report the same tokens, so only one kind counts.
+// spent adds up only one kind of event, because several kinds report the same tokens.
 func (f *runFold) spent() (sum events.Tokens) {
 	for _, t := range f.tokens {
 		sum = sum.Plus(t)

@@ -32,11 +32,11 @@ func (t Target) Removable() bool {
 	return t.Class != ClassManifest
 }
 
-// Covers reports whether the hold o protects the record t from the order erase. sameTree is true
-// if the leaf numbers of the hold refer to this ledger.
+// Covers reports whether the legal hold o protects the record t from the order erase. sameTree is
+// true if the leaf numbers in the hold refer to this ledger.
 //
-// Leaves do not contain the user. For records after the hold, a hold of a user therefore only
-// blocks orders to erase the same user.
+// Leaves do not contain the user. For records after the hold, a hold on a user therefore only
+// blocks orders to erase the records of the same user.
 func (o Order) Covers(erase Order, t Target, sameTree bool) bool {
 	s := o.Selection
 	switch {
@@ -62,7 +62,7 @@ func (s OrderSelection) Fits(t Target) bool {
 	return s.fitsTime(t)
 }
 
-// Times are in UTC and have the same length, so fitsTime can compare them as text.
+// fitsTime compares times as text, because all of them are in UTC and have the same length.
 func (s OrderSelection) fitsTime(t Target) bool {
 	return (s.From.IsZero() || t.Time >= FormatTime(s.From)) && (s.To.IsZero() || t.Time != "" && t.Time < FormatTime(s.To))
 }
@@ -70,7 +70,7 @@ func (s OrderSelection) fitsTime(t Target) bool {
 const orderedColumns = `l.leaf, l.class, l.id, coalesce(r.name, ''), l.kind, l.time, l.stored, x.word, x.ordered
 	FROM leaves l LEFT JOIN erased x ON x.leaf = l.leaf LEFT JOIN runs r ON r.run = l.run`
 
-// EachTarget calls each for the leaves of r in ascending order.
+// EachTarget calls the given function for each leaf in the range r, in ascending order.
 func EachTarget(conn *sqlite.Conn, r LeafRange, each func(Target) error) error {
 	return queryOrdered(conn, " WHERE l.leaf BETWEEN ?1 AND ?2 ORDER BY l.leaf", each, r.First, r.Last)
 }
@@ -92,8 +92,8 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args
 	})
 }
 
-// Resolve returns the leaves that s selects and whose payloads an order may destroy. It only
-// returns leaves smaller than before. If s selects an event, the blobs of the event are included.
+// Resolve returns the leaf numbers, below before, of the records that s selects and whose payloads
+// an order may destroy. If s selects an event, the result includes the blobs of the event.
 func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	if s.Event != "" {
 		return resolveEvent(conn, s, before)

@@ -21,14 +21,15 @@ type Proof struct {
 	Checkpoint []byte      // newest one, as a signed note
 }
 
-// ErrNoLeaf means that the ledger does not have the requested leaf.
+// ErrNoLeaf means that the requested record is not in the ledger.
 var ErrNoLeaf = errors.New("it is not in the ledger")
 
 // Tree reads the Merkle tree of a ledger without checking signatures.
 type Tree struct{ source *source }
 
-// Prove returns a proof that the leaf is in the newest checkpoint. Errors wrap [ErrNoLeaf] without
-// such a leaf, and [ErrDamaged] if the proof fails.
+// Prove returns the proof that the record with the given leaf number is in the ledger. If there is
+// no such record, the error wraps [ErrNoLeaf]. If the stored tree is damaged, the error wraps
+// [ErrDamaged].
 func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		p, err = prove(conn, leaf)
@@ -40,7 +41,7 @@ func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	return p, nil
 }
 
-// Read calls the function read with the newest checkpoint and the hashes of the tree. Both are
+// Read calls the given function with the newest checkpoint and the hashes of the tree, both
 // unchecked. The function must not use the ledger, because a transaction is open.
 func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
 	return t.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -52,7 +53,7 @@ func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.Has
 	})
 }
 
-// Leaves returns the texts of up to count leaves, beginning with number first.
+// Leaves returns the texts of up to count leaves. first is the number of the first leaf.
 func (t Tree) Leaves(ctx context.Context, first int64, count int) (leaves [][]byte, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		leaves = leaves[:0]
@@ -158,7 +159,8 @@ func (s StoredTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// HashRow returns the bytes of one row of the table "hashes", or nil if the row is missing.
+// HashRow returns the hashes in the row with the number chunk of the table "hashes". It returns nil
+// if this row is missing.
 func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	err = sqlitex.Execute(conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
 		Args:       []any{chunk},
@@ -167,8 +169,8 @@ func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	return row, err
 }
 
-// IsTreeOf reports whether the order was made for this ledger. Only then do the leaf numbers in
-// the order mean the same records.
+// IsTreeOf reports whether the order was made for this ledger, so that its leaf numbers mean the
+// same records here.
 func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	root, err := tlog.TreeHash(o.Size, StoredTree{conn})
 	if errors.Is(err, ErrDamaged) {
@@ -177,8 +179,8 @@ func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	return err == nil && root == o.Root, err
 }
 
-// SignedTree returns the newest checkpoint like [Reader.Signed]. The error wraps [ErrDamaged] if
-// the hashes in the ledger do not give the root in the checkpoint.
+// SignedTree returns the newest checkpoint like [Reader.Signed], and compares its root with the
+// hashes in the ledger. If they differ, the error wraps [ErrDamaged].
 func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = t.Read(ctx, func(note []byte, stored tlog.HashReader) error {
 		if c, err = ReadCheckpoint(note); err != nil {
@@ -206,8 +208,7 @@ func (t Tree) RootAt(ctx context.Context, size int64) (root tlog.Hash, err error
 	return root, err
 }
 
-// Hashes returns hashes of the tree that the ledger stores. indexes are the storage indexes of
-// package tlog.
+// Hashes returns stored hashes of the tree. indexes are storage indexes as in package tlog.
 func (t Tree) Hashes(ctx context.Context, indexes []int64) (hashes []tlog.Hash, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		hashes, err = StoredTree{conn}.ReadHashes(indexes)

@@ -18,8 +18,8 @@ import (
 
 const witnessedFile = "witnessed.checkpoint"
 
-// ReadWitnessed reads the last cosigned checkpoint next to the ledger, unchecked. Without one, the
-// error wraps [fs.ErrNotExist].
+// ReadWitnessed reads the last checkpoint that witnesses have cosigned, from a file next to the
+// ledger, without checking it. If there is no such file, the error wraps [fs.ErrNotExist].
 func ReadWitnessed(path string) (signed []byte, err error) {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), witnessedFile))
 	if err != nil {
@@ -44,9 +44,8 @@ func WriteWitnessed(path string, signed []byte) error {
 	return nil
 }
 
-// Witnessed returns the stored checkpoint that witnesses have cosigned, or nil if there is none.
-// It returns nil too if the ledger does not continue this checkpoint. The cosignatures are not
-// checked.
+// Witnessed returns the last checkpoint that witnesses have cosigned. It returns nil if there is
+// none, or if the ledger does not continue this checkpoint. The cosignatures are not checked.
 func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	signed, err = ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +75,8 @@ func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// Cosigned returns the checkpoint with the cosignatures that are stored for it. If none are stored
-// for this checkpoint, it returns signed unchanged.
+// Cosigned returns the checkpoint with the stored signatures of witnesses. If none are stored for
+// this checkpoint, it returns signed unchanged.
 func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,8 +88,8 @@ func (t Tree) Cosigned(signed []byte) ([]byte, error) {
 	return witnessed, nil
 }
 
-// ProveWitnessed proves like [Tree.Prove] that a leaf is in the ledger, but uses the last cosigned
-// checkpoint. ok is false if this checkpoint does not cover the leaf.
+// ProveWitnessed is like [Tree.Prove], but proves that the leaf is in the last cosigned checkpoint.
+// ok is false if this checkpoint does not cover the leaf.
 func (t Tree) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bool, err error) {
 	signed, c, err := t.Witnessed(ctx)
 	if err != nil || signed == nil || leaf < 0 || leaf >= c.Size {

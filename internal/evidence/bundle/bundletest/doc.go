@@ -1,3 +1,4 @@
-// Package bundletest forges bundles for tests, as an attacker without the ledger's key would. After
-// a change, it repairs everything that needs no signature. It shares no code with package bundle.
+// Package bundletest changes bundles for tests. Like an attacker without the ledger's key, it
+// repairs the checksums and hashes that a change breaks, but not the signature. It shares no code
+// with package bundle.
 package bundletest

@@ -43,7 +43,7 @@ func Open(tb testing.TB, path string) *Opened {
 	return o
 }
 
-// Clone returns a copy of the bundle that reports failures to tb.
+// Clone returns a copy of the bundle whose methods report errors to tb.
 func (o *Opened) Clone(tb testing.TB) *Opened {
 	tb.Helper()
 	return &Opened{tb: tb, Names: slices.Clone(o.Names), Files: maps.Clone(o.Files)}
@@ -99,7 +99,8 @@ func (o *Opened) SetLines(name string, lines []string) {
 	}
 }
 
-// Edit calls edit for every line of a file of JSON objects.
+// Edit parses each line of a file as a JSON object, calls edit with the object, and stores the
+// changed object.
 func (o *Opened) Edit(name string, edit func(line map[string]any)) {
 	o.tb.Helper()
 	lines := o.Lines(name)
@@ -116,7 +117,7 @@ func (o *Opened) Edit(name string, edit func(line map[string]any)) {
 	o.SetLines(name, lines)
 }
 
-// EditAbout calls edit with the content of bundle.json and stores the changes.
+// EditAbout calls edit with the JSON object in bundle.json, and stores the changed object.
 func (o *Opened) EditAbout(edit func(about map[string]any)) {
 	o.tb.Helper()
 	var v map[string]any

@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Leaf is a line of leaves.jsonl.
+// Leaf is a line of leaves.jsonl, which describes one record of the bundle.
 type Leaf struct {
 	ledger.Leaf
 
@@ -25,7 +25,7 @@ type Leaf struct {
 	Stored        string
 }
 
-// Leaves returns the leaves of the bundle, parsed from the file leaves.jsonl.
+// Leaves parses leaves.jsonl and returns its lines, one for each record of the bundle.
 func (o *Opened) Leaves() []Leaf {
 	o.tb.Helper()
 	var list []Leaf
@@ -50,8 +50,8 @@ func (o *Opened) Leaves() []Leaf {
 	return list
 }
 
-// Drop removes the records for which drop returns true, and updates all other files of the bundle.
-// The bundle is then consistent, and only its missing signature shows the change.
+// Drop removes the records for which the given function returns true, and adapts the other files of
+// the bundle. Only the signed statement then shows that records are missing.
 func (o *Opened) Drop(drop func(Leaf) bool) (dropped []Leaf) {
 	o.tb.Helper()
 	var leaves, records []string
@@ -106,8 +106,8 @@ func (o *Opened) describe() {
 	})
 }
 
-// Repeat adds a line to again.jsonl. The line claims that the event at the leaf l arrived a second
-// time in run.
+// Repeat adds a line to again.jsonl, as if the event of the given leaf had arrived a second time in
+// run.
 func (o *Opened) Repeat(l Leaf, run string) {
 	o.tb.Helper()
 	line := o.json(map[string]any{
@@ -126,7 +126,7 @@ func (o *Opened) Repeat(l Leaf, run string) {
 	o.SetLines("again.jsonl", lines)
 }
 
-// Unsign removes the signed statement.
+// Unsign empties selection.txt, which contains the bundle's signed statement.
 func (o *Opened) Unsign() { o.Files["selection.txt"] = "" }
 
 // Downgrade changes the bundle to version 1, which has no signed statement.
@@ -141,8 +141,8 @@ func (o *Opened) Downgrade() {
 	})
 }
 
-// Resign updates the bundle's signed statement after a change of other files, and signs the
-// statement with a key of the attacker.
+// Resign updates the counts and hashes in the bundle's signed statement, and signs the statement
+// with the given key, such as a key of an attacker.
 func (o *Opened) Resign(signer note.Signer) {
 	o.tb.Helper()
 	text, _, ok := strings.Cut(o.Files["selection.txt"], "\n\n")

@@ -21,24 +21,25 @@ func (p *pulse) announce(m *events.Manifest) {
 	m.Beat = p.beats
 }
 
-// Open makes a producer sign its manifests. Its next manifests announce that the producer is open,
-// and the interval at which it sends manifests.
+// Open makes a producer sign its manifests, and announce in them that it sends at least one
+// manifest per interval.
 func (f *Feed) Open(producer string, interval time.Duration) {
 	f.Sign(producer)
 	f.Source(producer).pulse = pulse{state: events.StateOpen, interval: interval}
 }
 
-// Beat publishes a heartbeat of an open producer.
+// Beat publishes a manifest as a heartbeat of a producer.
 func (f *Feed) Beat(producer string) { f.Manifest(producer) }
 
-// Close makes a producer announce its end.
+// Close publishes a manifest which announces that the producer has stopped.
 func (f *Feed) Close(producer string) {
 	p := &f.Source(producer).pulse
 	p.state, p.interval = events.StateClosed, 0
 	f.Manifest(producer)
 }
 
-// Lose publishes a producer.lost event in which one producer reports the loss of another.
+// Lose publishes a producer.lost event, with which one producer reports that the outbox of another
+// is lost.
 func (f *Feed) Lose(by, producer string) { f.LoseKey(by, producer, "") }
 
 // LoseKey publishes a producer.lost event like [Feed.Lose]. The event also contains the public key

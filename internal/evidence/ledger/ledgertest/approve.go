@@ -19,7 +19,7 @@ type Person struct {
 	Signer note.Signer
 }
 
-// NewPerson makes the key of a person.
+// NewPerson creates a person with a new signing key.
 func NewPerson(tb testing.TB, name string) Person {
 	tb.Helper()
 	private, public, err := note.GenerateKey(rand.Reader, name)
@@ -33,7 +33,8 @@ func NewPerson(tb testing.TB, name string) Person {
 	return Person{public, signer}
 }
 
-// SecondPerson returns an order that requires an approval for destructive orders.
+// SecondPerson returns an order which requires that one of the given people approves each later
+// destructive order.
 func SecondPerson(people ...Person) ledger.Order {
 	s := ledger.SecondPerson{For: ledger.SecondPersonActions(), Within: time.Hour}
 	for _, p := range people {
@@ -43,8 +44,8 @@ func SecondPerson(people ...Person) ledger.Order {
 	return ledger.Order{Action: events.AuditApprovers, Second: s}
 }
 
-// Approve takes the order in the last message of the feed, adds the signature of the person p, and
-// publishes the order again.
+// Approve takes the order in the last message of the feed, adds the signature of p as an approval,
+// and publishes the order again.
 func (f *Feed) Approve(tb testing.TB, key *writer.Key, p Person) {
 	tb.Helper()
 	e, err := events.Decode(f.Messages[len(f.Messages)-1].Data)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Attack executes statements on a copy of a ledger and returns its path, or false if SQLite
-// refused.
+// Attack executes SQL statements on a copy of a ledger and returns the path of the copy. It returns
+// false if SQLite refused a statement.
 func Attack(tb testing.TB, path string, statements ...string) (string, bool) {
 	tb.Helper()
 	to := CopyFile(tb, path)
@@ -33,7 +33,7 @@ func Attack(tb testing.TB, path string, statements ...string) (string, bool) {
 	return to, failed == nil
 }
 
-// Dump returns the contents of a ledger's tables as text.
+// Dump returns the rows of all tables of a ledger as text.
 func Dump(path string) (string, error) {
 	f, err := ledger.OpenFile(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func Dump(path string) (string, error) {
 	return b.String(), nil
 }
 
-// Notes returns the signed checkpoints of a ledger.
+// Notes returns the signed checkpoints of a ledger, the oldest first.
 func Notes(tb testing.TB, path string) (all []string) {
 	tb.Helper()
 	conn, err := ledger.OpenFile(path)
@@ -79,8 +79,8 @@ func Notes(tb testing.TB, path string) (all []string) {
 	}
 }
 
-// PutNotes copies a ledger and replaces all checkpoints in the copy with the signed notes in all.
-// It returns the path of the copy.
+// PutNotes copies a ledger, replaces all checkpoints in the copy by the given signed notes, and
+// returns the path of the copy.
 func PutNotes(tb testing.TB, path string, all []string) string {
 	tb.Helper()
 	statements := []string{"DELETE FROM checkpoints"}

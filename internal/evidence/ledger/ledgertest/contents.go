@@ -13,10 +13,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrNoBlob is wrapped if a chunk of a blob is not in the ledger.
+// ErrNoBlob means that the ledger lacks a part of the requested blob.
 var ErrNoBlob = errors.New("blob is not in the ledger")
 
-// Blob returns the blob with a SHA-256 in hex, and checks its hash.
+// Blob returns the blob with the given SHA-256 in hex, after checking the hash.
 func Blob(path, sha256 string) (content []byte, err error) {
 	whole, err := events.ParseHash(sha256)
 	if err != nil {
@@ -46,7 +46,8 @@ func Blob(path, sha256 string) (content []byte, err error) {
 	return content, err
 }
 
-// RemovedLeaves returns the leaves whose payloads were destroyed, sorted by order and leaf.
+// RemovedLeaves returns the leaf numbers of the records whose payloads were destroyed, sorted by
+// the order that destroyed them and by number.
 func RemovedLeaves(tb testing.TB, path string) []int64 {
 	tb.Helper()
 	f, err := ledger.OpenFile(path)

@@ -1,2 +1,2 @@
-// Package ledgertest builds histories and ledgers for tests and tampers with them.
+// Package ledgertest builds message streams and ledgers for tests, and tampers with ledgers.
 package ledgertest

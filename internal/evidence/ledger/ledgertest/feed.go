@@ -12,9 +12,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Began is the time at which every [Feed] starts, and Stream is the stream of every [Feed].
 var (
-	Began  = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	// Began is the time at which every [Feed] starts.
+	Began = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	// Stream is the stream of every [Feed].
 	Stream = ledger.Stream{Epoch: 1, Created: Began.Add(-time.Hour)}
 )
 
@@ -27,7 +28,7 @@ type Feed struct {
 	calls     int
 }
 
-// Source is the state of one publisher of a feed.
+// Source is the simulated state of one producer of a feed.
 type Source struct {
 	seq     uint64
 	Pending []events.Hash // sent, but not yet in a manifest
@@ -42,7 +43,7 @@ type Source struct {
 	digests map[string][32]byte
 }
 
-// NewFeed returns the empty feed of a tenant.
+// NewFeed returns an empty feed for the given tenant.
 func NewFeed(tenant string) *Feed {
 	return &Feed{Tenant: tenant, Now: Began, producers: make(map[string]*Source)}
 }
@@ -57,7 +58,7 @@ func (f *Feed) Source(producer string) *Source {
 	return s
 }
 
-// Event publishes an event of run and returns it.
+// Event publishes an event of the given kind and run, and returns the event.
 func (f *Feed) Event(producer, run string, kind events.Kind, payload any) events.Event {
 	e, err := events.New(kind, "/test", payload)
 	if err != nil {
@@ -114,7 +115,7 @@ func (f *Feed) Skip(producer string, n uint64, reason string) {
 	s.seq += n
 }
 
-// Seal publishes the seal of a run.
+// Seal publishes an event with which a producer declares that it has sent all its events of a run.
 func (f *Feed) Seal(producer, run string) {
 	s := f.Source(producer)
 	d := *s.runs[run]
@@ -128,7 +129,7 @@ func (f *Feed) Seal(producer, run string) {
 	f.Publish(producer, e)
 }
 
-// Manifest publishes the manifest of a producer's batch.
+// Manifest publishes a manifest that lists the events of a producer since its previous manifest.
 func (f *Feed) Manifest(producer string) {
 	s := f.Source(producer)
 	m := events.Manifest{

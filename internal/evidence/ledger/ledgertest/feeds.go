@@ -28,7 +28,7 @@ func BigFeed() *Feed {
 	return f
 }
 
-// BenchFeed returns n events of about a kilobyte, in batches of 500 with manifests.
+// BenchFeed returns a feed with n events of about a kilobyte, in batches of 500 with manifests.
 func BenchFeed(n int) *Feed { return fillBench(NewFeed("acme"), n) }
 
 // SignedBenchFeed is like [BenchFeed], with signed manifests.
@@ -71,11 +71,12 @@ func GauntletFeed() *Feed {
 	return f
 }
 
-// Secret returns a text that only the payloads of a run contain.
+// Secret returns the text that [Feed.Secretive] puts into the payloads of the given run. Nothing
+// else contains this text.
 func Secret(run string) []byte { return []byte("the secret of " + run + ";") }
 
-// Secretive publishes a sealed run with n prompts. Each prompt contains the text [Secret], so that
-// a test can look for remains after an erasure.
+// Secretive publishes a sealed run with n prompts. Each prompt contains the text [Secret](run), so
+// that a test can search for it after an erasure.
 func (f *Feed) Secretive(producer, run, user string, n int) {
 	for i := range n {
 		e, err := events.New(events.PromptSubmit, "/test", events.PromptSubmitData{

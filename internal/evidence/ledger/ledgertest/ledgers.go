@@ -31,7 +31,8 @@ func VerifierOf(key *writer.Key) note.Verifier {
 	return v
 }
 
-// Write appends the messages of f to a ledger below dir, and returns its path.
+// Write appends the messages of f to a ledger below dir, in batches of the given size, and returns
+// the path of the ledger.
 func Write(tb testing.TB, dir string, key *writer.Key, f *Feed, batch int) string {
 	tb.Helper()
 	l, err := writer.Open(context.Background(), dir, f.Tenant, writer.Options{Key: key, Now: f.At})
@@ -51,7 +52,7 @@ func Write(tb testing.TB, dir string, key *writer.Key, f *Feed, batch int) strin
 	return l.Path()
 }
 
-// Leaves returns all entries of a ledger.
+// Leaves returns all records of a ledger.
 func Leaves(tb testing.TB, path string) []ledger.Entry {
 	tb.Helper()
 	r, err := ledger.OpenReader(path)
@@ -84,7 +85,7 @@ func Newest(tb testing.TB, path string) ledger.Checkpoint {
 	return c
 }
 
-// CopyFile copies a closed ledger to a new folder.
+// CopyFile copies the file of a closed ledger to a new folder, and returns the path of the copy.
 func CopyFile(tb testing.TB, path string) string {
 	tb.Helper()
 	data, err := os.ReadFile(path)

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Order signs an order and publishes it as the auditor's outbox would.
+// Order signs the order o, and publishes it in an event as the auditor would.
 func (f *Feed) Order(tb testing.TB, key *writer.Key, o ledger.Order) ledger.Order {
 	tb.Helper()
 	if o.ID == "" {
@@ -31,8 +31,8 @@ func (f *Feed) Order(tb testing.TB, key *writer.Key, o ledger.Order) ledger.Orde
 	return o
 }
 
-// Resolved returns the order o with the leaf numbers that its selection matches in the ledger at
-// path.
+// Resolved completes the order o with the leaf numbers of the records that it selects in the ledger
+// at path.
 func Resolved(tb testing.TB, path string, o ledger.Order) ledger.Order {
 	tb.Helper()
 	r, err := ledger.OpenReader(path)
@@ -51,8 +51,8 @@ func EraseRun(run string) ledger.Order {
 	return ledger.Order{Action: events.AuditErase, Selection: ledger.OrderSelection{Run: run}}
 }
 
-// Continued appends the new messages of f to a ledger, and calls [writer.Ledger.Scrub]. It returns
-// the path of the ledger.
+// Continued appends the new messages of f to a ledger, and removes the remains of destroyed
+// payloads with [writer.Ledger.Scrub]. It returns the path of the ledger.
 func Continued(tb testing.TB, dir string, key *writer.Key, f *Feed, batch int) string {
 	tb.Helper()
 	path := Write(tb, dir, key, f, batch)
@@ -90,13 +90,14 @@ func Remains(tb testing.TB, dir string, texts ...[]byte) (found []string) {
 	return found
 }
 
-// Checked verifies the ledger at path.
+// Checked verifies the ledger at path with the default options.
 func Checked(tb testing.TB, path string, key *writer.Key) verifier.Report {
 	tb.Helper()
 	return Verify(tb, path, key, verifier.Options{})
 }
 
-// Changes publishes the key change orders of key from index position on.
+// Changes publishes the orders that replaced the signing key, without the first ones. position is
+// the number of orders to skip.
 func (f *Feed) Changes(key *writer.Key, position int) {
 	for _, signed := range key.Changes(f.Tenant, position) {
 		f.Signed(signed)

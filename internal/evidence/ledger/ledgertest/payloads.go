@@ -15,7 +15,7 @@ type Form struct {
 	Data string
 }
 
-// Event returns an event with this payload and tool call.
+// Event returns an event with this payload. call is the id of its tool call.
 func (f Form) Event(call string) events.Event {
 	return events.Event{
 		ID: events.DeriveID(string(f.Kind), f.Data, call), Source: "/forms", Type: f.Kind.Type(), Run: "r9", Subject: "r9", ToolCall: call,

@@ -10,13 +10,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ProducerKey derives a key from a name.
+// ProducerKey returns the private test key of the producer with the given name, which is always the
+// same.
 func ProducerKey(name string) ed25519.PrivateKey {
 	seed := sha256.Sum256([]byte(name))
 	return ed25519.NewKeyFromSeed(seed[:])
 }
 
-// Sign returns m with a signature, or m itself if there is no key.
+// Sign returns m with a signature by key, or m itself if key is nil.
 func Sign(m events.Manifest, key ed25519.PrivateKey) events.Manifest {
 	if key == nil {
 		return m
@@ -39,7 +40,7 @@ func public(key ed25519.PrivateKey) string {
 // PublicKey returns the public half of [ProducerKey].
 func PublicKey(name string) string { return public(ProducerKey(name)) }
 
-// Grant signs g with the key of issuer.
+// Grant signs g with the key of issuer. A grant confirms that a key belongs to a producer.
 func Grant(issuer string, g events.Grant) *events.Grant {
 	key := ProducerKey(issuer)
 	if g.Issued.IsZero() {
@@ -52,13 +53,14 @@ func Grant(issuer string, g events.Grant) *events.Grant {
 	return &g
 }
 
-// Enrol makes a producer sign, and adds a grant to the next manifest.
+// Enrol makes a producer sign its manifests. Its next manifest contains a grant, in which the
+// issuer confirms the producer's key.
 func (f *Feed) Enrol(producer, issuer string) {
 	f.Sign(producer)
 	f.Give(producer, Grant(issuer, events.Grant{Tenant: &f.Tenant, Producer: producer, Key: PublicKey(producer)}))
 }
 
-// Give adds a grant to the next manifest of a producer. The grant enrols the producer's key.
+// Give adds the grant g, which confirms the producer's key, to the producer's next manifest.
 func (f *Feed) Give(producer string, g *events.Grant) { f.Source(producer).grant = g }
 
 // ChangeKey replaces the signing key of a producer with the test key [ProducerKey](name) after the

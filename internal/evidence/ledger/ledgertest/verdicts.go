@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// Verify verifies the ledger at path, which key signed.
+// Verify verifies the ledger at path with the given key.
 func Verify(tb testing.TB, path string, key *writer.Key, opts verifier.Options) verifier.Report {
 	tb.Helper()
 	opts.Key = VerifierOf(key)
@@ -29,7 +29,8 @@ func WantVerdicts(tb testing.TB, r verifier.Report, integrity verifier.Integrity
 	}
 }
 
-// WantInvalid checks that verification rejects a ledger.
+// WantInvalid fails the test unless verification finds the ledger INVALID. The error message begins
+// with what.
 func WantInvalid(tb testing.TB, path string, key *writer.Key, what string) {
 	tb.Helper()
 	if r := Verify(tb, path, key, verifier.Options{Tenant: "acme"}); r.Integrity != verifier.Invalid || r.Exit != verifier.ExitInvalid || len(r.Problems) == 0 {
@@ -37,8 +38,8 @@ func WantInvalid(tb testing.TB, path string, key *writer.Key, what string) {
 	}
 }
 
-// Ratios runs both functions several times and reports how many times faster ours is than limit,
-// as the median and the range.
+// Ratios runs both functions several times. It reports how many times faster ours is than limit, as
+// the median and the range.
 func Ratios(b *testing.B, limit, ours func() time.Duration) {
 	b.Helper()
 	var all []float64

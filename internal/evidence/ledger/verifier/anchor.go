@@ -9,10 +9,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// AnchorState says whether evidence from outside the ledger confirms its key.
+// AnchorState says whether evidence from outside the ledger confirms its signing key.
 type AnchorState string
 
-// Results of the search for outside evidence of a ledger's key.
+// The values of [AnchorState].
 const (
 	AnchorPinned   AnchorState = "PINNED"   // the user saw the key before
 	AnchorGiven    AnchorState = "GIVEN"    // the user named or confirmed the key
@@ -20,7 +20,8 @@ const (
 	AnchorDiverged AnchorState = "DIVERGED" // another key is pinned, and no signed change connects the two
 )
 
-// Anchor says whether evidence outside the data directory confirms the ledger's key.
+// Anchor describes the evidence from outside the data directory that confirms the ledger's signing
+// key.
 type Anchor struct {
 	State  AnchorState `json:"state"`            // PINNED, GIVEN, NONE or DIVERGED
 	Key    string      `json:"key,omitempty"`    // id of the pinned key
@@ -36,18 +37,19 @@ type Pin struct {
 	Origin string        // origin of the ledgers; empty for all
 	Of     string        // data directory of the key, if known
 	Seen   time.Time
-	// Binding means that the pin belongs to this ledger. A different key then gives
-	// [AnchorDiverged], unless signed changes lead to that key.
+	// Binding means that the pin belongs to this ledger. If the ledger has another key, and no
+	// signed changes lead to that key, the state is [AnchorDiverged].
 	Binding bool
 }
 
-// Anchoring lists the keys that the user trusts, by an option or by a pin. The verifier compares
-// them with the ledger's key. A nil Anchoring means that the caller has already checked the key.
+// Anchoring lists the keys that the user trusts, because an option names them or the user has
+// pinned them. The verifier compares them with the ledger's key. A nil Anchoring means that the
+// caller has already checked the key.
 type Anchoring struct {
 	Given string // option that named the key, such as "--key", if any
 	Pins  []Pin
-	// Void says why the key that the user named confirms nothing. An example is a key file in the
-	// data directory itself.
+	// Void says why the key that the user named confirms nothing, for example because the key is
+	// from the data directory itself.
 	Void string
 }
 
@@ -59,10 +61,10 @@ func (p Pin) covers(tenant string) bool {
 	return err == nil && origin == p.Origin
 }
 
-// Vouch looks for a pinned key that key changes connect with the ledger's key. It returns the keys
-// that are connected with the pinned key, and the verdict. leads reports whether these keys
-// include the key that signed the ledger. If no pinned key is connected, Vouch returns the keys
-// that are connected with key, which may be nil.
+// Vouch checks whether signed key changes connect the ledger's key with a key that the user has
+// pinned. If so, it returns the keys that are connected with the pinned key. Otherwise, it returns
+// the keys that are connected with the given key, which may be nil. leads reports whether keys
+// include the key that signed the ledger.
 func (a *Anchoring) Vouch(key note.Verifier, tenant string, orders []ledger.KeyOrder, leads func(ledger.Keys) bool) (ledger.Keys, *Anchor) {
 	var own ledger.Keys
 	if key != nil {
@@ -153,15 +155,14 @@ func (r *Report) concludeAnchor() {
 func (a *Anchor) give(by string) { a.State, a.By, a.Reason = AnchorGiven, by, "" }
 
 // Witnessed changes the state [AnchorNone] to [AnchorGiven] if the witnesses in w satisfy the
-// policy.
+// user's policy.
 func (a *Anchor) Witnessed(w *Witnesses) {
 	if a.State == AnchorNone && w != nil && w.Met {
 		a.give("--witness-policy")
 	}
 }
 
-// Remedy adds to a.Reason how the user can confirm the ledger's key. key is the id of the ledger's
-// key.
+// Remedy appends to a.Reason how the user can confirm the ledger's key. key is the id of this key.
 func (a *Anchor) Remedy(key string) {
 	if a.Reason != "" {
 		a.Reason += ", and "
@@ -170,7 +171,7 @@ func (a *Anchor) Remedy(key string) {
 		"compare it with what the owner of the ledger says, and name it with --key or pin it with auditor key pin", key)
 }
 
-// Exit returns the exit status of a command if the anchor is its only problem.
+// Exit returns the exit status that follows from the anchor alone.
 func (a *Anchor) Exit() int {
 	switch {
 	case a == nil:

@@ -32,7 +32,7 @@ func (s *arrivals) isAt(p ledger.Position) bool {
 	return int64(p.Epoch) == s.last.Epoch && int64(p.Sequence) == s.last.Stream && p.Hash == s.lastHash
 }
 
-// Break is a point at which the stream lost messages before the auditor read them, or was replaced.
+// Break is a point at which the stream was replaced, or lost messages before the auditor read them.
 type Break struct {
 	Epoch    uint64    `json:"epoch"`    // epoch of the new stream
 	Replaced bool      `json:"replaced"` // false if messages were deleted
@@ -56,8 +56,8 @@ func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	return true
 }
 
-// A break of the stream may have lost the producers' latest events, so all producers are silent
-// until their next event.
+// markSilent marks each producer as silent until its next event, because its latest events may have
+// been lost.
 func (c *completeness) markSilent() {
 	for _, s := range c.producers {
 		s.silentSinceBreak = true

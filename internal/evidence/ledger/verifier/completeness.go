@@ -30,7 +30,8 @@ type completeness struct {
 	partial bool           // the records are only a part of a ledger
 	ignored map[int64]bool // leaves of foreign manifests, see [ExportChecker.Ignore]
 	counter func(producerRunKey, uint64) (t tally, _ error)
-	// contents returns all contents that arrived under each number, in the order of arrival.
+	// contents returns, for each number from first to last, the hashes of the events that arrived
+	// under this number, in the order of arrival.
 	contents func(s *sender, first, last uint64) (map[uint64][]events.Hash, error)
 }
 
@@ -192,8 +193,8 @@ func (p Producer) unproven(tail bool) bool {
 	return p.isAbsent() || p.SilentSinceBreak || p.Unchecked || tail && !p.InFlight
 }
 
-// A partial export lacks events that the ledger may have, so only gaps due to altered events
-// remain.
+// countable drops the gaps of a partial export unless they are due to altered events, because the
+// ledger may have the missing events.
 func (c *completeness) countable(gaps []Gap) []Gap {
 	if !c.partial {
 		return gaps

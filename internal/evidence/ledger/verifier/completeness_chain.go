@@ -8,7 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The next manifest of the producer must contain hash and begin after the number last.
+// A link is a place in a producer's chain of manifests. The next manifest must contain hash and
+// begin after the number last.
 type link struct {
 	hash string // hash of the previous manifest; "" at the start
 	last uint64
@@ -42,7 +43,8 @@ type chain struct {
 	enrolment      Enrolment
 	unsignedLast   uint64 // last number that only unsigned manifests list
 	unsignedBefore time.Time
-	// unsignedMissing is how many ranges at the start of missing come from unsigned manifests.
+	// unsignedMissing is the number of ranges in missing that come from unsigned manifests. These
+	// ranges come first.
 	unsignedMissing int
 	tip             link
 	links           []link // recent places, including tip
@@ -181,8 +183,8 @@ func (s *sender) settleOthers(m events.Manifest, numbers []uint64, hashes []even
 
 const maxChoices = 1 << 21
 
-// choose picks one event hash for each number, so that all of them together have the given root
-// hash.
+// choose picks one of the possible hashes for each event number, so that together they have the
+// given root hash.
 func (f *foreigners) choose(choices [][]events.Hash, root string) (picked []int, ok bool) {
 	hashes := make([]events.Hash, len(choices))
 	fits := func(picked []int) bool {

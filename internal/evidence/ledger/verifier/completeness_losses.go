@@ -24,8 +24,8 @@ func (s *sender) losses() (list []loss) {
 	return flattened(list)
 }
 
-// Overlapping ranges are split, so that each lost number belongs only to the first range that
-// contains it.
+// flattened splits overlapping ranges, so that each lost number belongs only to the first range in
+// list that contains it.
 func flattened(list []loss) (all []loss) {
 	var bounds []uint64
 	for _, l := range list {
@@ -64,7 +64,7 @@ func flattened(list []loss) (all []loss) {
 	return all
 }
 
-// maxReason limits a reason in bytes, because a client chooses the text.
+// maxReason limits the reason of a gap, in bytes, because a client chooses this text.
 const maxReason = 200
 
 func shortReason(text string) string {

@@ -9,8 +9,8 @@ import (
 
 type numbers struct {
 	merged []events.Range // ascending
-	// late contains numbers that arrived after higher ones. Merging many of them at once is
-	// faster.
+	// late contains numbers that arrived after higher ones. They are merged in groups, because this
+	// is faster.
 	late map[uint64]bool
 }
 

@@ -240,8 +240,8 @@ func stateOf(parts []*producerRun, silent time.Time) runState {
 	return runSilent
 }
 
-// The sealed parts of a run are sorted for binary search, because comparing all pairs would take
-// too long.
+// sealsByStanding contains the sealed parts of a run, sorted for binary search, because comparing
+// all pairs would take too long.
 type sealsByStanding [standingEnrolled + 1][]*producerRun
 
 func sealsOf(parts []*producerRun) (s sealsByStanding) {

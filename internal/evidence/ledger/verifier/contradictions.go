@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DeniedResult is a successful result of a tool call that was denied. The denial was ignored, or
-// the result is forged.
+// DeniedResult is a successful result of a tool call that was denied. Either the denial was
+// ignored, or the result is forged.
 type DeniedResult struct {
 	Denied   int64  `json:"denied"` // leaf of the denial
 	Result   int64  `json:"result"` // leaf of the result

@@ -1,7 +1,6 @@
 package verifier
 
-// Doubts lists the records that may be forged. A [Report] contains only the first ones, and Doubts
-// contains all up to a limit.
+// Doubts lists the records that may be forged, up to a limit. The lists in [Report] are shorter.
 type Doubts struct {
 	Foreign    []Foreign
 	Claims     []FindingAt // records that claim the identity of another record

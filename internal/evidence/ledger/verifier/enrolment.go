@@ -12,13 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Enrolment says whether an issuer has granted the signing key of a producer, so that the key is
-// known to belong to the producer.
+// Enrolment says whether an issuer has confirmed that the signing key of a producer belongs to this
+// producer.
 type Enrolment struct {
 	Enrolled bool   `json:"enrolled"`         // an accepted issuer granted the key
 	Issuer   string `json:"issuer,omitempty"` // public key of the issuer
-	// EnrolledFrom is when the grant arrived, if it arrived after the first manifest. The grant
-	// also covers earlier manifests with the same key.
+	// EnrolledFrom is when the issuer's grant arrived, if it arrived after the producer's first
+	// manifest. The grant also covers earlier manifests with the same key.
 	EnrolledFrom time.Time `json:"enrolled_from,omitzero"`
 	GrantFault   string    `json:"grant_fault,omitempty"` // why a grant was not accepted
 }
@@ -33,8 +33,8 @@ func isGranted(g *events.Grant) bool {
 	return err == nil && ed25519.Verify(public, g.SignedText(), g.Signature())
 }
 
-// readIssuers must run before the walk, because the order that makes a grant valid can come after
-// the grant.
+// readIssuers must run before the walk over the records, because the order that adds an issuer can
+// come after a grant of this issuer.
 func (v *verifier) readIssuers(conn *sqlite.Conn, tenant string) error {
 	leaves, err := ledger.IssuerLeaves(conn)
 	if err != nil {

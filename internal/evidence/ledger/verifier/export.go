@@ -14,9 +14,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ExportChecker checks the records of an export, such as a bundle, and computes the verdict on
-// completeness. The caller must add the records in stream order, and check that they are in a
-// signed tree. If the export contains one run, the verdict depends only on the seals of the run.
+// ExportChecker checks the records of an export, such as a bundle, and finds out whether events are
+// missing. The caller must add the records in stream order, and check that they are in a signed
+// tree. If the export contains one run, the verdict depends only on the seals of the run.
 type ExportChecker struct {
 	facts           *completeness
 	producers, runs map[string]int64
@@ -35,8 +35,8 @@ const (
 	TimeRange          // can cut a run in two
 )
 
-// NewExportChecker returns a checker for the export of a tenant's ledger. The checker ignores
-// signed orders that are for other tenants or that no key of the ledger signed.
+// NewExportChecker returns a checker for an export of a tenant's ledger. The checker ignores orders
+// for other tenants, and orders that no key of the ledger signed.
 func NewExportChecker(extent Extent, tenant string, keys ledger.Keys, issuers ledger.Issuers) *ExportChecker {
 	c := &ExportChecker{facts: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64), ruleAt: make(map[int64]bool)}
 	c.removed.orderLog = newOrderLog(keys)
@@ -108,8 +108,8 @@ func (c *ExportChecker) fact(k ExportedRecord) (fact, error) {
 	return f, nil
 }
 
-// AddRepetition adds an event that a producer sent again. The run and kind in a are not proved by
-// the tree.
+// AddRepetition adds an event that a producer sent again under another number. The tree does not
+// prove the values of a.Run and a.Kind.
 func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 	arrived := ledger.Arrival{
 		Leaf: a.Leaf, Epoch: int64(a.Epoch), Stream: int64(a.Stream), Stored: nanoseconds(a.Stored), Repeated: true,
@@ -120,12 +120,12 @@ func (c *ExportChecker) AddRepetition(a ledger.Repetition) {
 }
 
 // Arrivals returns the count and the digest of all added records and repetitions. The caller
-// compares them with the signed [ledger.Arrivals] of the checkpoint.
+// compares them with the signed values in the checkpoint.
 func (c *ExportChecker) Arrivals() (int64, tlog.Hash) { return c.arrivals.Count, c.arrivals.Digest }
 
-// Conclude writes the verdict on completeness to r. newest is the signed checkpoint that covers
-// the records. leaves and again yield all leaves and all repetitions, because Conclude may have to
-// count the events of a run again.
+// Conclude writes the verdict on completeness to r. newest is the signed checkpoint that covers the
+// records. leaves and again yield all leaves and all repetitions of the export, because Conclude
+// may have to read them again.
 func (c *ExportChecker) Conclude(
 	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Repetition, error],
 ) error {
@@ -144,8 +144,8 @@ func (c *ExportChecker) Conclude(
 	return c.facts.conclude(r, newest, silence)
 }
 
-// Without makes the checker ignore the records in f. They are the result of
-// [ExportChecker.Foreign] from an earlier check of the same export.
+// Without makes the checker ignore the records in f, which [ExportChecker.Foreign] returned after
+// an earlier check of the same export.
 func (c *ExportChecker) Without(f ForeignRecords) {
 	c.facts.found.known = ForeignRecords{}.With(f)
 }
@@ -154,8 +154,8 @@ func (c *ExportChecker) Without(f ForeignRecords) {
 // the caller repeats the check without them, see [ExportChecker.Without].
 func (c *ExportChecker) Foreign() ForeignRecords { return c.facts.found.next }
 
-// Findings writes to r the records that contradict other records. It is for a caller that does not
-// call [ExportChecker.Conclude], which does the same.
+// Findings writes the records that contradict other records to r. [ExportChecker.Conclude] also
+// does so.
 func (c *ExportChecker) Findings(r *Report) { c.facts.contrary.fill(r) }
 
 type numbered struct {

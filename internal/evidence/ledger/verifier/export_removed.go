@@ -92,8 +92,8 @@ func (c *exportClaim) isCoveredBy(o ledger.Order, leaf int64) bool {
 	return !slices.ContainsFunc(c.leaves, func(r ledger.LeafRange) bool { return !o.Leaves.HasAll(r) })
 }
 
-// SetsRule reports whether the record at leaf contains an order that sets a rule for later orders.
-// Every bundle contains all such records.
+// SetsRule reports whether the record with the given leaf number contains an order that sets a rule
+// for later orders. Every bundle contains all such records.
 func (c *ExportChecker) SetsRule(leaf int64) bool { return c.ruleAt[leaf] }
 
 func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
@@ -107,8 +107,8 @@ func (c *ExportChecker) noteRule(k ExportedRecord, f fact) {
 	}
 }
 
-// Acknowledge adds a signed acknowledgement that is in the ledger, but not in the export. The
-// caller must check that the ledger contains it.
+// Acknowledge adds a signed order by which a person acknowledged findings. The order is in the
+// ledger, but not in the export. The caller must check that the ledger contains it.
 func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	o, said, ok := c.removed.open(leaf, c.removed.tenant, signed, time.Time{})
 	if ok && o.Action == events.AuditAcknowledge && said.Effect == "" {
@@ -117,18 +117,19 @@ func (c *ExportChecker) Acknowledge(leaf int64, signed string) {
 	}
 }
 
-// Matters lists in r.Matters the findings that a person can acknowledge. Call it when r contains
-// all findings.
+// Matters sets r.Matters to the findings that a person can acknowledge. Call it when r contains all
+// findings.
 func (c *ExportChecker) Matters(r *Report) { c.facts.matters(r) }
 
-// ExpectsOrder reports whether the export must contain the order at leaf, such as an order that
-// erased one of its records.
+// ExpectsOrder reports whether the record with the given leaf number is an order that the export
+// must contain, such as the erasure of another record in the export.
 func (c *ExportChecker) ExpectsOrder(leaf int64) bool {
 	return c.removed.claims[leaf] != nil || c.removed.keys.ChangedAt(leaf) || c.facts.issuers.Has(leaf)
 }
 
-// Redacted returns the orders in the export, with the numbers of records that they destroyed. For
-// a part of a ledger it reports no holds, because the order that lifts a hold may be missing.
+// Redacted returns the orders in the export, with the number of records that each order destroyed.
+// If the export is only a part of a ledger, Redacted reports no legal holds, because the order that
+// lifts a hold may be missing.
 func (c *ExportChecker) Redacted() Redacted {
 	r, holds := Redacted{Erased: c.removed.erased, Pruned: c.removed.pruned, Part: c.facts.partial}, c.removed.holds
 	if r.Part {
@@ -138,9 +139,8 @@ func (c *ExportChecker) Redacted() Redacted {
 	return r
 }
 
-// MissingOrders returns errors about orders that the export lacks. A record without a payload
-// names the order that destroyed the payload, and the export must contain this order. Call
-// MissingOrders last.
+// MissingOrders returns errors about orders that destroyed payloads of records in the export, but
+// are missing in the export themselves. Call MissingOrders last.
 func (c *ExportChecker) MissingOrders() (errs []error) {
 	for order, c := range c.removed.claims {
 		errs = append(errs, fmt.Errorf("%d records are missing, from that of leaf %d on: leaf %d, which they name, brings no order",

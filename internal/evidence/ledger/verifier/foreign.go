@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Foreign is a record that claims to be from a producer, but that the producer did not send, as
-// its signing key proves. Such a record does not affect the verdict on the producer.
+// Foreign is a record that names a producer which did not send it, as the signing key of the
+// producer proves. Such a record does not affect the verdict on the producer.
 type Foreign struct {
 	Leaf           int64        `json:"leaf"`
 	Class          ledger.Class `json:"class"`           // event, conflict or manifest
@@ -54,7 +54,7 @@ func signatureOf(m events.Manifest) signature {
 }
 
 // ForeignRecords are events that were sent under the name of another producer. Often only a later
-// manifest shows this. The verifier then reads all records a second time and ignores these events.
+// manifest shows this, so the verifier reads all records again and ignores these events.
 type ForeignRecords struct {
 	contents map[numberedContent]bool
 	ranges   map[string][]events.Range // by producer
@@ -145,7 +145,8 @@ func (f *ForeignRecords) dropOvertaken(known ForeignRecords) {
 	}
 }
 
-// The ranges of one producer in f.ranges must not overlap.
+// reason returns why the event is foreign, or "" if it is not. The ranges of a producer in f.ranges
+// must not overlap.
 func (f *ForeignRecords) reason(c numberedContent) string {
 	if f.contents[c] {
 		return foreignContent
@@ -168,7 +169,8 @@ type foreigners struct {
 	list  []Foreign      // more than in a report
 	count int64
 	tried int // hashes that choose has combined
-	// second contains the events that have the number of an earlier event. They belong to no run.
+	// second contains the events whose number an earlier event has already used. They belong to no
+	// run.
 	second map[numberedContent]bool
 }
 

@@ -62,8 +62,7 @@ func (r *records) indexes() error {
 	return r.blobIndex()
 }
 
-// index also checks that the entries of an index are in order, because SQLite's own check does
-// not.
+// index also checks the order of the entries in an index, because SQLite's own check does not.
 func (r *records) index(what, query string, hasText bool, into *multiset) error {
 	var last, e entry
 	first, ascending := true, true

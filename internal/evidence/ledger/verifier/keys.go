@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// KeyChange describes an order that replaces the key.
+// KeyChange describes an order that replaces the ledger's signing key.
 type KeyChange struct {
 	Leaf   int64         `json:"leaf"` // leaf of the event that contains the order
 	From   string        `json:"from"` // id of a key
@@ -28,7 +28,7 @@ type KeyChange struct {
 	Effect ledger.Effect `json:"effect"` // void if another key had already replaced the old one
 }
 
-// PendingKey describes a change of the key that the ledger has not recorded yet.
+// PendingKey describes a replacement of the signing key that the ledger has not recorded yet.
 type PendingKey struct {
 	From   string    `json:"from"` // id of a key
 	To     string    `json:"to"`   // id of the new key
@@ -38,15 +38,16 @@ type PendingKey struct {
 	Time   time.Time `json:"time"` // when the order was given
 }
 
-// Powerless describes an order that has no effect, because its signing key had already been
-// replaced.
+// Powerless describes an order that has no effect, because it was signed with a key that had
+// already been replaced.
 type Powerless struct {
 	Leaf   int64              `json:"leaf"` // leaf of the event that contains the order
 	Key    string             `json:"key"`  // id of the replaced key
 	Action events.AuditAction `json:"action"`
 }
 
-// readKeys must run before the walk, because any of the keys may have signed a record.
+// readKeys must run before the walk over the records, because any of the keys may have signed a
+// record.
 func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	tenant := v.opts.Tenant
 	if tenant == "" {
@@ -81,7 +82,8 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	return v.readIssuers(conn, tenant)
 }
 
-// SetPending lists in r.PendingKeys the key changes that the ledger has not recorded yet.
+// SetPending sets r.PendingKeys to the replacements of the signing key that the ledger has not
+// recorded yet.
 func (r *Report) SetPending(pending []ledger.KeyOrder) {
 	r.PendingKeys = nil
 	for _, p := range pending {

@@ -14,8 +14,8 @@ import (
 // Matter is a finding of the verifier that a person can acknowledge with a signed order. The exit
 // status can then ignore the finding.
 type Matter struct {
-	// ID is a hash of the facts of the finding. If they change, an earlier acknowledgement no
-	// longer applies.
+	// ID is a hash of the facts of the finding. If these facts change, an earlier acknowledgement
+	// no longer applies.
 	ID       string     `json:"id"`
 	Kind     MatterKind `json:"kind"` // gap, unsealed, unproven, foreign, misaddressed or id-reused
 	Producer string     `json:"producer,omitempty"`
@@ -27,10 +27,10 @@ type Matter struct {
 	Acknowledged *Acknowledgement `json:"acknowledged,omitempty"` // the order that acknowledges it, absent for a new finding
 }
 
-// MatterKind is the kind of a [Matter].
+// MatterKind is the kind of a finding, such as a gap.
 type MatterKind string
 
-// Kinds of findings. The ids of findings depend on these values, so the values must not change.
+// The values of [MatterKind]. They must not change, because the ids of findings depend on them.
 const (
 	MatterGap          MatterKind = "gap"
 	MatterUnsealed     MatterKind = "unsealed"     // a run
@@ -40,7 +40,7 @@ const (
 	MatterIDReused     MatterKind = "id-reused"    // a record
 )
 
-// Acknowledgement describes the signed order that acknowledges a [Matter].
+// Acknowledgement describes the signed order by which a person acknowledged a finding.
 type Acknowledgement struct {
 	Leaf   int64     `json:"leaf"`  // leaf of the event that contains the order
 	Order  string    `json:"order"` // id of the order
@@ -75,7 +75,7 @@ func (l *orderLog) acknowledge(leaf int64, o ledger.Order) {
 	}
 }
 
-// A report lists at most maxMatters findings, so that one order can acknowledge them all.
+// maxMatters limits the findings in a report, so that one order can acknowledge all of them.
 const maxMatters = ledger.MaxOrderFindings
 
 type matters struct {
@@ -84,7 +84,7 @@ type matters struct {
 	list   []Matter
 }
 
-// matters must be called last, when r contains all other findings about completeness.
+// matters must be called last, because it collects all other findings in r.
 func (c *completeness) matters(r *Report) {
 	m := &matters{facts: c, report: r}
 	for _, g := range r.Gaps {

@@ -83,7 +83,7 @@ func (r *Report) judge(unproven bool) {
 		r.Completeness = Gaps
 	case len(r.Unsealed) > 0:
 		r.Completeness = Unsealed
-	// Only a seal proves that the run has ended.
+	// Only a run.sealed event proves that the run has ended.
 	case unproven || r.Run != "" && r.Runs.Sealed == 0:
 		r.Completeness = Unproven
 	default:

@@ -187,7 +187,7 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// The user of a destroyed record cannot be checked, because its payload is gone.
+// selected cannot check the user of a destroyed record, because the payload is gone.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {

@@ -9,7 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Lost describes a record that a producer's outbox was missing when its data directory was opened.
+// Lost describes a producer.lost event. It says that a producer's outbox was missing when its data
+// directory was opened.
 type Lost struct {
 	Leaf   int64     `json:"leaf"`             // leaf of the producer.lost event
 	By     string    `json:"by"`               // producer that recorded it
@@ -55,7 +56,8 @@ func settles(s, other *sender, seal order) bool {
 	return seal.before(other.at)
 }
 
-// A producer cannot seal the runs of producers with a higher standing.
+// A standing says how far a producer has proved its identity. A producer cannot seal the runs of
+// producers with a higher standing.
 type standing int
 
 const (

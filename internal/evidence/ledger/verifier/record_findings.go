@@ -8,9 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecordFindings are the findings about single records in the whole ledger. A bundle of a part of
-// the ledger contains them, because the records that contradict each other may not all be in the
-// bundle.
+// RecordFindings are the findings about single records in the whole ledger. A bundle contains them,
+// because it may lack one of two records that contradict each other.
 type RecordFindings struct {
 	Foreign           []Foreign      `json:"foreign,omitempty"`
 	ForeignCount      int64          `json:"foreign_count,omitempty"`
@@ -21,7 +20,8 @@ type RecordFindings struct {
 	DeniedResultCount int64          `json:"denied_result_count,omitempty"`
 }
 
-// Limits of each list in RecordFindings, because names in records can be long.
+// Limits of each list in [RecordFindings]. Names in records can be long, so there is also a limit
+// in bytes.
 const (
 	maxRecordFindings = 1000
 	maxRecordBytes    = 1 << 20 // as JSON
@@ -51,8 +51,8 @@ func recordFindingsOf(c *completeness) RecordFindings {
 	}
 }
 
-// Ignore makes the checker ignore the records in list, which the producer in them did not send. A
-// part of a ledger may lack the manifests that show this. Call Ignore after
+// Ignore makes the checker ignore the given records, which were sent under the name of another
+// producer. A part of a ledger may lack the manifests that show this. Call Ignore after
 // [ExportChecker.Without] and before the first record.
 func (c *ExportChecker) Ignore(list []Foreign) {
 	c.facts.ignored = make(map[int64]bool)
@@ -67,9 +67,9 @@ func (c *ExportChecker) Ignore(list []Foreign) {
 	}
 }
 
-// TakeOver replaces the checker's findings about single records with f, the findings in the whole
-// ledger. Call it after [ExportChecker.Conclude] or [ExportChecker.Findings]. r.Unsealed must then
-// list the runs of the whole ledger.
+// TakeOver replaces the checker's findings about single records with f, which are the findings in
+// the whole ledger. Call it after [ExportChecker.Conclude] or [ExportChecker.Findings], when
+// r.Unsealed lists the runs of the whole ledger.
 func (c *ExportChecker) TakeOver(r *Report, f RecordFindings) {
 	found, contrary := &c.facts.found, &c.facts.contrary
 	found.list, found.count = f.Foreign, f.ForeignCount

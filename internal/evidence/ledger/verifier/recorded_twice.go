@@ -86,8 +86,8 @@ func isOfHooks(name string, verdict events.Verdict) bool {
 	return name == "executions" || name == "verdict" && verdict == events.VerdictNone
 }
 
-// isUnambiguous rejects a repeated "verdict" and names such as "Verdict", which JSON libraries
-// could read differently.
+// isUnambiguous returns false for a repeated member "verdict" and for names such as "Verdict",
+// because JSON libraries could read them differently.
 func isUnambiguous(name string, seen map[string]bool) bool {
 	for _, known := range [...]string{"executions", "verdict"} {
 		if strings.EqualFold(name, known) && (name != known || seen[known]) {
@@ -197,9 +197,8 @@ func storedRecording(conn *sqlite.Conn, leaf int64) (r recording, err error) {
 	return r, err
 }
 
-// CompareFirst compares each event that uses the id of an earlier event with that earlier event.
-// records must yield all records. Call it before [ExportChecker.Conclude] and
-// [ExportChecker.Findings].
+// CompareFirst compares events with the same id. records must yield all records of the export. Call
+// it before [ExportChecker.Conclude] and [ExportChecker.Findings].
 func (c *ExportChecker) CompareFirst(records iter.Seq2[ExportedRecord, error]) error {
 	contrary := &c.facts.contrary
 	ids := make(map[string][]int)

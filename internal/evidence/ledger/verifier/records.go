@@ -160,7 +160,7 @@ func (r *records) fact(stmt *sqlite.Stmt) (fact, error) {
 	return f, nil
 }
 
-// The result of column is only valid until the next call.
+// column returns bytes that are only valid until the next call.
 func (r *records) column(stmt *sqlite.Stmt, column int) []byte {
 	n := stmt.ColumnLen(column)
 	if cap(r.buf) < n {
@@ -240,7 +240,7 @@ type recordQueue struct {
 	pending []fact
 }
 
-// next must be called with ascending leaves, because next drops the facts of lower leaves.
+// next drops the facts of lower leaves, so it must be called with ascending leaves.
 func (q *recordQueue) next(leaf int64) (fact, bool) {
 	for {
 		if len(q.pending) == 0 {

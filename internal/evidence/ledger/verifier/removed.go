@@ -71,7 +71,7 @@ func (r *removals) claim(leaf int64, removal ledger.Removal) {
 }
 
 func (r *removals) end(size int64) error {
-	// This call reports all remaining rows, which are about leaves that do not exist.
+	// This call reports all remaining rows, because the leaves that they name do not exist.
 	if _, err := r.of(math.MaxInt64); err != nil {
 		return err
 	}

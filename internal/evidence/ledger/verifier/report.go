@@ -41,7 +41,8 @@ const (
 	ExitInvalid     = 40
 )
 
-// NotProven names what no ledger can prove. Every report contains it, so that nobody expects more.
+// NotProven names facts that no ledger can prove. Every report contains it, so that readers do not
+// expect more.
 const NotProven = "that tool results were true, or that actions outside registered producers did not happen."
 
 // StateLost is the state of a producer whose outbox is lost.
@@ -93,7 +94,7 @@ type Report struct {
 
 	Trusted  *Trusted  `json:"trusted,omitempty"` // nil if none was given
 	Anchored []Trusted `json:"kept,omitempty"`    // checkpoints stored outside the ledger
-	// Untrusted means that a trusted checkpoint is required but missing.
+	// Untrusted means that the caller required a trusted checkpoint, but there is none.
 	Untrusted bool `json:"untrusted,omitempty"`
 
 	Witnesses *Witnesses `json:"witnesses,omitempty"` // nil if none were required
@@ -107,8 +108,8 @@ type Report struct {
 	Powerless      []Powerless  `json:"powerless,omitempty"`       // the first orders that replaced keys signed
 	PowerlessCount int64        `json:"powerless_count,omitempty"` // all such orders
 
-	// Matters lists findings that can be acknowledged, the unacknowledged ones first. The list may
-	// be incomplete, but the counts include all findings.
+	// Matters lists the findings that a person can acknowledge, the unacknowledged ones first. The
+	// list may be incomplete, but the two counts include all findings.
 	Matters             []Matter `json:"acknowledgeable,omitempty"`
 	AcknowledgedCount   int64    `json:"acknowledged_count,omitempty"`
 	UnacknowledgedCount int64    `json:"unacknowledged_count,omitempty"`
@@ -122,8 +123,8 @@ type Report struct {
 	ClaimsAcknowledged  int64          `json:"-"`
 	Doubtful            bool           `json:"-"` // the verdict is not Complete for a reason outside Matters
 
-	// ExitAcknowledged is the exit status without acknowledged findings. nil means that no signed
-	// verdict states it.
+	// ExitAcknowledged is the exit status without the acknowledged findings, according to a signed
+	// verdict in a bundle. It is nil if there is no such verdict.
 	ExitAcknowledged *int `json:"-"`
 
 	AsOf *AsOf `json:"as_of,omitempty"` // up to where and when the verdicts hold
@@ -155,12 +156,12 @@ type FindingAt struct {
 	Run            string         `json:"-"`
 	Kind           events.Kind    `json:"-"`
 	First          *int64         `json:"first,omitempty"` // leaf of the first content; nil in a bundle
-	// RecordedTwice means that the first record with this id differs only in the executions of
-	// hooks.
+	// RecordedTwice means that an earlier event has the same id and differs only in its hook
+	// executions.
 	RecordedTwice bool `json:"recorded_twice,omitempty"`
 }
 
-// Producer is the verdict on the completeness of one producer.
+// Producer is the verdict on whether the ledger has all events of one producer.
 type Producer struct {
 	Name             string    `json:"producer"`
 	Sent             uint64    `json:"sent"`                       // highest known number
@@ -173,22 +174,22 @@ type Producer struct {
 	Unchecked        bool      `json:"unchecked,omitempty"`        // some events were not compared with their manifest
 	SilentSinceBreak bool      `json:"unheard,omitempty"`          // nothing arrived since a break of the stream
 
-	// State is the last state that the producer announced, or [StateLost]. An open producer signs
-	// a manifest at least every Interval seconds.
+	// State is the last state that the producer announced. It is [StateLost] if the producer's
+	// outbox is lost.
 	State    events.State `json:"state,omitempty"`
-	Interval uint64       `json:"interval,omitempty"` // seconds between its manifests
+	Interval uint64       `json:"interval,omitempty"` // maximum seconds between the manifests of an open producer
 	Heard    time.Time    `json:"heard,omitzero"`     // when the server stored its last manifest, absent if it announces nothing
 	Silent   bool         `json:"silent,omitempty"`   // open, but its manifests stopped
 	Lost     *Lost        `json:"lost,omitempty"`     // its lost outbox, if any
 
-	// UnsignedBefore is when the first signed manifest arrived, if unsigned manifests came before.
-	// Nothing proves who sent the unsigned ones.
+	// UnsignedBefore is when the producer's first signed manifest arrived, if unsigned ones had
+	// arrived before. Nothing proves who sent the unsigned ones.
 	UnsignedBefore time.Time `json:"unsigned_before,omitzero"`
 
 	Enrolment
 }
 
-// Cause is the reason why a gap exists.
+// Cause is the reason for a [Gap].
 type Cause string
 
 // The causes.
@@ -201,7 +202,7 @@ const (
 	CauseSeal     Cause = "seal"     // the events do not match the seal of the run
 )
 
-// Gap is a range of a producer's numbers whose events are missing or altered.
+// Gap is a range of a producer's sequence numbers whose events are missing or altered.
 type Gap struct {
 	Producer string `json:"producer"`
 	First    uint64 `json:"first"`            // first missing or altered number
@@ -211,7 +212,7 @@ type Gap struct {
 	Run      string `json:"run,omitempty"`    // only if the cause is seal
 }
 
-// RunCounts counts runs by their state. It ignores runs that need no seal.
+// RunCounts counts runs by whether their end is proved. It ignores runs that need no such proof.
 type RunCounts struct {
 	Sealed   int `json:"sealed"`   // runs whose end is proved
 	Open     int `json:"open"`     // runs that may go on
@@ -220,7 +221,7 @@ type RunCounts struct {
 
 const maxProblems = 50
 
-// NewReport returns a report about the file at path before any checks.
+// NewReport returns the report about the ledger or bundle at path before any checks.
 func NewReport(path string) Report {
 	return Report{Ledger: path, Integrity: Verified, Completeness: Unproven, NotProven: NotProven}
 }
@@ -233,9 +234,9 @@ func (r *Report) AddProblem(format string, args ...any) {
 	}
 }
 
-// Conclude sets the verdict on integrity and the exit status. With requireTrusted, the exit status
-// is an error if no trusted checkpoint confirms the ledger. Call Conclude when the report contains
-// all problems.
+// Conclude sets the verdict on integrity and the exit status. If requireTrusted is true and no
+// trusted checkpoint confirms the ledger, the exit status is an error. Call Conclude when the
+// report contains all problems.
 func (r *Report) Conclude(requireTrusted bool) {
 	if r.ProblemCount > 0 {
 		r.Integrity = Invalid
@@ -252,8 +253,8 @@ func (r *Report) Conclude(requireTrusted bool) {
 	})
 }
 
-// LedgerExit returns the exit status for the ledger alone. It ignores the anchor, the witnesses
-// and the trusted checkpoints.
+// LedgerExit returns the exit status for the contents of the ledger alone. It ignores evidence from
+// elsewhere, such as pinned keys, witnesses and trusted checkpoints.
 func (r *Report) LedgerExit() int {
 	incomplete, contradicts := r.incomplete(), r.contradicts()
 	if said := r.ExitAcknowledged; r.AllowAcknowledged && said != nil {
@@ -267,7 +268,7 @@ func (r *Report) LedgerExit() int {
 }
 
 // Explain adds a reason to r.Unproven if the file was altered, because an altered file cannot show
-// which events are missing. remedy tells the user what to do. Call Explain once, after
+// which events are missing. The reason ends with the given remedy. Call Explain once, after
 // [Report.Conclude].
 func (r *Report) Explain(remedy string) {
 	if r.Integrity == Invalid && r.Completeness == Unproven {

@@ -8,18 +8,19 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// AsOf says up to which message of the stream a report is valid, and counts the events that are in
-// the stream or in outboxes but not in the ledger.
+// AsOf says up to which message of the stream a report is valid. It also counts the events that are
+// in the stream or in outboxes, but not in the ledger.
 type AsOf struct {
 	Time time.Time `json:"time"` // time of the newest checkpoint
-	// Age is the age of the checkpoint by the reader's clock, or 0 if unknown.
+	// Age is the time since the checkpoint was signed, by the reader's clock. It is 0 if unknown.
 	Age      time.Duration `json:"age_ns,omitempty"`
 	Created  time.Time     `json:"stream"`   // when the stream was created
 	Position uint64        `json:"position"` // stream sequence of the tenant's last message in the ledger
 
 	Later    *Later `json:"later,omitempty"`     // nil if the stream was not asked
 	NotAsked string `json:"not_asked,omitempty"` // why the stream was not asked
-	// OtherStream is true if the asked stream is not the one that the ledger has read.
+	// OtherStream means that the stream which was asked for newer messages is not the stream that
+	// the ledger has read.
 	OtherStream bool      `json:"other_stream,omitempty"`
 	Outboxes    []Waiting `json:"outboxes"`                // outboxes with unsent events
 	Unwritten   []Waiting `json:"unwritten,omitempty"`     // outboxes with sent events that the ledger lacks, if the stream was not asked
@@ -28,7 +29,8 @@ type AsOf struct {
 	Missing []MissingOutbox `json:"missing_outboxes,omitempty"` // outboxes that are gone or damaged
 }
 
-// MissingOutbox describes an outbox that is damaged, or that disappeared without being closed.
+// MissingOutbox describes an outbox, the local event queue of a producer, that is damaged or that
+// disappeared without being closed.
 type MissingOutbox struct {
 	Outbox   string `json:"outbox"` // name in the data directory
 	Producer string `json:"producer"`
@@ -36,7 +38,7 @@ type MissingOutbox struct {
 	Damaged  bool   `json:"damaged,omitempty"` // it exists and cannot be read
 }
 
-// A Later counts the tenant's messages in the stream that the ledger lacks.
+// A Later counts the tenant's messages that are in the stream but not in the ledger.
 type Later struct {
 	Last      uint64 `json:"last"`               // stream sequence of the tenant's last message
 	Events    int64  `json:"events"`             // without manifests
@@ -44,30 +46,30 @@ type Later struct {
 	AtLeast   bool   `json:"at_least,omitempty"` // counting stopped early
 }
 
-// Any reports whether the ledger lacks an event of the stream. Missing manifests do not count,
-// because a manifest can be a heartbeat without events.
+// Any reports whether the stream contains an event that the ledger lacks. Missing manifests do not
+// count, because a manifest can be a heartbeat without events.
 func (l Later) Any() bool { return l.Events > 0 || l.AtLeast }
 
-// Waiting counts the tenant's events in one outbox that the stream or the ledger does not have
+// Waiting counts the tenant's events in one outbox that have not reached the stream or the ledger
 // yet.
 type Waiting struct {
 	Outbox  string `json:"outbox"`            // name in the data directory
 	Events  uint64 `json:"events"`            // events of the tenant that the stream or the ledger does not have
 	Lost    uint64 `json:"lost,omitempty"`    // numbers that will never arrive, not recorded yet
 	Damaged uint64 `json:"damaged,omitempty"` // unreadable records of any tenant
-	// Uses means that the events only record uses of the evidence. The ledger then does not count
-	// as behind.
+	// Uses means that the events only record uses of the evidence. The ledger then counts as up to
+	// date.
 	Uses bool `json:"uses,omitempty"`
 }
 
-// AsOfCheckpoint returns the AsOf of a ledger that is verified without access to the stream. It
-// only has the position in the checkpoint.
+// AsOfCheckpoint returns an [AsOf] that has only the position in the checkpoint, because the ledger
+// is verified without access to the stream.
 func AsOfCheckpoint(c ledger.Checkpoint) AsOf {
 	return AsOf{Time: c.Time, Created: c.Position.Stream, Position: c.Position.Sequence, Outboxes: []Waiting{}}
 }
 
-// Behind reports whether events of the tenant may be missing in the ledger, because they are in
-// the stream or in an outbox, or are lost.
+// Behind reports whether the ledger may lack events of the tenant, because they are in the stream
+// or in an outbox, or are lost.
 func (a AsOf) Behind() bool {
 	if a.OtherStream || a.Later != nil && a.Later.Any() || len(a.Missing) > 0 {
 		return true
@@ -80,7 +82,7 @@ func (a AsOf) Behind() bool {
 	return false
 }
 
-// SetAsOf stores a in the report. If a says that the ledger lacks events, completeness is at best
+// SetAsOf stores a in the report. If the ledger lacks events according to a, the report is at best
 // [Unproven].
 func (r *Report) SetAsOf(a AsOf) {
 	r.AsOf = &a
@@ -93,8 +95,8 @@ func (r *Report) SetAsOf(a AsOf) {
 	r.Exit = max(r.Exit, ExitIncomplete)
 }
 
-// LimitAge sets completeness to [Unproven] at best if the newest checkpoint or the newest record
-// is older than limit. Call it after [Report.SetAsOf].
+// LimitAge makes the report at best [Unproven] if the newest checkpoint or the newest record is
+// older than limit. Call it after [Report.SetAsOf].
 func (r *Report) LimitAge(limit time.Duration) {
 	if r.AsOf == nil || limit <= 0 {
 		return

@@ -17,17 +17,14 @@ type Redacted struct {
 	Holds  int       `json:"holds"`  // holds in force; 0 if Part is true
 	Orders []OrderAt `json:"orders"` // the newest ones
 
-	// Rules are the newest orders that set a rule. Waiting are the newest proposals that wait for
-	// approval.
-	Rules   []OrderAt `json:"rules,omitempty"`
-	Waiting []OrderAt `json:"waiting,omitempty"`
+	Rules   []OrderAt `json:"rules,omitempty"`   // the newest orders that set a rule for later orders
+	Waiting []OrderAt `json:"waiting,omitempty"` // the newest orders that wait for a second person
 
-	// Unclean means that the files of the ledger may still contain erased payloads. The reader of the
-	// files sets it.
+	// Unclean means that the files of the ledger may still contain erased payloads.
 	Unclean bool `json:"unclean,omitempty"`
 
-	// Part means that the report covers only a part of a ledger. Holds are then not counted,
-	// because other parts may contain some.
+	// Part means that the report covers only a part of a ledger. Holds is then 0, because other
+	// parts may set or lift holds.
 	Part bool `json:"part,omitempty"`
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Signatures are checked in parallel, because they take most of the time.
+// signedCheckpoints checks signatures in parallel, because they take most of the time.
 type signedCheckpoints struct {
 	v    *verifier
 	stmt *sqlite.Stmt

@@ -15,8 +15,8 @@ const (
 	readers
 )
 
-// SQLite cannot begin transactions of several connections at once, so snapshot retries until all
-// see the same checkpoint.
+// snapshot retries until all connections see the same checkpoint, because SQLite cannot begin
+// transactions of several connections at once.
 func snapshot(conns [readers]*sqlite.Conn) error {
 	for range 1000 {
 		for _, conn := range conns {

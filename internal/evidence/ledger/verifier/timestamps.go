@@ -24,7 +24,8 @@ type TimeStamps struct {
 	// counts all.
 	Bad      []BadTimeStamp `json:"bad,omitempty"`
 	BadCount int            `json:"bad_count,omitempty"`
-	// Diverged lists the first time stamps of another history. DivergedCount counts all of them.
+	// Diverged lists the first time stamps that show another history of the ledger. DivergedCount
+	// counts all of them.
 	Diverged      []BadTimeStamp `json:"diverged,omitempty"`
 	DivergedCount int            `json:"diverged_count,omitempty"`
 }
@@ -50,7 +51,7 @@ type BadTimeStamp struct {
 const maxStamps = 20 // number of listed time stamps
 
 // Lacks reports whether a time stamp is bad, or no time stamp is good. It returns false if there
-// are no certificates to check them with.
+// are no certificates to check the time stamps with.
 func (t *TimeStamps) Lacks() bool { return t != nil && t.Checked && (t.Good == 0 || t.BadCount > 0) }
 
 func (t *TimeStamps) diverges() bool { return t != nil && t.DivergedCount > 0 }
@@ -67,8 +68,8 @@ func (t *TimeStamps) diverge(name, reason string) {
 	}
 }
 
-// Count increases t.Newest.Behind if the newest time stamp does not cover the given leaf of a
-// bundle. t may be nil.
+// Count increases t.Newest.Behind, the number of leaves after the newest time stamp, if the given
+// leaf is one of them. t may be nil.
 func (t *TimeStamps) Count(leaf int64) {
 	if t != nil && t.Newest != nil && leaf >= t.Newest.Size {
 		t.Newest.Behind++
@@ -98,8 +99,9 @@ type Stamp struct {
 	compared bool
 }
 
-// CheckStamp checks the token of a stored time stamp. With roots, it also checks that one of them
-// issued the certificate of the token. It does not check the signature of the checkpoint.
+// CheckStamp checks the token of a stored time stamp. If roots is not nil, CheckStamp also checks
+// that one of these certificates issued the certificate of the token. It does not check the
+// signature of the checkpoint.
 func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 	s := Stamp{Stored: stored}
 	err := stored.Err
@@ -122,7 +124,7 @@ func CheckStamp(stored timestamp.Stored, roots *x509.CertPool) Stamp {
 	return s
 }
 
-// Usable reports whether the token is valid and, with certificates, from a trusted authority.
+// Usable reports whether the time stamp has passed all checks so far.
 func (s Stamp) Usable() bool { return s.bad == "" }
 
 func (o Options) checkStamps() []Stamp {
@@ -137,8 +139,8 @@ func (o Options) checkStamps() []Stamp {
 	return list
 }
 
-// Open checks that a key of the ledger signed the time-stamped checkpoint. If another key signed
-// it, the checkpoint may belong to an earlier ledger that this ledger replaced.
+// Open checks that a key of the ledger signed the time-stamped checkpoint. Otherwise, the
+// checkpoint may belong to an earlier ledger that this ledger replaced.
 func (s *Stamp) Open(keys ledger.Keys) {
 	if s.foreign {
 		return
@@ -192,7 +194,7 @@ func (v *verifier) concludeStamps() {
 	}
 }
 
-// Add adds the result of one time stamp.
+// Add adds the result of one time stamp to the counts and lists.
 func (t *TimeStamps) Add(s Stamp) {
 	if s.diverged != "" {
 		t.diverge(s.Stored.Name, s.diverged)

@@ -24,17 +24,18 @@ type Trusted struct {
 
 func (t *Trusted) diverge(reason string) { t.Diverged, t.Reason = true, reason }
 
-// ErrNotStored means that an anchor has no checkpoint of the ledger yet.
+// ErrNotStored means that a store outside the ledger, such as a bucket, has no checkpoint of the
+// ledger yet.
 var ErrNotStored = errors.New("no checkpoint of this ledger is stored there yet; the auditor stores the first one within seconds, " +
 	"and its log says why if it cannot")
 
-// Anchored is a checkpoint from an anchor, such as a bucket.
+// Anchored is a checkpoint from a store outside the ledger, such as a bucket.
 type Anchored struct {
 	From string
 	Note []byte
 	Err  error
 
-	// WithLedger is true if the checkpoint is stored with the ledger. An attacker could have
+	// WithLedger means that the checkpoint is stored with the ledger, so an attacker could have
 	// changed both.
 	WithLedger bool
 }

@@ -25,8 +25,8 @@ func ReadTrusted(text []byte) (c ledger.Checkpoint, signed []byte, err error) {
 	return c, signed, nil
 }
 
-// A checkpoint by another signer is a divergence, because this ledger may have replaced an earlier
-// ledger.
+// openTrusted treats a checkpoint by another signer as a divergence, because this ledger may have
+// replaced an earlier ledger.
 func (v *verifier) openTrusted() {
 	for i := range v.trusted {
 		t := &v.trusted[i]
@@ -49,9 +49,9 @@ func (v *verifier) openTrusted() {
 	}
 }
 
-// OtherKey explains an error of [ledger.OpenCheckpoint] by naming the keys that signed the
-// checkpoint, and the valid keys. It returns "" for other errors. size is the number of leaves in
-// the checkpoint.
+// OtherKey names the keys that signed the checkpoint, and the valid keys, if err is the error of
+// [ledger.OpenCheckpoint] about a wrong signer. For other errors, it returns "". size is the number
+// of leaves in the checkpoint.
 func OtherKey(err error, keys ledger.Keys, size int64) string {
 	unverified, ok := errors.AsType[*note.UnverifiedNoteError](err)
 	if !ok {

@@ -19,38 +19,38 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// DefaultSilence is how long a run without a seal may have no events before the report lists it.
+// DefaultSilence is the time without events after which a report lists a run, unless a producer has
+// declared the end of the run.
 const DefaultSilence = 30 * time.Minute
 
 // Options are the settings of [Verify].
 type Options struct {
 	Key    note.Verifier // from [ledger.ParseKey] if Anchor is set
 	Anchor *Anchoring    // nil if the caller has checked Key
-	// Changes are the key changes in the key folder. The ledger may not have recorded all of them
-	// yet.
+	// Changes are the replacements of the ledger's signing key. The ledger may not have recorded
+	// the latest ones yet.
 	Changes []ledger.KeyRotation
 	Tenant  string        // empty accepts any tenant
 	Run     string        // limits the verdict on completeness
 	From    time.Time     // limits completeness to events stored from From on
 	To      time.Time     // and before To
 	Silence time.Duration // [DefaultSilence] by default
-	// Trusted is a checkpoint that the user trusts, as a signed note, or nil.
+	// Trusted is a checkpoint that the user trusts, as a signed note. nil means that there is none.
 	Trusted []byte
-	// Anchored are the checkpoints from anchors. Unreadable checkpoints are included, so that the
-	// report lists them.
+	// Anchored are the checkpoints from stores outside the ledger. It includes unreadable
+	// checkpoints, so that the report lists them.
 	Anchored []Anchored
-	// Witnesses is the policy for cosignatures, or nil. Witnessed is the cosigned checkpoint from
-	// [ledger.ReadWitnessed].
+	// Witnesses says which witnesses must have cosigned the ledger. nil means that none must.
 	Witnesses *transparency.Policy
-	Witnessed []byte
+	Witnessed []byte // cosigned checkpoint from [ledger.ReadWitnessed]
 
-	// Stamps are the time stamps stored with the ledger. TSA contains the trusted certificates of
-	// time stamp authorities. If TSA is nil, issuers are not checked.
-	Stamps []timestamp.Stored
-	TSA    *x509.CertPool
+	Stamps []timestamp.Stored // stored with the ledger
+	// TSA contains the certificates of trusted time stamp authorities. If TSA is nil, the
+	// authorities are not checked.
+	TSA *x509.CertPool
 
-	// Progress gets the number of checked leaves and the total, from one goroutine. The count may
-	// restart. nil is allowed.
+	// Progress gets the number of checked leaves and the total, from one goroutine. The number may
+	// start again at 0. Progress may be nil.
 	Progress func(done, total int64)
 
 	AllowAcknowledged bool
@@ -66,9 +66,10 @@ var errChanged = errors.New("the file was changed while it was read")
 var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
 
 // Verify checks every byte and signature of the ledger at path, and whether the ledger has
-// everything that the producers sent. A writer may run, but Verify may miss its newest batch.
+// everything that the producers sent. If a writer runs at the same time, Verify may miss its newest
+// batch.
 //
-// Problems of the ledger are in the report. Verify returns an error only if it cannot read the
+// The report lists the problems of the ledger. Verify returns an error only if it cannot read the
 // file.
 func Verify(ctx context.Context, path string, opts Options) (Report, error) {
 	if opts.Key == nil {

@@ -104,7 +104,7 @@ func (w *window) read() error {
 	return nil
 }
 
-// The query must begin with the columns leaf and stream.
+// each runs a query, which must return the columns leaf and stream first.
 func (w *window) each(query string, do func(*sqlite.Stmt) error, args ...any) error {
 	return sqlitex.Execute(w.facts.conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error {
 		if w.foreign[foreignPlace{stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1))}] {

@@ -8,11 +8,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// WitnessLag is the maximum age difference between the newest checkpoint and the newest cosigned
-// checkpoint.
+// WitnessLag is how much older than the newest checkpoint the newest cosigned checkpoint may be.
 const WitnessLag = time.Minute
 
-// Witnesses reports how much of the ledger the witnesses of a policy have cosigned.
+// Witnesses says which part of the ledger the witnesses of a policy have cosigned.
 type Witnesses struct {
 	// Met means that enough witnesses have cosigned a checkpoint that is recent or covers the
 	// whole ledger.
@@ -26,8 +25,8 @@ type Witnesses struct {
 	Reason string                    `json:"reason,omitempty"` // why Met is false
 }
 
-// NewWitnesses checks whether the witnesses in the policy have cosigned the checkpoint c. It also
-// compares c with newest, because c must not be much older than the newest checkpoint.
+// NewWitnesses checks whether the witnesses have cosigned the checkpoint c as the policy requires,
+// and whether c is recent compared with the checkpoint newest.
 func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.Checkpoint) *Witnesses {
 	found := policy.Check(signed)
 	w := &Witnesses{
@@ -54,7 +53,7 @@ func NoWitnesses(policy *transparency.Policy, reason string) *Witnesses {
 	return &Witnesses{By: []transparency.CosignedBy{}, Of: len(policy.Witnesses), Reason: reason}
 }
 
-// String returns how many witnesses of the policy have cosigned.
+// String says how many of the policy's witnesses have cosigned the checkpoint.
 func (w *Witnesses) String() string {
 	return transparency.Cosigned{By: w.By, Of: w.Of}.String()
 }

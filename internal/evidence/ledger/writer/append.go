@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Appended is the result of [Ledger.Append]. Leaves counts all new leaves, including those of
-// conflicts and of records in quarantine.
+// Appended is the result of [Ledger.Append]. Leaves counts all new records, including conflicts and
+// records in quarantine.
 type Appended struct {
 	Leaves      int
 	Repetitions int
@@ -88,9 +88,9 @@ func (l *Ledger) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Break records that messages of the stream are missing after the last message in the ledger. It
-// signs a checkpoint with the position at, after which reading resumes. The checkpoint is on disk
-// when Break returns nil. The caller may repeat a Break.
+// Break records that the stream lost messages after the last message in the ledger. It signs a
+// checkpoint with the position at, after which reading resumes. When Break returns nil, the
+// checkpoint is on disk. A repeated call does nothing.
 func (l *Ledger) Break(ctx context.Context, at ledger.Position) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// After an error, the state of a batch must be loaded again.
+// A batch adds messages to a ledger. After an error, its state must be loaded again.
 type batch struct {
 	conn     *sqlite.Conn
 	tenant   string

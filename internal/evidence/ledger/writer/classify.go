@@ -166,7 +166,8 @@ func (c content) matches(d content) bool {
 	return c == d
 }
 
-// Storing the event again would restore a payload that was destroyed.
+// sameAsRemoved recognises a copy of a destroyed event, because storing the copy would restore the
+// payload.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
 	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)

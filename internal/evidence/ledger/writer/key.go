@@ -94,7 +94,7 @@ func (k *Key) writePublic(path string) error {
 	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
-// Public returns the verifier key.
+// Public returns the public half of the key as text.
 func (k *Key) Public() string { return k.public }
 
 // Verifiers returns the key and all previous keys.
@@ -105,13 +105,13 @@ func (k *Key) verifiers() note.Verifiers { return note.VerifierList(k.verifier) 
 // ID returns the id of the key for reports, see [ledger.KeyID].
 func (k *Key) ID() string { return ledger.KeyID(k.verifier) }
 
-// Sign signs o with the key.
+// Sign signs the order o with the key.
 func (k *Key) Sign(o ledger.Order) ([]byte, error) { return o.Sign(k.signer) }
 
 // InAgent reports whether the private half is in an ssh-agent.
 func (k *Key) InAgent() bool { return k.agent }
 
-// Made reports whether [OpenKey] created the key k, instead of reading an existing key.
+// Made reports whether [OpenKey] created the key, instead of reading an existing one.
 func (k *Key) Made() bool { return k.made }
 
 func writeTemporary(path, text string, mode fs.FileMode) (name string, err error) {

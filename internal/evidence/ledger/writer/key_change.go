@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// changeKey accepts only the successor in the local key folder, because a thief of an old key could
+// changeKey accepts only the next key in the local key folder, because a thief of an old key could
 // choose another one.
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
@@ -52,8 +52,8 @@ func foreignKey(o ledger.Order, leaf int64) error {
 // Missing returns the signed orders to replace the key that the ledger has not recorded yet.
 func (l *Ledger) Missing() []string { return l.opts.Key.Changes(l.tenant, l.orders.replaced) }
 
-// The unnamed tenant's ledger cannot contain an order that records a key change, so its checkpoints
-// are signed again.
+// signAgain signs the checkpoints of the unnamed tenant's ledger again, because this ledger cannot
+// contain an order that records a key change.
 func (l *Ledger) signAgain(ctx context.Context) error {
 	newest, err := ledger.NewestNote(l.conn)
 	if err != nil || newest == nil {

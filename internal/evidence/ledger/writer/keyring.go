@@ -2,15 +2,15 @@ package writer
 
 import "github.com/hooktrail/hooktrail/internal/evidence/ledger"
 
-// ErrKey means that the ledger's current key is not in the local key folder. It counts as
-// [ledger.ErrDamaged].
+// ErrKey means that the local key folder does not contain the ledger's current key. [errors.Is]
+// treats it as [ledger.ErrDamaged].
 var ErrKey error = keyError{}
 
 type keyError struct{}
 
 func (keyError) Error() string { return "the key that is in charge of the ledger is not here" }
 
-// Is returns true for [ledger.ErrDamaged].
+// Is makes [errors.Is] treat the error as [ledger.ErrDamaged].
 func (keyError) Is(target error) bool { return target == ledger.ErrDamaged }
 
 func (k *Key) first(tenant string) int {
@@ -25,8 +25,8 @@ func (k *Key) first(tenant string) int {
 	return len(k.changes)
 }
 
-// Changes returns the signed orders that replaced the key in the tenant's ledger, without the
-// first position changes of the key.
+// Changes returns the signed orders that replaced the key in the tenant's ledger, without the first
+// ones. position is the number of changes to skip.
 func (k *Key) Changes(tenant string, position int) (signed []string) {
 	return ledger.RotationOrders(k.changes[min(position, len(k.changes)):], tenant)
 }

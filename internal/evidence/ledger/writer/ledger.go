@@ -55,7 +55,7 @@ type Ledger struct {
 }
 
 // Open opens the ledger of a tenant for writing, or creates it. A new ledger gets a signed
-// checkpoint at once. A ledger without a checkpoint is therefore damaged, and not new.
+// checkpoint at once, so a ledger without a checkpoint is always damaged.
 //
 // The error wraps [ledger.ErrDamaged] if the newest checkpoint does not match the file, and
 // [ErrKey] if the ledger's current key is not in the key folder.
@@ -115,7 +115,8 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	return l.load()
 }
 
-// connect creates the file itself, because SQLite would let all users read it and its log.
+// connect creates the file with os.OpenFile, because SQLite would let all users read the file and
+// its log.
 func (l *Ledger) connect() error {
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

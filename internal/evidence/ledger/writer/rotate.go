@@ -22,16 +22,16 @@ const (
 	retiredFolder = "retired"
 )
 
-// Rotation replaces the signing key in a folder with a new one.
+// Rotation describes the replacement of the signing key in a folder with a new one.
 type Rotation struct {
 	Dir     string
 	Tenants []string // tenants with a ledger
-	// Newest has the newest checkpoint of each tenant's ledger.
+	// Newest contains the newest checkpoint of each ledger, by tenant.
 	Newest map[string][]byte
 	Order  ledger.Order // only By, Reason, Ticket and Time are set
 	Signer Place        // a file by default
-	// Destroy deletes the old private key. Otherwise, the old private key moves to the folder
-	// "retired".
+	// Destroy deletes the old private key. If Destroy is false, the old private key moves to the
+	// folder "retired".
 	Destroy bool
 
 	step func(name string) error // for tests, called after each step

@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// The marker file means that the ledger next to it may contain remains of destroyed payloads.
+// markerName is the name of a file next to the ledger. While the file exists, the ledger may
+// contain remains of destroyed payloads.
 const markerName = "ledger.scrub"
 
 // ErrScrubLater means that [Ledger.Scrub] cannot finish because another process reads the ledger.
@@ -44,7 +45,8 @@ func hasMarker(path string) (bool, error) {
 	return err == nil, err
 }
 
-// Unclean reports whether [Ledger.Scrub] is needed.
+// Unclean reports whether the files may contain destroyed payloads, so that [Ledger.Scrub] is
+// needed.
 func (l *Ledger) Unclean() bool { return l.scrubber.unclean }
 
 // Scrub rewrites the ledger's file, so that the file and its write-ahead log no longer contain
@@ -100,8 +102,8 @@ func (s *scrubber) scrub(ctx context.Context) error {
 		}
 		s.rebuilt = true
 	}
-	// Do not wait for readers. A verification can take minutes, and new messages would wait as
-	// long.
+	// Do not wait for readers, because a verification can take minutes, and new messages would have
+	// to wait as long.
 	s.conn.SetBusyTimeout(0)
 	busy, err := sqlitetx.Int(s.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
 	s.conn.SetBusyTimeout(ledger.BusyTimeout)

@@ -11,7 +11,8 @@ import (
 
 const maxOpen = 1024
 
-// Each ledger needs four file descriptors, and all ledgers together may use a quarter of the limit.
+// openLimit returns how many ledgers may be open. Each ledger needs four file descriptors, and all
+// of them together may use a quarter of the limit.
 func openLimit() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -20,7 +21,7 @@ func openLimit() int {
 	return int(min(max(files.Cur/16, maxParallel), maxOpen))
 }
 
-// Set opens the ledgers below a folder for writing. The most recently used ones stay open.
+// A Set opens the ledgers below a folder for writing, and keeps the most recently used ones open.
 type Set struct {
 	dir   string
 	opts  Options
@@ -41,8 +42,8 @@ func OpenSet(dir string, opts Options) *Set {
 	return &Set{dir: dir, opts: opts, limit: openLimit(), open: make(map[string]*list.Element), recent: list.New()}
 }
 
-// Ledger returns the ledger of tenant, and opens it if necessary. The Set closes it, not the
-// caller.
+// Ledger returns the ledger of the given tenant, and opens it if necessary. The caller must not
+// close it, because the Set does.
 func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ const maxParallel = 16
 
 // Each calls fn for each tenant, and returns when all calls have returned. The calls run in
 // parallel, and each gets the tenant's ledger or the error of [Open]. Tenants must be distinct. If
-// fn returns true, the ledger stays out of the Set until [Set.Release].
+// fn returns true, the ledger stays reserved until [Set.Release].
 func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error) (retained bool)) {
 	next := make(chan string)
 	var wg sync.WaitGroup
@@ -31,7 +31,8 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	wg.Wait()
 }
 
-// openFirst puts tenants with open ledgers first, because opening another ledger may close theirs.
+// openFirst returns the tenants with open ledgers first, because opening another ledger may close
+// theirs.
 func (s *Set) openFirst(tenants []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,8 +47,8 @@ func (s *Set) openFirst(tenants []string) []string {
 	return append(first, rest...)
 }
 
-// Acquire takes the ledger of a tenant out of the Set. Until [Set.Release], no call of the Set may
-// name that tenant.
+// Acquire reserves the ledger of a tenant for the caller, and opens it if necessary. Until
+// [Set.Release], no other call of the Set may name this tenant.
 func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	l, old, opts, err := s.reserve(tenant)
 	if old != nil {
@@ -65,7 +66,7 @@ func (s *Set) Acquire(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// The caller of reserve must close old. reserve does not close it, because that would block other
+// reserve leaves closing old to its caller, because closing a ledger here would block other
 // callers.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()

@@ -14,13 +14,14 @@ import (
 
 const agentWord = "ssh-agent"
 
-// Place says where the private half of a key is. The zero value means a file.
+// Place says where the private half of a signing key is stored. The zero value means a file.
 type Place struct {
 	Agent       bool
 	Fingerprint string // empty for the only Ed25519 key in the agent
 }
 
-// ParsePlace parses "file", "ssh-agent" or "ssh-agent:SHA256:…".
+// ParsePlace parses the place of a private key, which is "file", "ssh-agent" or
+// "ssh-agent:SHA256:…".
 func ParsePlace(text string) (Place, error) {
 	where, fingerprint, named := strings.Cut(text, ":")
 	switch {
@@ -41,8 +42,9 @@ func (p Place) reference() (string, error) {
 	return agentWord + " " + verifier, err
 }
 
-// Choose makes sure that dir has a signing key that is stored at the place p. It creates a missing
-// key, and made is then true. An existing key at another place is an error.
+// Choose makes sure that dir has a signing key whose private half is stored at p. If dir has no
+// key, Choose creates it and returns true. If the private half is elsewhere, Choose returns an
+// error.
 func (p Place) Choose(dir string) (made bool, err error) {
 	if !HasKey(dir) {
 		return p.create(dir)
@@ -111,11 +113,11 @@ func (k *Key) read(path string) error {
 // Signer returns the private half of the key.
 func (k *Key) Signer() note.Signer { return k.signer }
 
-// KeyFile returns the path of the signing key in dir, see [OpenKey].
+// KeyFile returns the path of the private signing key in dir.
 func KeyFile(dir string) string { return filepath.Join(dir, privateFile) }
 
-// ReadSigner returns the signing key in the file at path, and its verifier key. The error wraps
-// [sshkey.ErrAgent] if an ssh-agent cannot sign.
+// ReadSigner reads the signing key in the file at path, and returns it as a signer and as a
+// verifier key. If an ssh-agent cannot sign, the error wraps [sshkey.ErrAgent].
 func ReadSigner(path string) (note.Signer, string, error) {
 	k := &Key{}
 	err := k.read(path)

@@ -114,6 +114,10 @@ func remoteFault(ctx context.Context, err error, party, otherwise string) error 
 	return hooks.Fault(party + " " + otherwise)
 }
 
+// closedIdle is the text of an error that net/http does not export. A server that closes a new
+// connection at once causes it too.
+const closedIdle = "http: server closed idle connection"
+
 func networkCause(err error) string {
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	_, isTLS := errors.AsType[*tls.CertificateVerificationError](err)
@@ -128,7 +132,8 @@ func networkCause(err error) string {
 		return "no TLS at this port"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		strings.HasSuffix(err.Error(), closedIdle):
 		return "connection closed"
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "no route"

@@ -22,7 +22,7 @@ func TestCommandCauses(t *testing.T) {
 		"Missing":   {`/does/not/exist 2>&1 | sed 's/.*: //' >&2; exit 127`, "exit status 127: not found"},
 		"Signal":    {`echo bye >&2; kill -9 $$`, "program was ended by a signal: bye"},
 		"BadAnswer": {`echo allowed; echo 'no JSON here' >&2`, "answer is not one JSON object: no JSON here"},
-		"Input":     {`cat >&2; exit 1`, `exit status 1: {"event":"PreToolUse","point":"tool.before","tool":"Bash","args":{"command":"[input]"},"session_id":"abc123","timestamp":"2024-01-15T10:30:00Z"}`},
+		"Input":     {`cat >&2; exit 1`, `exit status 1: {"event":"PreToolUse","point":"tool.before","tool":"Bash","args":{"command":"[input]"},"session_id":"abc123","timestamp":"2024-01-15T10:30:00Z","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"[input]"}}`},
 		"Secret":    {`echo "token ` + secret + `" >&2; exit 1`, "exit status 1: token [SECRET_REDACTED]"},
 		"Control":   {`printf 'a\033[31mb\n\n\tc' >&2; exit 1`, "exit status 1: a\x1b[31mb | c"},
 		"Long":      {`echo "` + long + `" >&2; exit 1`, "exit status 1: …" + strings.TrimSpace(long)[len(long)-1-maxTail:]},

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
@@ -37,7 +38,7 @@ type command struct {
 }
 
 func (c command) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
-	in, err := wire.Append(nil, c.event, d)
+	in, err := wire.AppendCommand(nil, c.event, d)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +48,9 @@ func (c command) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error
 	}
 	switch out.status {
 	case 0:
+		if text := contextText(out.stdout, d); text != "" {
+			return &hooks.Reply{Context: text}, nil
+		}
 		reply, err := wire.ParseReply(out.stdout, d)
 		if fault, ok := errors.AsType[hooks.Fault](err); ok {
 			return nil, withStderr(fault, out.stderr, d)
@@ -62,6 +66,19 @@ func (c command) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error
 		return nil, withStderr("program was ended by a signal", out.stderr, d)
 	}
 	return nil, withStderr(hooks.Fault("exit status "+strconv.Itoa(out.status)), out.stderr, d)
+}
+
+// contextText returns plain text that a command printed for the agent. As in Claude Code, a command
+// can do so at the start of a session and at a prompt.
+func contextText(stdout []byte, d hooks.Document) string {
+	if d.Point != events.PromptSubmit && d.Point != events.SessionStart {
+		return ""
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(string(stdout), "\ufffd"))
+	if strings.HasPrefix(text, "{") {
+		return ""
+	}
+	return text
 }
 
 type output struct {

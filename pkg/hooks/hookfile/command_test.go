@@ -39,7 +39,7 @@ func TestCommandAnswers(t *testing.T) {
 		{name: "Exit2", command: `echo ' not today ' >&2; exit 2`, verdict: "deny", reason: "not today", success: true},
 		{name: "Exit2Silent", command: `exit 2`, verdict: "deny", reason: "denied without a reason", success: true},
 		{name: "Exit2AndStdout", command: `echo '{"action":"allow"}'; echo no >&2; exit 2`, verdict: "deny", reason: "no", success: true},
-		{name: "NoAction", command: `echo '{"decision":"block"}'`, verdict: "none", fault: "answer has no action that exists"},
+		{name: "NoAction", command: `echo '{"acton":"block"}'`, verdict: "none", fault: "answer has no action that exists"},
 		{name: "TwoDocuments", command: `echo '{"action":"allow"}{"action":"block"}'`, verdict: "none", fault: "answer is not one JSON object"},
 		{name: "List", command: `echo '[]'`, verdict: "none", fault: "answer is not one JSON object"},
 		{name: "Killed", command: `kill -9 $$`, verdict: "none", fault: "program was ended by a signal"},
@@ -114,6 +114,8 @@ func TestCommandGets(t *testing.T) {
 		"event": "PreToolUse", "point": "tool.before", "tool": "Bash", "session_id": "s", "timestamp": "2024-01-15T10:30:00Z",
 		"args": map[string]any{"command": "$(touch pwned) '; touch pwned #"}, "agent": "coder", "run": "r1", "run_type": "PLAN",
 		"tenant": "acme", "tool_call": "c1", "step_count": 3.0,
+		"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "c1",
+		"tool_input": map[string]any{"command": "$(touch pwned) '; touch pwned #"},
 	}
 	var document map[string]any
 	if err := json.Unmarshal(data, &document); err != nil {
@@ -132,7 +134,7 @@ func TestCommandStdin(t *testing.T) {
 			t.Errorf("%s: got %+v", command, x)
 		}
 	}
-	out := dispatch(t, register(t, commandHook("PreToolUse", `wc -c | grep -q 500[0-9][0-9][0-9] && echo '{"action":"allow"}'`), Options{}), big)
+	out := dispatch(t, register(t, commandHook("PreToolUse", `wc -c | grep -q 1000[0-9][0-9][0-9] && echo '{"action":"allow"}'`), Options{}), big)
 	if out.Verdict != hooks.Allow {
 		t.Errorf("the program did not get all: %+v", out)
 	}

@@ -118,7 +118,8 @@ hooks:
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := `{"event":"PreToolUse","point":"tool.before","tool":"Bash","args":{"command":"git status"},"session_id":"abc123","timestamp":"2024-01-15T10:30:00Z"}`
+		want := `{"event":"PreToolUse","point":"tool.before","tool":"Bash","args":{"command":"git status"},"session_id":"abc123","timestamp":"2024-01-15T10:30:00Z",` +
+			`"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"git status"}}`
 		if string(data) != want {
 			t.Errorf("got %s, want %s", data, want)
 		}

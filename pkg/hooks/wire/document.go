@@ -48,6 +48,10 @@ type document struct {
 // Append appends d to dst as JSON. event is the name of the hook point as configuration files write
 // it, such as PreToolUse.
 func Append(dst []byte, event string, d hooks.Document) ([]byte, error) {
+	return encode(dst, newDocument(event, d))
+}
+
+func newDocument(event string, d hooks.Document) document {
 	m := &d.Meta
 	out := document{
 		Event: event, Point: d.Point, Args: d.Args.Raw(), Result: d.Result.Raw(), Error: d.Error, Payload: d.Payload.Raw(),
@@ -60,10 +64,14 @@ func Append(dst []byte, event string, d hooks.Document) ([]byte, error) {
 	if d.Tool != "" {
 		out.Tool = &d.Tool
 	}
+	return out
+}
+
+func encode(dst []byte, v any) ([]byte, error) {
 	b := bytes.NewBuffer(dst)
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(out); err != nil {
+	if err := enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode document: %w", hooks.Fault("it holds what is no JSON"))
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil

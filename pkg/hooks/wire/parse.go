@@ -133,9 +133,11 @@ func pointOf(event, point string) (hooks.Point, error) {
 
 var known = func() []string {
 	var names []string
-	for f := range reflect.TypeFor[document]().Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		names = append(names, name)
+	for _, t := range []reflect.Type{reflect.TypeFor[document](), reflect.TypeFor[claudeInput]()} {
+		for f := range t.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			names = append(names, name)
+		}
 	}
 	return names
 }()

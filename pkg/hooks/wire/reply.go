@@ -49,7 +49,11 @@ type reply struct {
 //	continue   the hook has no opinion
 //
 // It can instead have the fields of an outcome, which are verdict, reason, args and value. Both
-// forms can contain a context for the agent. An invalid reply is a [hooks.Fault].
+// forms can contain a context for the agent.
+//
+// A reply without an action and a verdict is in the format of Claude Code's hooks, such as
+// {"decision":"block","reason":"…"} or one with hookSpecificOutput. An empty object means no
+// opinion. An invalid reply is a [hooks.Fault].
 func ParseReply(data []byte, d hooks.Document) (*hooks.Reply, error) {
 	if len(data) > MaxBytes {
 		return nil, ErrTooLong
@@ -64,10 +68,13 @@ func ParseReply(data []byte, d hooks.Document) (*hooks.Reply, error) {
 	}
 	out := new(hooks.Reply)
 	var err error
-	if r.Action == nil && r.Verdict != nil {
-		err = r.byVerdict(out, d)
-	} else {
+	switch {
+	case r.Action != nil:
 		err = r.byAction(out)
+	case r.Verdict != nil:
+		err = r.byVerdict(out, d)
+	default:
+		return parseClaude(data, d)
 	}
 	if err != nil {
 		return nil, err
@@ -80,9 +87,6 @@ func ParseReply(data []byte, d hooks.Document) (*hooks.Reply, error) {
 }
 
 func (r *reply) byAction(out *hooks.Reply) error {
-	if r.Action == nil {
-		return ErrAction
-	}
 	if r.Message != nil {
 		out.Reason = *r.Message
 	}
